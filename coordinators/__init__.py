@@ -1,0 +1,1 @@
+"""Who decides: protocol, batch coordinator, ledger, lease and acker."""

@@ -1,0 +1,113 @@
+"""The ledger's interface: the durable record that every decision is read back from.
+
+Every write is one transaction that checks the caller's epoch under a shared lock of the fence row
+and asserts its row counts; writes that decide (plan, pin, done, commit_together) first lock the
+topology's one progress row. All writes are idempotent per (epoch, txid, attempt), so a call whose
+answer was lost is repeated on a new connection: it waits for the lost one, then finds its effect.
+
+Errors of every method: `RetryableError` (rolled back), `OutcomeUnknownError` (repeat the same
+call), `FencedError` (a newer epoch is stored; nothing written), `MismatchError` (what is stored
+contradicts the call; nothing written). Methods may be called from several threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from trident.base.identity import Epoch, Owner
+from trident.coordinators.records import (
+    Acquired,
+    Commit,
+    Keep,
+    Lease,
+    Pin,
+    Plan,
+    ResetDecision,
+    Snapshot,
+    StartPosition,
+    TopologySpec,
+)
+from trident.state.base import LedgerDatabase, Transaction
+
+TransactionStep = Callable[[Transaction], None]
+"""One store's part of the shortcut; runs inside the ledger's open transaction."""
+
+
+class Ledger(Protocol):
+    """See the module's text for what holds of every method."""
+
+    @property
+    def database(self) -> LedgerDatabase:
+        """The database object that states without one of their own share."""
+
+    def open(self) -> None:
+        """Connect, and make or migrate the tables; refuses a schema newer than this library. Idempotent."""
+
+    def acquire(self, topology: str, lease: Lease) -> Acquired:
+        """Raise the topology's epoch in a transaction of its own, and start its heartbeat.
+
+        Raises `LeaseHeldError` while another holder's heartbeat is younger than its lease (at once
+        free when that holder released it, or its session with the database is gone).
+        """
+
+    def renew(self, topology: str, epoch: Epoch) -> None:
+        """Write a heartbeat; locks no fence row that a take-over waits for."""
+
+    def release(self, topology: str, epoch: Epoch) -> None:
+        """End the lease at once; a no-op when the epoch is old."""
+
+    def register(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
+        """Record a new topology with a first incarnation, or check the stored names, then read all that is open.
+
+        Raises `MismatchError` showing both versions when spouts, states, kinds or key columns differ.
+        New states and spouts may be added; none may go away or change.
+        """
+
+    def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
+        """Store where the incarnation starts, once; a second call must name the same numbers."""
+
+    def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
+        """Drop the live attempts at txids >= `drop_from` (refused for a pinned txid), then insert the plan, atomically.
+
+        The plan's txid must be the one after the last live or done txid, its predecessor must be
+        the live or done attempt there, its starts must follow that attempt's stops plus the losses.
+        """
+
+    def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
+        """Return the latest plan ever made for a txid of this incarnation, live or dropped."""
+
+    def pin(self, owner: Owner, epoch: Epoch, pin: Pin) -> None:
+        """Decide a txid; requires done = txid - 1, no other pin, the live attempt, starts that follow `done`."""
+
+    def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
+        """Record that every state has the pinned txid; requires its pin with the same attempt."""
+
+    def commit_together(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        commit: Commit,
+        copies: Sequence[TransactionStep],
+        applies: Sequence[TransactionStep],
+    ) -> None:
+        """The shortcut: copies, applies, fence, progress, pin and done in one transaction.
+
+        Repeated after a lost answer it finds `done = txid` with the attempt and changes nothing.
+        """
+
+    def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
+        """Delete plans, pins, attempts and commits of txids < done that `keep` lets go; returns how many rows.
+
+        Losses and dead letters never go; the last done txid and its plan always stay.
+        """
+
+    def decide_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
+        """Record a reset before its first effect; refused while a txid is pinned and not done."""
+
+    def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
+        """Make the decided incarnation the topology's own, at its birth txid, with no starts yet. Idempotent."""
+
+    def close(self) -> None:
+        """Let go of connections; may be called again."""

@@ -1,0 +1,1 @@
+"""Where batches come from: spouts, their readers and decoders."""

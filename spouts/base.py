@@ -1,0 +1,208 @@
+"""What a spout is: a set of partitioned logs with positions, and a way to read ranges of them.
+
+Positions are offsets; a range is half-open, `[start, stop)`, so an empty one is `start == stop`
+and never names a record. The coordinator plans ranges from `Source.bounds()` and stores them
+before anything is read; `Source.read()` only ever reads what was planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from trident.base.digest import Digest
+
+
+class SpoutKind(StrEnum):
+    """What a new attempt at a txid may read."""
+
+    TRANSACTIONAL = "transactional"
+    """A txid always holds the same records."""
+    OPAQUE = "opaque"
+    """Each record succeeds in exactly one txid, but an attempt may hold others than the one before."""
+
+
+class LostOffsets(StrEnum):
+    """What to do when planned or wanted offsets are gone from the source (retention)."""
+
+    STOP = "stop"
+    """Stop the topology; nothing is skipped."""
+    RESUME_AT_EARLIEST = "resume_at_earliest"
+    """Record the lost range in the transaction of the plan that skips it (opaque spouts only)."""
+
+
+class BadRecord(StrEnum):
+    """What to do with a record that does not decode."""
+
+    FAIL = "fail"
+    """Stop the topology with topic, partition and offset; nothing of the batch is applied."""
+    DEAD_LETTER = "dead_letter"
+    """Keep the record in the ledger's dead letters, pinned with its batch, and count it."""
+
+
+class StartAt(StrEnum):
+    """Where a new incarnation starts to read."""
+
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+Start = StartAt | datetime
+"""A start policy; a datetime means the first record at or after it."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartitionId:
+    """One log of a spout; `topic` is the spout's own name where there are no topics."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionBounds:
+    """What a partition holds now; `stop` is the last stable offset where the reader is committed-only."""
+
+    id: PartitionId
+    topic_id: str
+    earliest: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Positions `[start, stop)` of one partition of the topic with that id."""
+
+    id: PartitionId
+    topic_id: str
+    start: int
+    stop: int
+
+    @property
+    def width(self) -> int:
+        """Number of positions, holes included; an upper bound of the number of records."""
+        return self.stop - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One range as a reading task gets it; its id is XORed into the batch's ack value."""
+
+    id: int
+    range: OffsetRange
+
+
+@dataclass(frozen=True, slots=True)
+class RangeManifest:
+    """What a task says of one range (or, with `id` None, of its only non-empty range) that it read.
+
+    `position` is the next offset to fetch when the task stopped, None where the reader can't know
+    it (Spark's JVM connector, whose own end check then stands for it). `count`, `digest` and
+    `size_bytes` are of the records before `stop`; `newest` is their largest timestamp in
+    milliseconds since the epoch.
+    """
+
+    edge: int
+    id: PartitionId | None
+    position: int | None
+    digest: Digest
+    size_bytes: int = 0
+    newest: int | None = None
+
+    @property
+    def count(self) -> int:
+        return self.digest.count
+
+
+@dataclass(frozen=True, slots=True)
+class BadRecordRow:
+    """A record that did not decode, as it came from the source; never put into a log."""
+
+    id: PartitionId
+    offset: int
+    timestamp: int | None
+    reason: str
+    key: bytes | None = field(repr=False)
+    value: bytes | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much of a spout one batch may take, shared over its partitions; None means no limit.
+
+    The byte limit is planned from the average record size of the batches before, so a batch can
+    overshoot it by what its records deviate from that average.
+    """
+
+    max_records: int | None = None
+    max_bytes: int | None = None
+
+
+class Source(Protocol):
+    """An opened spout in the coordinator's process; called from one thread at a time unless said otherwise.
+
+    Every method raises `RetryableError` when the source can't be reached now, and `FatalError`
+    when a person has to decide.
+    """
+
+    def schema(self, spark: SparkSession) -> StructType:
+        """Return the fields of a decoded record (without the control column)."""
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        """Return what every partition holds now, at the isolation level of the read."""
+
+    def starts(self) -> tuple[PartitionBounds, ...]:
+        """Resolve the start policy to numbers: like `bounds()`, with `earliest` the position to start at."""
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
+        """Return a lazy frame: the decoded rows of the ranges and their control rows.
+
+        The frame has the fields of `schema()` and the control column (`spouts.control`): null for
+        a record, an encoded `RangeManifest` (one per range, also for a range without rows) or
+        `BadRecordRow` otherwise. `tasks` is how many Spark tasks to spread the ranges over.
+        May be called from several threads, once per attempt.
+        """
+
+    def verify(self, ranges: Sequence[OffsetRange]) -> None:
+        """Check after a read that log starts and topic ids still are those of the plan.
+
+        Raises `OffsetsLostError` for a range whose beginning is gone, `FatalError` for a topic
+        that was created anew. May be called from several threads.
+        """
+
+    def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
+        """Hear that a txid is done; may be called again for the same txid after a restart."""
+
+    def close(self) -> None:
+        """Let go of connections; may be called again."""
+
+
+class Spout(Protocol):
+    """Where batches come from: an immutable description that a topology is built with.
+
+    Its repr shows no secret.
+    """
+
+    @property
+    def kind(self) -> SpoutKind: ...
+
+    @property
+    def limits(self) -> Limits: ...
+
+    @property
+    def on_lost_offsets(self) -> LostOffsets: ...
+
+    @property
+    def on_bad_record(self) -> BadRecord: ...
+
+    def description(self) -> dict[str, str]:
+        """Return what must stay the same over restarts, to be stored in the ledger; no secrets."""
+
+    def open(self, name: str) -> Source:
+        """Connect; `name` is the stream's name in its topology."""

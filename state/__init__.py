@@ -1,0 +1,1 @@
+"""Where results live: states, their stores and the rules of update."""

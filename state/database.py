@@ -1,0 +1,34 @@
+"""Database objects: the one place where connections are made, transactions run and driver errors classified."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy import Connection, Engine
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTransaction:
+    """An open SQL transaction; `connection.connection.driver_connection` is the driver's own (psycopg, sqlite3)."""
+
+    connection: Connection
+
+
+class SqlDatabase(Protocol):
+    """One database with a small pool of connections; shared by a ledger and the states beside it."""
+
+    @property
+    def engine(self) -> Engine: ...
+
+    def transaction(self) -> AbstractContextManager[SqlTransaction]:
+        """Run a transaction: committed at the end of the block, rolled back by any exception.
+
+        Driver errors leave it as RetryableError (rolled back: serialization, lock timeout, connection lost
+        before COMMIT was sent), OutcomeUnknownError (connection lost while COMMIT was on its way), RefusedError
+        (constraint, overflow, size) or FatalError. READ COMMITTED on Postgres; BEGIN IMMEDIATE on SQLite.
+        """
+
+    def close(self) -> None:
+        """Dispose of the pool; may be called again."""

@@ -1,0 +1,1 @@
+"""Exactly-once batches on Spark."""

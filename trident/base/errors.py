@@ -1,0 +1,70 @@
+"""Errors, named by what the caller must do.
+
+    TridentError
+    ├── RetryableError        nothing was changed: do it again
+    ├── OutcomeUnknownError   the answer was lost: ask the store by txid (or repeat the idempotent call)
+    ├── FencedError           another coordinator owns the topology: stop, do not write again
+    └── FatalError            a person has to decide; the text says what happened to the data
+        ├── ConfigurationError   the topology or an option is wrong; nothing was started
+        │   └── FieldError       a field is not there; carries the field and the known ones
+        ├── LeaseHeldError       another coordinator runs this topology now
+        ├── RefusedError         a store refused the staged updates of a batch for good
+        └── MismatchError        what is stored is not what this topology expects
+
+Every error can be pickled, and none carries a payload or a secret.
+"""
+
+from __future__ import annotations
+
+
+class TridentError(Exception):
+    """Base of all errors of this library; catch it to catch them all."""
+
+
+class RetryableError(TridentError):
+    """Nothing was changed and the same call may succeed later."""
+
+
+class OutcomeUnknownError(TridentError):
+    """A commit was sent and its answer was lost: it may or may not have happened.
+
+    The calls that raise it are idempotent per (epoch, txid, attempt): repeating the call on a new
+    connection waits for the lost one under its row lock and then finds, or makes, its effect.
+    """
+
+
+class FencedError(TridentError):
+    """A newer coordinator holds the topology; this one has written nothing and must stop."""
+
+
+class FatalError(TridentError):
+    """Work can't go on until a person decides; the text says what happened to the data."""
+
+
+class ConfigurationError(FatalError):
+    """The topology or one of its options is wrong; nothing was started and nothing was written."""
+
+
+class FieldError(ConfigurationError):
+    """A field that is not there was named, or one that is there already."""
+
+    def __init__(self, problem: str, field: str, known: tuple[str, ...]) -> None:
+        super().__init__(problem, field, known)
+        self.problem = problem
+        self.field = field
+        self.known = known
+
+    def __str__(self) -> str:
+        return f"{self.problem}: {self.field!r}; known fields: {', '.join(self.known) or 'none'}"
+
+
+class LeaseHeldError(FatalError):
+    """Another coordinator runs this topology now; this one has changed nothing."""
+
+
+class RefusedError(FatalError):
+    """A store refused a batch's staged updates for good (constraint, overflow, size)."""
+
+
+class MismatchError(FatalError):
+    """What a store or the ledger holds is not what this topology expects; nothing was changed."""
