@@ -47,6 +47,7 @@ class Plan:
 
     @property
     def is_empty(self) -> bool:
+        """Whether there is nothing to read in any range."""
         return all(item.range.width == 0 for item in self.ranges)
 
 
@@ -79,10 +80,12 @@ class Pin:
 
     @property
     def txid(self) -> int:
+        """The txid that is decided."""
         return self.plan.txid
 
     @property
     def attempt(self) -> int:
+        """The attempt that it commits with."""
         return self.plan.attempt
 
 

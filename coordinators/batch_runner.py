@@ -1,0 +1,103 @@
+"""One attempt from plan to staged: runs the engine's jobs, checks that all was read, stages the updates."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trident.base.errors import FatalError
+from trident.base.identity import BatchId
+from trident.coordinators.committing import Outcome
+from trident.coordinators.completeness import complete_edges, require_agreement
+from trident.coordinators.processing import Job, JobResult, Processor, ProcessRequest
+from trident.coordinators.records import DeadLetter, Plan
+from trident.spouts.base import BadRecord, Edge, RangeManifest, Source, Spout
+from trident.state.base import HeldUpdates, StagedUpdates, StateStore
+
+JobEdges = Mapping[str, Mapping[str, tuple[Edge, ...]]]
+"""For each job (by its state) and spout, the non-empty ranges to read."""
+
+
+def draw_edges(plan: Plan, jobs: tuple[Job, ...], rng: random.Random) -> JobEdges:
+    """Return an edge with a random non-zero 63-bit id for each job and non-empty range."""
+    return {
+        job.state: {
+            spout: tuple(
+                Edge(rng.randrange(1, 1 << 63), item.range)
+                for item in plan.ranges
+                if item.spout == spout and item.range.width
+            )
+            for spout in job.spouts
+        }
+        for job in jobs
+    }
+
+
+def edge_ids(edges: JobEdges) -> list[int]:
+    """Return all edge ids, to be registered with the acker before the job is sent."""
+    return [edge.id for spouts in edges.values() for items in spouts.values() for edge in items]
+
+
+@dataclass(frozen=True)
+class BatchRunner:
+    """Processes attempts; called from several threads at once, each with its own attempt.
+
+    Raises `RetryableError` when the attempt failed and left nothing that counts, `FatalError` when
+    a person has to decide.
+    """
+
+    spouts: Mapping[str, Spout]
+    sources: Mapping[str, Source]
+    stores: Mapping[str, StateStore]
+    processor: Processor
+
+    def run(self, batch: BatchId, plan: Plan, edges: JobEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
+        """Return the acknowledged edge ids and the outcome, its updates staged as the pin needs them."""
+        started = time.perf_counter()
+        request = ProcessRequest(batch, plan.tries, plan.batch_time, edges)
+        results = self.processor.process(request)
+        acknowledged = tuple(id_ for result in results for id_ in complete_edges(edges[result.state], result))
+        require_agreement(results)
+        self._verify_sources(plan)
+        bad = self._judge_bad_records(results)
+        updates = {result.state: self._stage(batch, result) for result in results}
+        process_ms = round((time.perf_counter() - started) * 1000)
+        manifests = _first_of_each(results)
+        return acknowledged, Outcome(plan, manifests, bad, updates, plan_ms, process_ms)
+
+    def _verify_sources(self, plan: Plan) -> None:
+        for name, source in self.sources.items():
+            source.verify([item.range for item in plan.ranges if item.spout == name and item.range.width])
+
+    def _judge_bad_records(self, results: tuple[JobResult, ...]) -> tuple[DeadLetter, ...]:
+        """Return what goes to the dead letters, once each, or raise if the spout's policy says so."""
+        found = {(bad.spout, bad.record.id, bad.record.offset): bad for result in results for bad in result.bad_records}
+        letters = sorted(found.values(), key=lambda bad: (bad.spout, bad.record.id, bad.record.offset))
+        for bad in letters:
+            if self.spouts[bad.spout].on_bad_record is BadRecord.FAIL:
+                record = bad.record
+                raise FatalError(
+                    f"stream {bad.spout!r}: the record at offset {record.offset} of partition {record.id.partition} "
+                    f"of topic {record.id.topic!r} does not decode ({record.reason}). Nothing of its batch was "
+                    "applied. Mend the schema, or set on_bad_record=BadRecord.DEAD_LETTER to keep such records in the "
+                    "ledger's dead letters and go on."
+                )
+        return tuple(letters)
+
+    def _stage(self, batch: BatchId, result: JobResult) -> StagedUpdates:
+        if isinstance(result.updates, HeldUpdates):
+            return self.stores[result.state].stage(batch, result.updates)
+        return result.updates
+
+
+def _first_of_each(results: tuple[JobResult, ...]) -> tuple[tuple[str, RangeManifest], ...]:
+    """Return the manifests of each spout once: jobs that read the same ranges agree (checked before)."""
+    taken: set[str] = set()
+    chosen = []
+    for result in results:
+        mine = {spout for spout, _ in result.manifests} - taken
+        chosen.extend(pair for pair in result.manifests if pair[0] in mine)
+        taken |= mine
+    return tuple(chosen)

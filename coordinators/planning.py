@@ -1,0 +1,157 @@
+"""Making plans: asks the spouts what there is, lets the planner share it out, writes the plan to the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from trident.base.clock import Clock
+from trident.base.identity import Epoch
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.planner import SpoutView, plan_ranges
+from trident.coordinators.protocol import DropFrom, MakePlan
+from trident.coordinators.records import Loss, Plan, Snapshot, SpoutRange
+from trident.spouts.base import OffsetRange, PartitionId, Source, Spout, SpoutKind
+
+_SMOOTHING = 0.2
+"""Weight of the newest batch in the average record size."""
+
+
+@dataclass
+class PlanBook:
+    """The live plans and the one that is done, so that each plan follows on the one before.
+
+    Used by the planning thread only, except `record_size`, which is a single assignment.
+    """
+
+    snapshot: Snapshot
+    plans: dict[int, Plan] = field(default_factory=dict)
+    lag: int = 0
+    """Positions that the spouts hold behind the latest plan, when it was made."""
+    finished: int = 0
+    """The last txid that was heard to be done; plans before it are let go of. Set by the coordinator's loop."""
+    last_txid: int = 0
+    """The highest txid ever planned."""
+    _record_bytes: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.last_txid = self.snapshot.last_txid
+        if self.snapshot.done_plan is not None:
+            self.plans[self.snapshot.done] = self.snapshot.done_plan
+        if self.snapshot.pin is not None:
+            self.plans[self.snapshot.pin.txid] = self.snapshot.pin.plan
+
+    def positions(self, spout: str, txid: int) -> dict[PartitionId, OffsetRange]:
+        """Return the ranges that a plan for `txid` follows on, for every partition ever seen."""
+        before = self.plans.get(txid - 1)
+        if before is not None:
+            return {item.range.id: item.range for item in before.ranges if item.spout == spout} or self._starts(spout)
+        return self._starts(spout)
+
+    def record_size(self, spout: str, size_bytes: int, count: int) -> None:
+        """Learn from a processed batch how large the spout's records are."""
+        if count:
+            known = self._record_bytes.get(spout, size_bytes / count)
+            self._record_bytes[spout] = known + _SMOOTHING * (size_bytes / count - known)
+
+    def record_bytes(self, spout: str) -> float:
+        """Return the average record size in bytes (1 KiB before anything was read)."""
+        return self._record_bytes.get(spout, 1024.0)
+
+    def forget_finished(self) -> None:
+        """Let go of plans of txids below the last finished one."""
+        for old in [known for known in self.plans if known < self.finished]:
+            del self.plans[old]
+
+    def _starts(self, spout: str) -> dict[PartitionId, OffsetRange]:
+        starts = self.snapshot.starts or ()
+        return {
+            item.id: OffsetRange(item.id, item.topic_id, item.start, item.start)
+            for item in starts
+            if item.spout == spout
+        }
+
+
+@dataclass(frozen=True)
+class PlanMaker:
+    """Performs the protocol's plan commands; used by the planning thread only."""
+
+    ledger: Ledger
+    spouts: Mapping[str, Spout]
+    sources: Mapping[str, Source]
+    book: PlanBook
+    epoch: Epoch
+    clock: Clock
+
+    def make(self, command: MakePlan) -> Plan | None:
+        """Plan the attempt and store it, dropping what the command says; None when there is nothing to read.
+
+        Idempotent per attempt: a repeat after a lost answer finds the stored plan. A loss alone takes
+        no txid; it is recorded with the next plan that has something to read.
+        """
+        batch = command.batch
+        self.book.forget_finished()
+        if command.drop_from is not None:
+            self._forget_from(command.drop_from)
+        made = self._build(command)
+        plan = None if made.is_empty else made
+        if plan is not None or command.drop_from is not None:
+            self.ledger.plan(batch.owner, batch.epoch, plan, command.drop_from)
+        if plan is not None:
+            self.book.plans[plan.txid] = plan
+            self.book.last_txid = max(self.book.last_txid, plan.txid)
+        return plan
+
+    def drop(self, command: DropFrom) -> None:
+        """Drop live attempts without planning anything in their place; idempotent."""
+        self._forget_from(command.txid)
+        self.ledger.plan(self.book.snapshot.owner, self.epoch, None, command.txid)
+
+    def _forget_from(self, txid: int) -> None:
+        for later in [known for known in self.book.plans if known >= txid]:
+            del self.book.plans[later]
+
+    def _repeated(self, txid: int) -> dict[str, list[OffsetRange]]:
+        """Return what transactional spouts handed out for this txid before, whichever attempt it was."""
+        kinds = {spout.kind for spout in self.spouts.values()}
+        if SpoutKind.TRANSACTIONAL not in kinds or txid > self.book.last_txid:
+            return {}
+        last = self.ledger.last_plan_of(self.book.snapshot.owner, txid)
+        repeated: dict[str, list[OffsetRange]] = {}
+        for item in last.ranges if last is not None else ():
+            repeated.setdefault(item.spout, []).append(item.range)
+        return repeated
+
+    def _build(self, command: MakePlan) -> Plan:
+        batch = command.batch
+        before = self.book.plans.get(batch.txid - 1)
+        repeated = self._repeated(batch.txid)
+        ranges: list[SpoutRange] = []
+        losses: list[Loss] = []
+        self.book.lag = 0
+        for name, spout in self.spouts.items():
+            bounds = self.sources[name].bounds()
+            view = SpoutView(
+                name=name,
+                kind=spout.kind,
+                limits=spout.limits,
+                on_lost=spout.on_lost_offsets,
+                positions=self.book.positions(name, batch.txid),
+                bounds=bounds,
+                repeated=repeated.get(name, ()),
+                record_bytes=self.book.record_bytes(name),
+            )
+            planned, lost = plan_ranges(view)
+            ranges.extend(planned)
+            losses.extend(lost)
+            stops = {item.range.id: item.range.stop for item in planned}
+            self.book.lag += sum(max(0, bound.stop - stops[bound.id]) for bound in bounds)
+        return Plan(
+            txid=batch.txid,
+            attempt=batch.attempt,
+            tries=command.tries,
+            predecessor=before.attempt if before is not None else 0,
+            batch_time=self.clock.now(),
+            ranges=tuple(ranges),
+            losses=tuple(losses),
+        )

@@ -1,0 +1,205 @@
+"""One run of a topology, from opening to letting go: open, take the lease, take over, run, give back."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from trident.base.clock import Clock, SystemClock
+from trident.base.errors import FencedError
+from trident.base.identity import Epoch
+from trident.coordinators.batch_coordinator import BatchCoordinator, Parts
+from trident.coordinators.batch_runner import BatchRunner
+from trident.coordinators.committing import Committer, outcome_of_pin
+from trident.coordinators.lease import Heartbeat, take_lease
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.options import RunOptions
+from trident.coordinators.planning import PlanBook, PlanMaker
+from trident.coordinators.processing import Processor
+from trident.coordinators.protocol import ProtocolState
+from trident.coordinators.records import StartPosition, TopologySpec
+from trident.coordinators.retrying import Repeater
+from trident.coordinators.takeover import TakenOver, check_positions, finish_reset, first_step, raise_fences
+from trident.spouts.base import Source, Spout
+from trident.state.base import LedgerDatabase, State, StateLayout, StateStore
+
+_log = logging.getLogger("trident.coordinator")
+
+ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, StateStore]], Processor]
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What a compiled topology hands to its coordinator."""
+
+    spec: TopologySpec
+    spouts: Mapping[str, Spout]
+    states: Mapping[str, tuple[State, StateLayout]]
+    make_processor: ProcessorFactory
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a run did: the last txid that was done before it, and when it ended."""
+
+    first_done: int
+    last_done: int
+
+    @property
+    def batches(self) -> int:
+        """How many txids this run finished."""
+        return self.last_done - self.first_done
+
+
+class Session:
+    """One run of a topology in this process; `run` is called once, `stop` from anywhere."""
+
+    def __init__(self, plan: RunPlan, ledger: Ledger, options: RunOptions, clock: Clock | None = None) -> None:
+        self._plan = plan
+        self._ledger = ledger
+        self._options = options
+        self._clock = clock or SystemClock()
+        self._stopping = threading.Event()
+        self._stop_requested = threading.Event()
+        self._repeater = Repeater(options.give_up_after, self._stopping)
+        self._coordinator: BatchCoordinator | None = None
+
+    def stop(self) -> None:
+        """Ask for a graceful end: live batches are finished, nothing new is planned. Any number of times."""
+        self._stop_requested.set()
+        if self._coordinator is None:
+            self._stopping.set()
+        else:
+            self._coordinator.stop()
+
+    def run(self) -> RunSummary:
+        """Run until the end that the options name; raises the error that ended it earlier."""
+        topology = self._plan.spec.name
+        with ExitStack() as stack:
+            self._ledger.open()
+            stack.callback(self._ledger.close)
+            sources, stores = open_parts(self._plan.spouts, self._plan.states, self._ledger.database, stack)
+            epoch = take_lease(
+                self._ledger,
+                topology,
+                self._options.lease,
+                self._options.on_running,
+                self._stopping,
+                self._repeater,
+            )
+            stack.callback(self._ledger.release, topology, epoch)
+            heartbeat = Heartbeat(self._ledger, topology, epoch, self._options.lease, self._fenced)
+            with heartbeat:
+                return self._run_held(epoch, sources, stores)
+
+    def _run_held(self, epoch: Epoch, sources: Mapping[str, Source], stores: Mapping[str, StateStore]) -> RunSummary:
+        taken = take_over_topology(self._ledger, stores, self._plan.spec, epoch, self._repeater)
+        taken = self._with_starts(taken, sources)
+        coordinator = self._coordinator = self._build(taken, sources, stores)
+        if self._stop_requested.is_set():
+            coordinator.stop()
+        coordinator.run()
+        return RunSummary(taken.snapshot.done, coordinator.done)
+
+    def _fenced(self, error: FencedError) -> None:
+        self._stopping.set()
+        if self._coordinator is not None:
+            self._coordinator.break_off(error)
+
+    def _with_starts(self, taken: TakenOver, sources: Mapping[str, Source]) -> TakenOver:
+        """Resolve start policies once per incarnation and spout, before the first plan."""
+        known = taken.snapshot.starts or ()
+        missing = [name for name in sources if not any(item.spout == name for item in known)]
+        if taken.snapshot.starts is not None and not missing:
+            return taken
+        added = [start for name in missing for start in self._resolve(name, sources[name])]
+        starts = (*known, *added)
+        owner, spec = taken.snapshot.owner, self._plan.spec
+        self._repeater.call("storing the start", lambda: self._ledger.set_starts(owner, taken.epoch, starts))
+        snapshot = self._repeater.call("reading the ledger", lambda: self._ledger.register(taken.epoch, spec))
+        return TakenOver(taken.epoch, snapshot, taken.waiting)
+
+    def _resolve(self, name: str, source: Source) -> list[StartPosition]:
+        bounds = self._repeater.call(f"asking where stream {name!r} starts", source.starts)
+        return [StartPosition(name, item.id, item.topic_id, item.earliest) for item in bounds]
+
+    def _build(
+        self, taken: TakenOver, sources: Mapping[str, Source], stores: Mapping[str, StateStore]
+    ) -> BatchCoordinator:
+        snapshot = taken.snapshot
+        book = PlanBook(snapshot)
+        committer = Committer(self._ledger, stores, self._repeater)
+        processor = self._plan.make_processor(sources, stores)
+        parts = Parts(
+            ledger=self._ledger,
+            sources=sources,
+            stores=stores,
+            runner=BatchRunner(self._plan.spouts, sources, stores, processor),
+            plans=PlanMaker(self._ledger, self._plan.spouts, sources, book, taken.epoch, self._clock),
+            book=book,
+            committer=committer,
+            repeater=self._repeater,
+            stopping=self._stopping,
+        )
+        first = first_step(taken, self._fresh(taken, stores))
+        coordinator = BatchCoordinator(parts, first, self._options, self._clock, random.SystemRandom())
+        for item in first[0].live:
+            assert snapshot.pin is not None
+            coordinator.adopt(item.batch, outcome_of_pin(snapshot.pin))
+        _log.info(
+            "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
+            snapshot.owner.topology,
+            snapshot.owner.incarnation,
+            taken.epoch.number,
+            snapshot.done,
+            snapshot.pin.txid if snapshot.pin else None,
+        )
+        return coordinator
+
+    def _fresh(self, taken: TakenOver, stores: Mapping[str, StateStore]) -> ProtocolState:
+        snapshot = taken.snapshot
+        return ProtocolState(
+            owner=snapshot.owner,
+            epoch=taken.epoch,
+            states=frozenset(stores),
+            together=all(store.beside_ledger for store in stores.values()),
+            max_pending=self._options.max_pending,
+            max_tries=self._options.max_tries,
+            done=snapshot.done,
+            last_attempt=snapshot.last_attempt,
+            tries=tuple((plan.txid, plan.tries) for plan in snapshot.live),
+        )
+
+
+def open_parts(
+    spouts: Mapping[str, Spout],
+    states: Mapping[str, tuple[State, StateLayout]],
+    database: LedgerDatabase,
+    stack: ExitStack,
+) -> tuple[dict[str, Source], dict[str, StateStore]]:
+    """Open every spout and state; the stack closes them again, also when a later one fails to open."""
+    sources: dict[str, Source] = {}
+    for name, spout in spouts.items():
+        sources[name] = spout.open(name)
+        stack.callback(sources[name].close)
+    stores: dict[str, StateStore] = {}
+    for name, (state, layout) in states.items():
+        stores[name] = state.open(layout, database)
+        stack.callback(stores[name].close)
+    return sources, stores
+
+
+def take_over_topology(
+    ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, repeater: Repeater
+) -> TakenOver:
+    """Raise every fence, finish a recorded reset, check every position; see `coordinators.takeover`."""
+    snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
+    decision = snapshot.open_reset
+    if decision is not None:
+        snapshot = repeater.call("finishing a reset", lambda: finish_reset(ledger, stores, spec, epoch, decision))
+    waiting = repeater.call("checking the states", lambda: check_positions(snapshot, stores, epoch))
+    return TakenOver(epoch, snapshot, waiting)

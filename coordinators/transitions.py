@@ -1,0 +1,73 @@
+"""The legal moves of a batch, as data: `(status, word) -> status`; anything else poisons the coordinator.
+
+PLANNING ─planned─► PROCESSING ─processed─► READY ─turn─► PINNING ─pinned─► APPLYING ─applied─► FINISHING ─► done
+    │                    │                    │              │ committed (the shortcut) ─────────────────► done
+    └ nothing to plan    └──────── failed ────┴──── failed ──┘
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Where a live attempt stands."""
+
+    PLANNING = "planning"
+    PROCESSING = "processing"
+    READY = "ready"
+    """Read to the end, all of it acked, staged; waits for its commit turn."""
+    PINNING = "pinning"
+    """Has the commit turn; until the pin's answer is known nobody may drop it."""
+    APPLYING = "applying"
+    """Pinned: only rolled forward from here on."""
+    FINISHING = "finishing"
+    """Every state has it; `done` is on its way."""
+    DONE = "done"
+    """Ended well; no longer live."""
+    DROPPED = "dropped"
+    """Ended without effect; no longer live."""
+
+
+class Word(StrEnum):
+    """What can come back about a live attempt."""
+
+    PLANNED = "planned"
+    NOTHING_TO_PLAN = "nothing to plan"
+    PROCESSED = "processed"
+    TURN = "turn"
+    PINNED = "pinned"
+    APPLIED = "applied"
+    """By the last state that was waited for."""
+    COMMITTED = "committed"
+    """Pinned, applied and done in one transaction."""
+    FINISHED = "finished"
+    FAILED = "failed"
+
+
+TRANSITIONS: Mapping[tuple[Status, Word], Status] = {
+    (Status.PLANNING, Word.PLANNED): Status.PROCESSING,
+    (Status.PLANNING, Word.NOTHING_TO_PLAN): Status.DROPPED,
+    (Status.PROCESSING, Word.PROCESSED): Status.READY,
+    (Status.READY, Word.TURN): Status.PINNING,
+    (Status.PINNING, Word.PINNED): Status.APPLYING,
+    (Status.PINNING, Word.COMMITTED): Status.DONE,
+    (Status.APPLYING, Word.APPLIED): Status.FINISHING,
+    (Status.FINISHING, Word.FINISHED): Status.DONE,
+    (Status.PROCESSING, Word.FAILED): Status.DROPPED,
+    (Status.READY, Word.FAILED): Status.DROPPED,
+    (Status.PINNING, Word.FAILED): Status.DROPPED,
+}
+
+
+class IllegalTransitionError(Exception):
+    """A word came that its batch's status does not allow: a bug, never a fault of the outside world."""
+
+
+def move(status: Status, word: Word) -> Status:
+    """Return the status after the word; raises IllegalTransitionError for a pair that is not listed."""
+    try:
+        return TRANSITIONS[status, word]
+    except KeyError:
+        raise IllegalTransitionError(f"{word!r} is not legal for a batch that is {status!r}") from None

@@ -1,0 +1,259 @@
+"""The protocol's rules, and the full product of statuses and words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.protocol import (
+    Apply,
+    Broken,
+    Cancel,
+    CommitTogether,
+    DecidePin,
+    DropFrom,
+    Due,
+    GiveUp,
+    Happened,
+    Live,
+    MakePlan,
+    Phase,
+    Process,
+    ProtocolState,
+    RecordDone,
+    StopRequested,
+    TellSpouts,
+    step,
+    take_over,
+    wants_plan,
+)
+from trident.coordinators.transitions import TRANSITIONS, IllegalTransitionError, Status, Word, move
+
+OWNER = Owner("payments", "life-1")
+EPOCH = Epoch(3, "token")
+FRESH = ProtocolState(
+    OWNER, EPOCH, frozenset({"balances", "totals"}), together=False, max_pending=3, max_tries=3, done=10, last_attempt=20
+)
+LIVE_STATUSES = [status for status in Status if status not in (Status.DONE, Status.DROPPED)]
+
+
+def batch(txid: int, attempt: int) -> BatchId:
+    return BatchId(OWNER, EPOCH, txid, attempt)
+
+
+def run(state, *events):
+    commands = []
+    for event in events:
+        state, some = step(state, event)
+        commands.extend(some)
+    return state, commands
+
+
+def planned(state, txid, attempt):
+    return run(state, Due(), Happened(batch(txid, attempt), Word.PLANNED))
+
+
+def processed(state, txid, attempt):
+    state, _ = planned(state, txid, attempt)
+    return run(state, Happened(batch(txid, attempt), Word.PROCESSED))
+
+
+def three_processing():
+    state, _ = planned(FRESH, 11, 21)
+    state, _ = planned(state, 12, 22)
+    state, _ = planned(state, 13, 23)
+    return state
+
+
+@pytest.mark.parametrize(("status", "word"), list(product(Status, Word)))
+def test_every_pair_of_status_and_word_is_listed_or_refused(status, word):
+    if (status, word) in TRANSITIONS:
+        assert move(status, word) in Status
+    else:
+        with pytest.raises(IllegalTransitionError):
+            move(status, word)
+
+
+@pytest.mark.parametrize(("status", "word"), list(product(LIVE_STATUSES, Word)))
+def test_a_word_that_its_batch_does_not_allow_poisons_for_good(status, word):
+    waiting = FRESH.states if status is Status.APPLYING else frozenset()
+    state = replace(FRESH, live=(Live(batch(11, 21), 1, status, waiting),), last_attempt=21)
+    legal = (status, word) in TRANSITIONS and word is not Word.TURN
+    event = Happened(batch(11, 21), word, state="balances")
+    after, _ = step(state, event)
+    if legal:
+        assert after.phase is not Phase.POISONED
+        return
+    assert after.phase is Phase.POISONED
+    for later in (Due(), StopRequested(), event):
+        with pytest.raises(IllegalTransitionError) as error:
+            step(after, later)
+        assert error.value is after.error
+
+
+def test_txids_are_planned_contiguously_and_one_at_a_time():
+    state, commands = run(FRESH, Due(), Due())
+    assert commands == [MakePlan(batch(11, 21), 1)]
+    state, commands = run(state, Happened(batch(11, 21), Word.PLANNED), Due())
+    assert commands == [Process(batch(11, 21), 1), MakePlan(batch(12, 22), 1)]
+
+
+def test_no_more_than_max_pending_batches_are_live():
+    state = three_processing()
+    assert not wants_plan(state)
+    assert run(state, Due())[1] == []
+
+
+def test_an_empty_plan_takes_no_txid_and_counts_no_try():
+    state, _ = run(FRESH, Due(), Happened(batch(11, 21), Word.NOTHING_TO_PLAN))
+    assert state.live == ()
+    state, commands = run(state, Due())
+    assert commands == [MakePlan(batch(11, 22), 1)]
+
+
+def test_only_the_lowest_live_txid_gets_the_commit_turn():
+    state = three_processing()
+    state, commands = run(state, Happened(batch(12, 22), Word.PROCESSED), Happened(batch(13, 23), Word.PROCESSED))
+    assert commands == []
+    state, commands = run(state, Happened(batch(11, 21), Word.PROCESSED))
+    assert commands == [DecidePin(batch(11, 21))]
+
+
+def test_the_next_txid_gets_its_turn_only_after_done():
+    state = three_processing()
+    state, _ = run(state, *(Happened(batch(10 + n, 20 + n), Word.PROCESSED) for n in (1, 2, 3)))
+    state, commands = run(state, Happened(batch(11, 21), Word.PINNED))
+    assert commands == [Apply(batch(11, 21), "balances"), Apply(batch(11, 21), "totals")]
+    state, commands = run(state, Happened(batch(11, 21), Word.APPLIED, state="totals"))
+    assert commands == []
+    state, commands = run(state, Happened(batch(11, 21), Word.APPLIED, state="balances"))
+    assert commands == [RecordDone(batch(11, 21))]
+    assert state.done == 10
+    state, commands = run(state, Happened(batch(11, 21), Word.FINISHED))
+    assert commands == [TellSpouts(batch(11, 21)), DecidePin(batch(12, 22))]
+    assert state.done == 11
+
+
+def test_the_shortcut_is_one_command():
+    together = replace(FRESH, together=True)
+    state, commands = processed(together, 11, 21)
+    assert commands == [CommitTogether(batch(11, 21))]
+    state, commands = run(state, Happened(batch(11, 21), Word.COMMITTED))
+    assert commands == [TellSpouts(batch(11, 21))]
+    assert (state.done, state.live) == (11, ())
+
+
+def test_a_failure_drops_the_attempt_and_all_later_ones_and_plans_again():
+    state = three_processing()
+    state, commands = run(state, Happened(batch(12, 22), Word.FAILED, reason="lost"))
+    assert commands == [Cancel(batch(12, 22)), Cancel(batch(13, 23)), MakePlan(batch(12, 24), 2, drop_from=12)]
+    assert [item.batch.attempt for item in state.live] == [21, 24]
+
+
+def test_tries_of_later_batches_that_were_dropped_are_counted():
+    state = three_processing()
+    state, _ = run(state, Happened(batch(11, 21), Word.FAILED), Happened(batch(11, 24), Word.PLANNED))
+    _, commands = run(state, Due())
+    assert commands == [MakePlan(batch(12, 25), 2)]
+
+
+def test_words_about_an_old_attempt_change_nothing():
+    state = three_processing()
+    state, _ = run(state, Happened(batch(12, 22), Word.FAILED))
+    for word in Word:
+        assert step(state, Happened(batch(12, 22), word)) == (state, ())
+
+
+def test_words_of_another_epoch_or_incarnation_change_nothing():
+    state = three_processing()
+    strangers = [
+        BatchId(OWNER, Epoch(3, "other"), 11, 21),
+        BatchId(OWNER, Epoch(2, "token"), 11, 21),
+        BatchId(Owner("payments", "life-0"), EPOCH, 11, 21),
+    ]
+    for stranger in strangers:
+        assert step(state, Happened(stranger, Word.FAILED)) == (state, ())
+
+
+def test_a_pinned_batch_can_only_be_rolled_forward():
+    state, _ = processed(FRESH, 11, 21)
+    state, _ = run(state, Happened(batch(11, 21), Word.PINNED))
+    after, _ = step(state, Happened(batch(11, 21), Word.FAILED))
+    assert after.phase is Phase.POISONED
+
+
+def test_the_same_apply_is_not_counted_twice():
+    state, _ = processed(FRESH, 11, 21)
+    applied = Happened(batch(11, 21), Word.APPLIED, state="totals")
+    state, _ = run(state, Happened(batch(11, 21), Word.PINNED), applied)
+    after, _ = step(state, applied)
+    assert after.phase is Phase.POISONED
+
+
+def test_after_max_tries_a_person_decides():
+    state, _ = planned(FRESH, 11, 21)
+    for attempt in (21, 22):
+        state, _ = run(
+            state,
+            Happened(batch(11, attempt), Word.FAILED),
+            Happened(batch(11, attempt + 1), Word.PLANNED),
+        )
+    _, commands = run(state, Happened(batch(11, 23), Word.FAILED, reason="poison"))
+    assert commands == [Cancel(batch(11, 23)), GiveUp(batch(11, 23), 3, "poison")]
+
+
+def test_draining_finishes_what_is_live_and_plans_nothing():
+    state, _ = processed(replace(FRESH, together=True), 11, 21)
+    state, commands = run(state, StopRequested(), Due())
+    assert (commands, state.phase) == ([], Phase.DRAINING)
+    state, _ = run(state, Happened(batch(11, 21), Word.COMMITTED))
+    assert state.phase is Phase.STOPPED
+
+
+def test_draining_drops_what_fails():
+    state = three_processing()
+    state, commands = run(state, StopRequested(), Happened(batch(11, 21), Word.FAILED))
+    assert commands[-1] == DropFrom(11)
+    assert state.phase is Phase.STOPPED
+
+
+def test_an_idle_coordinator_stops_at_once():
+    state, _ = step(FRESH, StopRequested())
+    assert state.phase is Phase.STOPPED
+
+
+def test_broken_cancels_what_is_live_and_stays_broken():
+    error = ValueError("gone")
+    state, commands = step(three_processing(), Broken(error))
+    assert commands == tuple(Cancel(batch(10 + n, 20 + n)) for n in (1, 2, 3))
+    with pytest.raises(ValueError, match="gone"):
+        step(state, Due())
+
+
+def test_take_over_drops_every_attempt_that_is_not_pinned():
+    assert take_over(FRESH, None, live_in_ledger=True) == (FRESH, (DropFrom(11),))
+    assert take_over(FRESH, None, live_in_ledger=False) == (FRESH, ())
+
+
+def test_take_over_rolls_a_pin_forward_and_drops_what_is_behind_it():
+    pinned = Live(batch(11, 19), 2, Status.APPLYING, frozenset({"totals"}))
+    state, commands = take_over(FRESH, pinned, live_in_ledger=True)
+    assert commands == (DropFrom(12), Apply(batch(11, 19), "totals"))
+    state, commands = step(state, Happened(batch(11, 19), Word.APPLIED, state="totals"))
+    assert commands == (RecordDone(batch(11, 19)),)
+
+
+def test_take_over_finishes_a_pin_that_every_state_has():
+    pinned = Live(batch(11, 19), 2, Status.APPLYING)
+    state, commands = take_over(FRESH, pinned, live_in_ledger=False)
+    assert commands == (RecordDone(batch(11, 19)),)
+    state, _ = step(state, Happened(batch(11, 19), Word.FINISHED))
+    assert state.done == 11
+
+
+def test_take_over_refuses_a_pin_that_does_not_follow_done():
+    with pytest.raises(IllegalTransitionError):
+        take_over(FRESH, Live(batch(12, 19), 1, Status.APPLYING), live_in_ledger=False)
