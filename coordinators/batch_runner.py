@@ -95,7 +95,7 @@ class BatchRunner:
 def _first_of_each(results: tuple[JobResult, ...]) -> tuple[tuple[str, RangeManifest], ...]:
     """Return the manifests of each spout once: jobs that read the same ranges agree (checked before)."""
     taken: set[str] = set()
-    chosen = []
+    chosen: list[tuple[str, RangeManifest]] = []
     for result in results:
         mine = {spout for spout, _ in result.manifests} - taken
         chosen.extend(pair for pair in result.manifests if pair[0] in mine)

@@ -1,0 +1,85 @@
+"""A reset: a person's recorded decision to open a new incarnation, carried out as a take-over.
+
+Every fence is raised first, so a running coordinator is fenced. A pinned batch is rolled forward
+before states are adopted; clearing states makes it void. The decision is recorded before its first
+effect: a reset that was cut off is finished by the next reset or the next start.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from trident.base.errors import MismatchError
+from trident.base.identity import BatchId, Epoch
+from trident.coordinators.committing import Committer, outcome_of_pin
+from trident.coordinators.lease import Heartbeat, take_lease
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.options import OnRunning, RunOptions
+from trident.coordinators.records import ResetDecision, Snapshot, TopologySpec
+from trident.coordinators.retrying import Repeater
+from trident.coordinators.session import open_parts
+from trident.coordinators.takeover import check_positions, finish_reset, raise_fences
+from trident.state.base import State, StateLayout, StateStore
+
+
+def reset_topology(
+    spec: TopologySpec,
+    states: Mapping[str, tuple[State, StateLayout]],
+    ledger: Ledger,
+    *,
+    keep_rows: bool,
+    start: str | None,
+    options: RunOptions,
+) -> ResetDecision:
+    """Open a new incarnation above every txid ever planned; returns the decision that was carried out.
+
+    Raises LeaseHeldError while a coordinator runs the topology. When a reset that was cut off is
+    found, that one is finished and returned, and no new one is made.
+    """
+    stopping = threading.Event()
+    repeater = Repeater(options.give_up_after, stopping)
+    with ExitStack() as stack:
+        ledger.open()
+        stack.callback(ledger.close)
+        _, stores = open_parts({}, states, ledger.database, stack)
+        epoch = take_lease(ledger, spec.name, options.lease, OnRunning.REFUSE, stopping, repeater)
+        stack.callback(ledger.release, spec.name, epoch)
+        stack.enter_context(Heartbeat(ledger, spec.name, epoch, options.lease, lambda _: stopping.set()))
+        snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
+        decision = snapshot.open_reset
+        if decision is None:
+            if keep_rows and snapshot.pin is not None:
+                snapshot = _roll_forward(ledger, stores, spec, snapshot, Committer(ledger, stores, repeater), epoch)
+            decision = ResetDecision(secrets.token_hex(8), snapshot.last_txid, _states(keep_rows), start)
+            ledger.decide_reset(epoch, spec.name, decision)
+        finish_reset(ledger, stores, spec, epoch, decision)
+        return decision
+
+
+def _states(keep_rows: bool) -> str:
+    return "adopt" if keep_rows else "clear"
+
+
+def _roll_forward(
+    ledger: Ledger,
+    stores: Mapping[str, StateStore],
+    spec: TopologySpec,
+    snapshot: Snapshot,
+    committer: Committer,
+    epoch: Epoch,
+) -> Snapshot:
+    """Apply the pinned batch to the states that wait for it, so that adopted rows hold whole txids."""
+    pin = snapshot.pin
+    assert pin is not None
+    try:
+        waiting = check_positions(snapshot, stores, epoch)
+    except MismatchError as error:
+        raise MismatchError(f"{error} While a batch is pinned, only states='clear' can be carried out.") from error
+    batch = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt)
+    for name in sorted(waiting):
+        committer.apply(batch, name, pin)
+    committer.done(batch, outcome_of_pin(pin))
+    return ledger.register(epoch, spec)
