@@ -66,7 +66,7 @@ class StateLayout:
 
     def schema(self) -> pa.Schema:
         """Return the schema of staged updates: key columns, then value columns, one row per key."""
-        columns = [*self.keys, *self.values]
+        columns: list[KeyColumn | ValueColumn] = [*self.keys, *self.values]
         return pa.schema([pa.field(column.name, column.type) for column in columns])
 
 
@@ -121,14 +121,19 @@ class StateStore(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The state's name, unique in its topology."""
 
     @property
     def beside_ledger(self) -> bool:
         """Whether it uses the ledger's own database object, so that pin, apply and done can be one transaction."""
 
-    def prepare(self) -> None:
-        """Make the tables or check those that are there; raises MismatchError naming column and type. Idempotent."""
+    def prepare(self, together: bool) -> None:
+        """Make the tables or check those that are there; raises MismatchError naming column and type. Idempotent.
+
+        `together` says that the topology commits by the shortcut; only then may staging be unlogged,
+        and only then does `stage` beside the ledger have nothing to make durable.
+        """
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch from now on, waiting for a write at work; idempotent.
@@ -189,14 +194,15 @@ class State(Protocol):
     """Where results live: an immutable description that a topology is built with; its repr shows no secret."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The state's name, unique in its topology."""
 
     @property
-    def kind(self) -> StateKind: ...
+    def kind(self) -> StateKind:
+        """What is stored beside each value."""
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts, to be stored in the ledger; no secrets."""
 
     def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> StateStore:
         """Connect to the state's database, or share the ledger's; raises ConfigurationError if that can't hold it."""
-

@@ -20,7 +20,8 @@ class SqlDatabase(Protocol):
     """One database with a small pool of connections; shared by a ledger and the states beside it."""
 
     @property
-    def engine(self) -> Engine: ...
+    def engine(self) -> Engine:
+        """SQLAlchemy's engine, for DDL and the ledger's own statements."""
 
     def transaction(self) -> AbstractContextManager[SqlTransaction]:
         """Run a transaction: committed at the end of the block, rolled back by any exception.

@@ -1,0 +1,62 @@
+"""The contract of a state, held by PostgreSQL: beside the ledger and in a database of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg.rows import dict_row
+
+from trident.base.identity import BatchId
+from trident.state import PostgresState
+from trident.state.base import StagedUpdates, StateKind, StateLayout, StateStore
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.testing import StateContract, StateHarness
+
+
+class PostgresHarness(StateHarness):
+    def __init__(self, dsn: str, beside: bool) -> None:
+        self.dsn = dsn
+        self.beside = beside
+        self.database = PostgresDatabase(dsn)
+        self.stores: list[StateStore] = []
+
+    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+        state = PostgresState("counts", dsn=None if self.beside else self.dsn, kind=kind)
+        self.stores.append(state.open(layout, self.database))
+        return self.stores[-1]
+
+    def rows(self, layout: StateLayout) -> list[dict[str, object]]:
+        with psycopg.connect(self.dsn, row_factory=dict_row) as connection:
+            return connection.execute("SELECT * FROM counts").fetchall()
+
+    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+        if not self.beside:
+            store.apply(batch, updates)
+            return
+        with self.database.transaction() as transaction:
+            store.copy_in(transaction, batch, updates)
+            store.apply_in(transaction, batch, updates)
+
+    def close(self) -> None:
+        for store in self.stores:
+            store.close()
+        self.database.close()
+
+
+class TestPostgresState(StateContract):
+    @pytest.fixture(params=[True, False], ids=["beside the ledger", "apart"])
+    def harness(self, postgres, request: pytest.FixtureRequest) -> Iterator[PostgresHarness]:
+        harness = PostgresHarness(postgres.dsn, request.param)
+        yield harness
+        harness.close()
+
+    def leave_rows_without_owner(self, harness: StateHarness) -> None:
+        assert isinstance(harness, PostgresHarness)
+        with psycopg.connect(harness.dsn) as connection:
+            connection.execute(
+                "CREATE TABLE counts (account text PRIMARY KEY, n bigint, total bigint, previous_n bigint, "
+                "previous_total bigint, previous_txid bigint, txid bigint NOT NULL)"
+            )
+            connection.execute("INSERT INTO counts VALUES ('ann', 1, 1, NULL, NULL, NULL, 0)")

@@ -1,0 +1,63 @@
+"""What a user's store has to offer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from trident.state.folding import Row, StoredRow
+
+
+@dataclass(frozen=True, slots=True)
+class BackingPosition:
+    """What the reserved key holds: where the state stands and which epoch may write it.
+
+    `txid`, `attempt` and `birth_txid` are None until the state is registered.
+    """
+
+    topology: str
+    incarnation: str
+    epoch: int
+    token: str
+    txid: int | None
+    attempt: int | None
+    birth_txid: int | None
+
+
+BackingKey = Row
+"""The key columns of one row; the reserved key has one element more."""
+
+BackingValue: TypeAlias = "StoredRow | BackingPosition"
+"""What is stored under a key: a `TransactionalValue`, an `OpaqueValue` or a plain tuple of the value columns; a
+`BackingPosition` under the reserved key. All are immutable and can be pickled and compared."""
+
+
+@runtime_checkable
+class BackingMap(Protocol):
+    """A key-value store; called from one thread at a time, in the coordinator's process only.
+
+    Errors that may pass are to be raised as `RetryableError`: the same call then comes again.
+    """
+
+    def multi_get(self, keys: Sequence[BackingKey]) -> Sequence[BackingValue | None]:
+        """Return the value of each key in the order given, None for one that is not there."""
+
+    def multi_put(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> None:
+        """Store every item durably before returning; in no order, and not as one transaction."""
+
+
+@runtime_checkable
+class ConditionalBackingMap(BackingMap, Protocol):
+    """A store that can compare while it puts; with it a state is exactly once across take-overs."""
+
+    def multi_put_if(self, changes: Sequence[tuple[BackingKey, BackingValue | None, BackingValue]]) -> Sequence[bool]:
+        """Store each (key, expected, new) whose key holds what is expected (None: nothing); tell which were stored."""
+
+
+@runtime_checkable
+class ClearableBackingMap(BackingMap, Protocol):
+    """A store that a reset with states="clear" can empty."""
+
+    def clear(self) -> None:
+        """Delete every key."""

@@ -1,0 +1,103 @@
+"""How stores that hold rows as Python values update one: the merges of its columns, by the rule of its kind."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from trident.base.errors import MismatchError, RefusedError
+from trident.state.base import Merge, StateKind, StateLayout, Value, ValueColumn
+from trident.state.rows import array_of, python_values
+from trident.state.values import OpaqueValue, TransactionalValue, Update
+
+Row = tuple[Value, ...]
+"""The value columns of one key, in the layout's order."""
+
+StoredRow: TypeAlias = "TransactionalValue[Row] | OpaqueValue[Row] | Row"
+"""A row with what its kind keeps beside it."""
+
+V = TypeVar("V")
+
+
+def updated(kind: StateKind, stored: object, txid: int, update: Update[Row]) -> StoredRow:
+    """Return what is to be stored after a txid's update of one key; `stored` is None for a new key."""
+    match kind:
+        case StateKind.TRANSACTIONAL:
+            before = _expect(stored, TransactionalValue)
+            return before.update(txid, update) if before else TransactionalValue.first(txid, update)
+        case StateKind.OPAQUE:
+            value = _expect(stored, OpaqueValue)
+            return value.update(txid, update) if value else OpaqueValue.first(txid, update)
+        case StateKind.NON_TRANSACTIONAL:
+            return update(_expect(stored, tuple))
+
+
+def current(stored: StoredRow) -> Row:
+    """Return the values that a reader sees."""
+    if isinstance(stored, TransactionalValue):
+        return stored.value
+    return stored.current if isinstance(stored, OpaqueValue) else stored
+
+
+def merged_with(layout: StateLayout, staged: Row) -> Update[Row]:
+    """Return the function that merges one staged row into the stored one."""
+    folds = [_fold(column) for column in layout.values]
+
+    def update(stored: Row | None) -> Row:
+        if stored is None:
+            return staged
+        return tuple(_keep(fold, old, new) for fold, old, new in zip(folds, stored, staged, strict=True))
+
+    return update
+
+
+def keyed_rows(layout: StateLayout, rows: pa.Table) -> dict[Row, Row]:
+    """Return staged rows by key; raises MismatchError for a key that was staged twice."""
+    columns = [python_values(column) for column in rows.columns]
+    width = len(layout.keys)
+    keyed = {row[:width]: row[width:] for row in zip(*columns, strict=True)}
+    if len(keyed) != rows.num_rows:
+        raise MismatchError(f"{rows.num_rows - len(keyed)} keys were staged twice in one batch; nothing was applied")
+    return keyed
+
+
+def check_fit(layout: StateLayout, changed: Mapping[Row, StoredRow]) -> None:
+    """Raise RefusedError naming the column when a merged value does not fit into its type."""
+    rows = [current(stored) for stored in changed.values()]
+    for index, column in enumerate(layout.values):
+        try:
+            array_of([row[index] for row in rows], column.name, column.type)
+        except RefusedError:
+            text = f"column {column.name!r}: a key's merged value does not fit into {column.type}; it was not written"
+            raise RefusedError(text) from None
+
+
+def _fold(column: ValueColumn) -> Callable[[Value, Value], Value]:
+    match column.merge:
+        case Merge.ADD:
+            return operator.add
+        case Merge.LEAST:
+            return min  # type: ignore[return-value]  # values of one column are comparable
+        case Merge.GREATEST:
+            return max  # type: ignore[return-value]
+        case Merge.COMBINE:
+            assert column.combine is not None  # checked when the state is opened
+            return column.combine
+
+
+def _keep(fold: Callable[[Value, Value], Value], stored: Value, staged: Value) -> Value:
+    if stored is None or staged is None:
+        return staged if stored is None else stored
+    return fold(stored, staged)
+
+
+def _expect(stored: object, kind: type[V]) -> V | None:
+    if stored is None or isinstance(stored, kind):
+        return stored
+    raise MismatchError(
+        f"found a {type(stored).__name__} where a {kind.__name__} was expected: the state was written as another kind, "
+        "or the store returns other objects than it was given; nothing was changed"
+    )

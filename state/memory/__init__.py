@@ -1,0 +1,1 @@
+"""States that live and die with their process, for tests and examples."""

@@ -1,0 +1,1 @@
+"""States in PostgreSQL: binary COPY, then one set-based merge."""

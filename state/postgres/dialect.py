@@ -1,0 +1,131 @@
+"""What PostgreSQL gives to the shared statements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import psycopg
+import pyarrow as pa
+from sqlalchemy import Connection, text
+
+from trident.base.errors import ConfigurationError
+from trident.state.base import Merge, ValueColumn
+from trident.state.postgres.copy import copy_rows
+from trident.state.postgres.types import sql_type
+from trident.state.rows import refuse_nul
+from trident.state.sql.dialect import FoundColumn
+from trident.state.sql.names import helper_table, quote, quote_table
+from trident.state.sql.shape import ColumnSpec, TableShape
+from trident.state.sql.staging import TXID
+
+_OLDEST = 150000
+_SCHEMA_LOCK = 0x7472_6964_656E
+_COLUMNS = text("""
+    SELECT a.attname, format_type(a.atttypid, a.atttypmod),
+           a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''
+    FROM pg_attribute AS a
+    WHERE a.attrelid = to_regclass(:table) AND a.attnum > 0 AND NOT a.attisdropped""")
+_UNIQUE = text("""
+    SELECT (SELECT array_agg(CAST(a.attname AS text)) FROM pg_attribute AS a
+            WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey))
+    FROM pg_index AS i
+    WHERE i.indrelid = to_regclass(:table) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
+          AND i.indexprs IS NULL""")
+
+
+class PostgresDialect:
+    """Types, locks and texts of PostgreSQL 15 or later; stateless."""
+
+    for_update = " FOR UPDATE"
+    for_share = " FOR SHARE"
+
+    def column_type(self, type_: pa.DataType) -> str:
+        """Return the type as `format_type` of the server spells it."""
+        return sql_type(type_)
+
+    def add(self, column: ValueColumn, stored: str, staged: str) -> str:
+        """Return a plain sum: the server refuses overflows itself."""
+        return f"{stored} + {staged}"
+
+    def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
+        """Return LEAST or GREATEST, which leave nulls out."""
+        return f"{'LEAST' if column.merge is Merge.LEAST else 'GREATEST'}({stored}, {staged})"
+
+    def lock_schema(self, connection: Connection) -> None:
+        """Take an advisory lock until the end of the transaction; refuses a server that is too old."""
+        version = driver(connection).info.server_version
+        if version < _OLDEST:
+            raise ConfigurationError(
+                f"PostgreSQL 15 or later is needed (unique indexes over nulls), not {version // 10000}"
+            )
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+
+    def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
+        """Return the columns as the catalogue has them."""
+        parameters = {"table": quote_table(table)}
+        if connection.execute(text("SELECT to_regclass(:table)"), parameters).scalar() is None:
+            return None
+        return tuple(FoundColumn(*row) for row in connection.execute(_COLUMNS, parameters))
+
+    def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
+        """Tell whether a plain unique index is over exactly these columns."""
+        indexes = connection.execute(_UNIQUE, {"table": quote_table(table)}).scalars()
+        return any(names is not None and sorted(names) == sorted(columns) for names in indexes)
+
+    def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Leave room in each page, so that an update stays on its page and touches no index."""
+        keys = ", ".join(quote(key.name) for key in shape.keys) or "(true)"
+        index = quote(helper_table("trident_key_", shape.table))
+        return (
+            f"CREATE TABLE {shape.quoted} ({_definitions(specs)}) WITH (fillfactor = 45)",
+            f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({keys}) NULLS NOT DISTINCT",
+        )
+
+    def create_staging(self, table: str, specs: Sequence[ColumnSpec], durable: bool) -> tuple[str, ...]:
+        """Make a logged table where it must outlive a crash of the server, an unlogged one beside the ledger."""
+        kind = "TABLE" if durable else "UNLOGGED TABLE"
+        return (
+            f"CREATE {kind} {quote_table(table)} ({_definitions(specs)})",
+            f"CREATE INDEX {quote(helper_table('trident_by_txid_', table))} ON {quote_table(table)} ({TXID})",
+        )
+
+    def create_temporary(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Make a table that each commit empties."""
+        return (f"CREATE TEMPORARY TABLE IF NOT EXISTS {quote(table)} ({_definitions(specs)}) ON COMMIT DELETE ROWS",)
+
+    def make_durable(self, connection: Connection, table: str) -> None:
+        """Turn an unlogged staging table into a logged one."""
+        statement = text("SELECT relpersistence = 'u' FROM pg_class WHERE oid = to_regclass(:table)")
+        if connection.execute(statement, {"table": quote_table(table)}).scalar():
+            connection.execute(text(f"ALTER TABLE {quote_table(table)} SET LOGGED"))
+
+    def from_stored(self, type_: pa.DataType, value: object) -> object:
+        """Return the value: the driver already made a Python one of it."""
+        return value
+
+    def insert_rows(self, connection: Connection, table: str, rows: pa.Table) -> None:
+        """Use binary COPY."""
+        copy_rows(driver(connection), quote_table(table), rows)
+
+    def analyse(self, connection: Connection, table: str) -> None:
+        """Run ANALYZE: the staged rows are then the hashed side, and rows are updated in the order they lie in."""
+        connection.execute(text(f"ANALYZE {quote(table)}"))
+
+    def check_rows(self, rows: pa.Table) -> None:
+        """Refuse NUL characters; types and ranges hold by the Arrow schema."""
+        refuse_nul(rows)
+
+
+def driver(connection: Connection) -> psycopg.Connection:
+    """Return psycopg's own connection."""
+    found = connection.connection.driver_connection
+    assert isinstance(found, psycopg.Connection)
+    return found
+
+
+def _definitions(specs: Sequence[ColumnSpec]) -> str:
+    def one(spec: ColumnSpec) -> str:
+        collate = ' COLLATE "C"' if spec.type == "text" else ""
+        return f"{quote(spec.name)} {spec.type}{collate}{'' if spec.nullable else ' NOT NULL'}"
+
+    return ", ".join(one(spec) for spec in specs)

@@ -1,0 +1,74 @@
+"""A state in a PostgreSQL table that users query with SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trident.base.errors import ConfigurationError
+from trident.base.identity import BatchId
+from trident.state.base import LedgerDatabase, StagingWriter, StateKind, StateLayout
+from trident.state.postgres.database import PostgresDatabase, normal_dsn
+from trident.state.postgres.dialect import PostgresDialect
+from trident.state.postgres.writer import PostgresWriter
+from trident.state.sql.shape import TableShape, table_shape
+from trident.state.sql.store import SqlStateStore
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresState:
+    """Results in a PostgreSQL table, one row per key: `SELECT account, n, total FROM balances`.
+
+    Without a `dsn` it lives in the ledger's own database, and each batch commits there in one
+    transaction with the ledger's record of it; with one, in a database of its own. `table` is the
+    state's name unless given, `schema.table` is allowed. The table is made when it is missing.
+    """
+
+    name: str
+    dsn: str | None = field(default=None, kw_only=True, repr=False)
+    kind: StateKind = field(default=StateKind.OPAQUE, kw_only=True)
+    table: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a connection."""
+        if not self.name:
+            raise ConfigurationError("a state needs a name")
+        if self.dsn is not None:
+            normal_dsn(self.dsn)
+
+    def description(self) -> dict[str, str]:
+        """Return what must stay the same over restarts."""
+        database = "ledger" if self.dsn is None else "own"
+        return {"store": "postgres", "kind": str(self.kind), "table": self.table or self.name, "database": database}
+
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> PostgresStore:
+        """Share the ledger's database, or make one for the own dsn; nothing is sent to it yet."""
+        shape = table_shape(self.name, self.table or self.name, self.kind, layout)
+        if self.dsn is not None:
+            return PostgresStore(PostgresDatabase(self.dsn), self.name, shape, False)
+        if isinstance(ledger_database, PostgresDatabase):
+            return PostgresStore(ledger_database, self.name, shape, True)
+        raise ConfigurationError(
+            f"state {self.name!r} has no dsn and the ledger is not in Postgres, so there is no database to keep it in: "
+            "give PostgresState a dsn, or use a PostgresLedger"
+        )
+
+
+class PostgresStore(SqlStateStore):
+    """An opened PostgreSQL state, which tasks can stage to."""
+
+    def __init__(self, database: PostgresDatabase, name: str, shape: TableShape, shared: bool) -> None:
+        super().__init__(database, PostgresDialect(), name, shape, shared)
+        self._postgres = database
+        # Known here rather than at the first batch: a type without a column is the topology's mistake.
+        shape.columns(self._dialect.column_type)
+
+    def writer(self, batch: BatchId) -> StagingWriter | None:
+        """Return what tasks stage this batch's updates with."""
+        return PostgresWriter(
+            dsn=self._postgres.dsn,
+            lease_seconds=self._postgres.lease_seconds,
+            state=self.name,
+            staging=self._staging,
+            batch=batch,
+            schema=self.layout.schema(),
+        )

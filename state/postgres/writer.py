@@ -1,0 +1,48 @@
+"""Staging by Spark tasks: each run commits its rows under a write id of its own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from trident.base.digest import Digest
+from trident.base.identity import BatchId
+from trident.spouts.control import WriteManifest, encode
+from trident.state.postgres.copy import copy_rows
+from trident.state.postgres.database import connect
+from trident.state.rows import conform, refuse_nul
+from trident.state.sql.names import quote_table
+from trident.state.sql.staging import staging_rows
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresWriter:
+    """Writes a task's rows to a staging table; can be pickled, its repr shows no DSN.
+
+    Each call takes a fresh write id and commits once, so a run that dies before its manifest is
+    returned leaves rows that nothing ever reads.
+    """
+
+    dsn: str = field(repr=False)
+    lease_seconds: float
+    state: str
+    staging: str
+    batch: BatchId
+    schema: pa.Schema = field(repr=False)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
+        """Commit all rows, then yield the manifest; nothing is yielded for a task without rows."""
+        write_id = uuid.uuid4().hex
+        digest = Digest()
+        with connect(self.dsn, self.lease_seconds) as connection:
+            for batch in batches:
+                rows = conform(pa.Table.from_batches([batch]), self.schema)
+                refuse_nul(rows)
+                marked, more = staging_rows(self.batch, write_id, rows, digest.count)
+                copy_rows(connection, quote_table(self.staging), marked)
+                digest += more
+        if digest.count:
+            yield encode(WriteManifest(self.state, write_id, digest))

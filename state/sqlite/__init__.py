@@ -1,0 +1,1 @@
+"""States in a SQLite file: the embedded default, held updates only."""

@@ -1,0 +1,178 @@
+"""What SQLite gives to the shared statements."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlalchemy import Connection, text
+
+from trident.base.errors import ConfigurationError
+from trident.state.base import Merge, ValueColumn
+from trident.state.rows import AnyChunks, python_values, refuse_nul, refused
+from trident.state.sql.dialect import FoundColumn
+from trident.state.sql.names import helper_table, quote, quote_table
+from trident.state.sql.shape import ColumnSpec, TableShape
+from trident.state.sql.staging import TXID
+
+_PLAIN = {
+    pa.bool_(): "boolean",
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.float32(): "real",
+    pa.float64(): "double precision",
+    pa.string(): "text",
+    pa.large_string(): "text",
+    pa.binary(): "blob",
+    pa.large_binary(): "blob",
+    pa.date32(): "date",
+}
+_BITS = {"tinyint": 7, "smallint": 15, "integer": 31, "bigint": 63}
+
+
+class SqliteDialect:
+    """Types and texts of SQLite 3.33 or later; a writer holds the file, so rows need no locks. Stateless."""
+
+    for_update = ""
+    for_share = ""
+
+    def column_type(self, type_: pa.DataType) -> str:
+        """Return the declared type; decimals are text, since SQLite's numbers are floats."""
+        if type_ in _PLAIN:
+            return _PLAIN[type_]
+        if pa.types.is_decimal128(type_) and 0 <= type_.scale <= type_.precision:
+            return f"decimal_text({type_.precision},{type_.scale})"
+        if pa.types.is_timestamp(type_) and type_.unit in ("s", "ms", "us"):
+            return "timestamp_utc" if type_.tz else "timestamp"
+        raise ConfigurationError(f"a state can't hold a column of type {type_}; cast it to a type that SQL has")
+
+    def add(self, column: ValueColumn, stored: str, staged: str) -> str:
+        """Return a sum whose overflow the column's CHECK refuses; exact for decimals."""
+        if pa.types.is_decimal128(column.type):
+            return f"trident_decimal_add({stored}, {staged}, {column.type.precision}, {column.type.scale})"
+        return f"{stored} + {staged}"
+
+    def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
+        """Return the smaller or greater one: SQLite's own min and max are null when one side is."""
+        first, second = (staged, stored) if column.merge is Merge.LEAST else (stored, staged)
+        less = f"{first} < {second}"
+        if pa.types.is_decimal128(column.type):
+            less = f"trident_decimal_less({first}, {second})"
+        return (
+            f"CASE WHEN {stored} IS NULL THEN {staged} WHEN {staged} IS NULL THEN {stored} "
+            f"WHEN {less} THEN {staged} ELSE {stored} END"
+        )
+
+    def lock_schema(self, connection: Connection) -> None:
+        """Do nothing: BEGIN IMMEDIATE already holds the file."""
+
+    def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
+        """Return the columns with their declared types."""
+        schema, _, name = table.rpartition(".")
+        statement = text('SELECT name, lower(type), "notnull", dflt_value FROM pragma_table_info(:name, :schema)')
+        rows = connection.execute(statement, {"name": name, "schema": schema or "main"}).fetchall()
+        return tuple(FoundColumn(row[0], row[1], bool(row[2]) and row[3] is None) for row in rows) or None
+
+    def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
+        """Tell whether a unique index (a primary key's included) is over exactly these columns."""
+        indexes = connection.execute(
+            text('SELECT name FROM pragma_index_list(:table) WHERE "unique" = 1 AND partial = 0'), {"table": table}
+        ).scalars()
+        return any(
+            sorted(connection.execute(text("SELECT name FROM pragma_index_info(:index)"), {"index": name}).scalars())
+            == sorted(columns)
+            for name in indexes.fetchall()
+        )
+
+    def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Check types and ranges, which SQLite leaves to us; null keys have an index of their own."""
+        keys = [quote(key.name) for key in shape.keys]
+        index = quote(helper_table("trident_key_", shape.table))
+        statements = [f"CREATE TABLE {shape.quoted} ({_definitions(specs)})"]
+        statements.append(f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({', '.join(keys) or '(1)'})")
+        if keys:
+            # SQLite's unique indexes let null keys through.
+            null_index = quote(helper_table("trident_null_key_", shape.table))
+            columns = ", ".join(f"ifnull({key}, 0), {key} IS NULL" for key in keys)
+            some_null = " OR ".join(f"{key} IS NULL" for key in keys)
+            statements.append(f"CREATE UNIQUE INDEX {null_index} ON {shape.quoted} ({columns}) WHERE {some_null}")
+        return tuple(statements)
+
+    def create_staging(self, table: str, specs: Sequence[ColumnSpec], durable: bool) -> tuple[str, ...]:
+        """Make a table like any other: each is durable."""
+        index = quote(helper_table("trident_by_txid_", table))
+        return (
+            f"CREATE TABLE {quote_table(table)} ({_definitions(specs)})",
+            f"CREATE INDEX {index} ON {quote_table(table)} ({TXID})",
+        )
+
+    def create_temporary(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Make a temporary table, and empty it of what the last transaction left."""
+        plain = ", ".join(f"{quote(spec.name)} {spec.type}" for spec in specs)
+        return f"CREATE TEMPORARY TABLE IF NOT EXISTS {quote(table)} ({plain})", f"DELETE FROM {quote(table)}"
+
+    def make_durable(self, connection: Connection, table: str) -> None:
+        """Do nothing: each table is durable."""
+
+    def from_stored(self, type_: pa.DataType, value: object) -> object:
+        """Return the Python value that SQLite keeps as text or as a number."""
+        if isinstance(value, str) and pa.types.is_decimal(type_):
+            return Decimal(value)
+        if isinstance(value, str) and pa.types.is_date(type_):
+            return date.fromisoformat(value)
+        if isinstance(value, str) and pa.types.is_timestamp(type_):
+            found = datetime.fromisoformat(value)
+            return found.replace(tzinfo=UTC) if type_.tz else found
+        return bool(value) if isinstance(value, int) and pa.types.is_boolean(type_) else value
+
+    def insert_rows(self, connection: Connection, table: str, rows: pa.Table) -> None:
+        """Insert with one prepared statement."""
+        found = connection.connection.driver_connection
+        assert isinstance(found, sqlite3.Connection)
+        names = ", ".join(quote(name) for name in rows.column_names)
+        columns = [_to_store(column) for column in rows.columns]
+        marks = ", ".join("?" for _ in columns)
+        found.executemany(f"INSERT INTO {quote_table(table)} ({names}) VALUES ({marks})", zip(*columns, strict=True))
+
+    def analyse(self, connection: Connection, table: str) -> None:
+        """Do nothing: SQLite finds the stored row of each staged one by the index."""
+
+    def check_rows(self, rows: pa.Table) -> None:
+        """Refuse NUL characters, and NaN, which SQLite would store as null."""
+        refuse_nul(rows)
+        for field, column in zip(rows.schema, rows.columns, strict=True):
+            if pa.types.is_floating(field.type) and pc.any(pc.is_nan(column)).as_py():
+                raise refused(field.name, "NaN, which SQLite can't store")
+
+
+def _to_store(column: AnyChunks) -> list[object]:
+    type_ = column.type
+    if pa.types.is_timestamp(type_):
+        column = column.cast(pa.timestamp("us", type_.tz)).cast(pa.timestamp("us"))
+    if pa.types.is_decimal(type_):
+        return [None if value is None else f"{value:f}" for value in python_values(column)]
+    if pa.types.is_timestamp(type_) or pa.types.is_date(type_):
+        return python_values(column.cast(pa.string()))
+    return python_values(column)
+
+
+def _definitions(specs: Sequence[ColumnSpec]) -> str:
+    return ", ".join(_definition(spec) for spec in specs)
+
+
+def _definition(spec: ColumnSpec) -> str:
+    name = quote(spec.name)
+    definition = f"{name} {spec.type}{'' if spec.nullable else ' NOT NULL'}"
+    if spec.type in _BITS:
+        top = 2 ** _BITS[spec.type]
+        # SQLite turns an integer that overflows into a float.
+        definition += f" CHECK (typeof({name}) IN ('integer', 'null') AND {name} BETWEEN -{top - 1} - 1 AND {top - 1})"
+    if spec.type.startswith("decimal_text"):
+        definition += f" CHECK (typeof({name}) IN ('text', 'null'))"
+    return definition

@@ -1,0 +1,51 @@
+"""A state in a table of a SQLite file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trident.base.errors import ConfigurationError
+from trident.state.base import LedgerDatabase, StateKind, StateLayout
+from trident.state.sql.shape import table_shape
+from trident.state.sql.store import SqlStateStore
+from trident.state.sqlite.database import SqliteDatabase
+from trident.state.sqlite.dialect import SqliteDialect
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteState:
+    """Results in a table of a SQLite file, one row per key; decimals are exact, kept as text.
+
+    Without a `path` it lives in the ledger's own file, and each batch commits there in one
+    transaction with the ledger's record of it; with one, in a file of its own.
+    """
+
+    name: str
+    path: str | Path | None = field(default=None, kw_only=True)
+    kind: StateKind = field(default=StateKind.OPAQUE, kw_only=True)
+    table: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a file."""
+        if not self.name:
+            raise ConfigurationError("a state needs a name")
+
+    def description(self) -> dict[str, str]:
+        """Return what must stay the same over restarts."""
+        database = "ledger" if self.path is None else "own"
+        return {"store": "sqlite", "kind": str(self.kind), "table": self.table or self.name, "database": database}
+
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> SqlStateStore:
+        """Share the ledger's file, or use the own one; nothing is opened yet."""
+        dialect = SqliteDialect()
+        shape = table_shape(self.name, self.table or self.name, self.kind, layout)
+        shape.columns(dialect.column_type)
+        if self.path is not None:
+            return SqlStateStore(SqliteDatabase(self.path), dialect, self.name, shape, False)
+        if isinstance(ledger_database, SqliteDatabase):
+            return SqlStateStore(ledger_database, dialect, self.name, shape, True)
+        raise ConfigurationError(
+            f"state {self.name!r} has no path and the ledger is not in SQLite, so there is no file to keep it in: "
+            "give SqliteState a path, or use a SqliteLedger"
+        )

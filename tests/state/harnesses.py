@@ -1,0 +1,143 @@
+"""Harnesses of the stores that need no server."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+
+from trident.base.identity import BatchId
+from trident.state.backing.maps import BackingKey, BackingPosition, BackingValue
+from trident.state.backing.state import BackingMapState
+from trident.state.base import StagedUpdates, StateKind, StateLayout, StateStore
+from trident.state.memory.database import MemoryDatabase
+from trident.state.memory.state import MemoryState
+from trident.state.sqlite.database import SqliteDatabase
+from trident.state.sqlite.state import SqliteState
+from trident.state.testing import StateHarness
+from trident.state.values import OpaqueValue, TransactionalValue
+
+
+def plain(layout: StateLayout, key: tuple, stored: object) -> dict[str, object]:
+    """Show a stored Python value as a SQL table would."""
+    keys = {column.name: value for column, value in zip(layout.keys, key, strict=True)}
+    names = [column.name for column in layout.values]
+    match stored:
+        case TransactionalValue():
+            return {**keys, **dict(zip(names, stored.value, strict=True)), "txid": stored.txid}
+        case OpaqueValue():
+            before = stored.previous or (None,) * len(names)
+            previous = {f"previous_{name}": value for name, value in zip(names, before, strict=True)}
+            return {**keys, **dict(zip(names, stored.current, strict=True)), **previous, "txid": stored.txid}
+        case tuple():
+            return {**keys, **dict(zip(names, stored, strict=True))}
+    raise AssertionError(f"unexpected {type(stored)}")
+
+
+class MemoryHarness(StateHarness):
+    def __init__(self) -> None:
+        self.database = MemoryDatabase()
+
+    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+        return MemoryState("counts", kind=kind).open(layout, self.database)
+
+    def rows(self, layout: StateLayout) -> list[dict[str, object]]:
+        with self.database.transaction() as transaction:
+            return [plain(layout, key, row) for key, row in transaction.table("state counts rows").items()]
+
+    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+        with self.database.transaction() as transaction:
+            store.copy_in(transaction, batch, updates)
+            store.apply_in(transaction, batch, updates)
+
+
+class SqliteHarness(StateHarness):
+    """A state beside a SQLite ledger (`beside`) or in a file of its own."""
+
+    def __init__(self, folder: Path, beside: bool) -> None:
+        self.path = folder / "state.db"
+        self.beside = beside
+        self.database = SqliteDatabase(self.path)
+        self.stores: list[StateStore] = []
+
+    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+        state = SqliteState("counts", path=None if self.beside else self.path, kind=kind)
+        self.stores.append(state.open(layout, self.database))
+        return self.stores[-1]
+
+    def rows(self, layout: StateLayout) -> list[dict[str, object]]:
+        with self.database.transaction() as transaction:
+            found = [dict(row) for row in transaction.connection.exec_driver_sql("SELECT * FROM counts").mappings()]
+        decimals = [c.name for c in (*layout.keys, *layout.values) if pa.types.is_decimal(c.type)]
+        return [{**row, **{name: Decimal(row[name]) for name in decimals}} for row in found]
+
+    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+        if not self.beside:
+            store.apply(batch, updates)
+            return
+        with self.database.transaction() as transaction:
+            store.copy_in(transaction, batch, updates)
+            store.apply_in(transaction, batch, updates)
+
+    def close(self) -> None:
+        for store in self.stores:
+            store.close()
+        self.database.close()
+
+
+class DictMap:
+    """The least that a backing map is."""
+
+    def __init__(self) -> None:
+        self.rows: dict[BackingKey, BackingValue] = {}
+        self.puts_left: int | None = None
+
+    def multi_get(self, keys):
+        return [self.rows.get(key) for key in keys]
+
+    def multi_put(self, items):
+        for key, value in items:
+            self._spend()
+            self.rows[key] = value
+
+    def _spend(self) -> None:
+        """Die after a number of puts, as a process does."""
+        if self.puts_left is not None:
+            if self.puts_left == 0:
+                raise KeyboardInterrupt
+            self.puts_left -= 1
+
+
+class ClearableMap(DictMap):
+    def clear(self) -> None:
+        self.rows.clear()
+
+
+class ConditionalMap(ClearableMap):
+    def multi_put_if(self, changes):
+        stored = []
+        for key, expected, new in changes:
+            self._spend()
+            matches = self.rows.get(key) == expected
+            if matches:
+                self.rows[key] = new
+            stored.append(matches)
+        return stored
+
+
+class BackingHarness(StateHarness):
+    sees_foreign_rows = False
+
+    def __init__(self, backing_map: DictMap, chunk_rows: int = 1_000) -> None:
+        self.map = backing_map
+        self.chunk_rows = chunk_rows
+        self.database = MemoryDatabase()
+        self.can_clear = hasattr(backing_map, "clear")
+
+    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+        return BackingMapState("counts", self.map, kind=kind, chunk_rows=self.chunk_rows).open(layout, self.database)
+
+    def rows(self, layout: StateLayout) -> list[dict[str, object]]:
+        stored = self.map.rows.items()
+        return [plain(layout, key, row) for key, row in stored if not isinstance(row, BackingPosition)]
