@@ -1,1 +1,10 @@
 """The durable record of plans, pins and commits."""
+
+from __future__ import annotations
+
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.ledger.memory import MemoryLedger
+from trident.coordinators.ledger.postgres import PostgresLedger
+from trident.coordinators.ledger.sqlite import SqliteLedger
+
+__all__ = ["Ledger", "MemoryLedger", "PostgresLedger", "SqliteLedger"]

@@ -1,0 +1,219 @@
+"""What the memory ledger holds of one topology: one immutable value, replaced by each write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from trident.base.errors import FatalError, MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan, check_epoch, check_owner
+from trident.coordinators.records import (
+    Commit,
+    DeadLetter,
+    Loss,
+    Pin,
+    Plan,
+    ResetDecision,
+    Snapshot,
+    StartPosition,
+    TopologySpec,
+)
+from trident.state.memory.database import MemoryTransaction
+
+_FENCES = "trident_fence"
+_TOPOLOGIES = "trident_topology"
+_FINISHED = "trident_finished"
+_DEAD_LETTERS = "trident_dead_letter"
+_LOSSES = "trident_loss"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Fence and heartbeat of a topology; `beat_at` is by the ledger's clock."""
+
+    epoch: Epoch
+    holder: str
+    beat_at: float
+    seconds: float
+    released: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """All of a topology that is not history."""
+
+    spec: TopologySpec
+    progress: Progress
+    birth_txid: int
+    starts: tuple[StartPosition, ...] | None = None
+    live: tuple[StoredPlan, ...] = ()
+    done_plan: StoredPlan | None = None
+    pin: Pin | None = None
+    reset: ResetDecision | None = None
+    incarnations: frozenset[str] = field(default=frozenset())
+
+    def live_plan(self, attempt: int) -> StoredPlan | None:
+        """Return the live plan of an attempt."""
+        return next((stored for stored in self.live if stored.plan.attempt == attempt), None)
+
+    def snapshot(self) -> Snapshot:
+        """Return all that is durable and not done."""
+        progress = self.progress
+        return Snapshot(
+            owner=Owner(self.spec.name, progress.incarnation),
+            birth_txid=self.birth_txid,
+            done=progress.done,
+            done_attempt=progress.done_attempt,
+            done_plan=self.done_plan.plan if self.done_plan else None,
+            pin=self.pin,
+            live=tuple(stored.plan for stored in self.live),
+            starts=self.starts,
+            last_txid=progress.last_txid,
+            last_attempt=progress.last_attempt,
+            open_reset=self.reset,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """History: an attempt that was dropped, or one that is done with its pin and commit."""
+
+    stored: StoredPlan
+    commit: Commit | None = None
+    pin: Pin | None = None
+    done_at: float = 0.0
+
+
+class Rows:
+    """The ledger's tables inside one transaction of a memory database."""
+
+    def __init__(self, transaction: MemoryTransaction) -> None:
+        self._transaction = transaction
+
+    def holding(self, topology: str) -> Holding | None:
+        """Return who holds the topology."""
+        found = self._transaction.table(_FENCES).get(topology)
+        assert found is None or isinstance(found, Holding)
+        return found
+
+    def put_holding(self, topology: str, holding: Holding) -> None:
+        """Replace who holds the topology."""
+        self._transaction.table(_FENCES)[topology] = holding
+
+    def check_epoch(self, topology: str, epoch: Epoch) -> None:
+        """Raise FencedError for another epoch than the stored one."""
+        holding = self.holding(topology)
+        check_epoch(topology, holding.epoch if holding else None, epoch)
+
+    def find(self, topology: str) -> Entry | None:
+        """Return a topology's entry, None when it was never registered."""
+        found = self._transaction.table(_TOPOLOGIES).get(topology)
+        assert found is None or isinstance(found, Entry)
+        return found
+
+    def fenced(self, topology: str, epoch: Epoch) -> Entry:
+        """Return a topology's entry for a writer of that epoch."""
+        self.check_epoch(topology, epoch)
+        entry = self.find(topology)
+        if entry is None:
+            raise MismatchError(f"topology {topology!r} is not registered in this ledger. Nothing was written.")
+        return entry
+
+    def owned(self, owner: Owner, epoch: Epoch) -> Entry:
+        """Return a topology's entry for a writer of that epoch and incarnation."""
+        entry = self.fenced(owner.topology, epoch)
+        check_owner(entry.progress, owner)
+        return entry
+
+    def put(self, entry: Entry) -> None:
+        """Replace a topology's entry."""
+        self._transaction.table(_TOPOLOGIES)[entry.spec.name] = entry
+
+    def finished(self, topology: str) -> dict[int, Finished]:
+        """Return the history of a topology by attempt."""
+        table = self._transaction.table(_FINISHED)
+        rows: dict[int, Finished] = {}
+        for key, row in table.items():
+            assert isinstance(key, tuple)
+            assert isinstance(row, Finished)
+            if key[0] == topology:
+                rows[key[1]] = row
+        return rows
+
+    def finished_plan(self, topology: str, attempt: int) -> StoredPlan | None:
+        """Return the plan of an attempt that was dropped or is done."""
+        row = self._transaction.table(_FINISHED).get((topology, attempt))
+        return row.stored if isinstance(row, Finished) else None
+
+    def finish(self, topology: str, row: Finished) -> None:
+        """Add to the history."""
+        self._transaction.table(_FINISHED)[topology, row.stored.plan.attempt] = row
+
+    def forget(self, topology: str, attempt: int) -> None:
+        """Delete from the history."""
+        del self._transaction.table(_FINISHED)[topology, attempt]
+
+    def add_losses(self, topology: str, plan: Plan) -> None:
+        """Record the losses of a plan."""
+        if plan.losses:
+            table = self._transaction.table(_LOSSES)
+            table.update({(topology, plan.attempt, loss): PlanStatus.LIVE for loss in plan.losses})
+
+    def mark_losses(self, topology: str, plan: Plan, status: PlanStatus) -> None:
+        """Say what became of the attempt that the losses were recorded with."""
+        if plan.losses:
+            table = self._transaction.table(_LOSSES)
+            table.update({(topology, plan.attempt, loss): status for loss in plan.losses})
+
+    def losses(self, topology: str, status: PlanStatus) -> tuple[Loss, ...]:
+        """Return the recorded losses of a topology's attempts with that status."""
+        found = []
+        for key, value in self._transaction.table(_LOSSES).items():
+            assert isinstance(key, tuple)
+            if key[0] == topology and value is status:
+                found.append(key[2])
+        return tuple(found)
+
+    def add_dead_letters(self, owner: Owner, pin: Pin) -> None:
+        """Keep the dead letters of a pin."""
+        if pin.dead_letters:
+            table = self._transaction.table(_DEAD_LETTERS)
+            table[owner.topology, owner.incarnation, pin.txid] = pin.dead_letters
+
+    def dead_letters(self, topology: str) -> tuple[DeadLetter, ...]:
+        """Return all dead letters of a topology."""
+        found: list[DeadLetter] = []
+        for key, letters in self._transaction.table(_DEAD_LETTERS).items():
+            assert isinstance(key, tuple)
+            assert isinstance(letters, tuple)
+            found += letters if key[0] == topology else ()
+        return tuple(found)
+
+
+def dropped(rows: Rows, entry: Entry, drop_from: int) -> Entry:
+    """Move the live attempts from a txid on to the history; returns the entry without them."""
+    for stored in entry.live:
+        if stored.plan.txid >= drop_from:
+            rows.finish(entry.spec.name, Finished(replace(stored, status=PlanStatus.DROPPED)))
+            rows.mark_losses(entry.spec.name, stored.plan, PlanStatus.DROPPED)
+    return replace(entry, live=tuple(stored for stored in entry.live if stored.plan.txid < drop_from))
+
+
+def pinned(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
+    """Keep the dead letters; returns the entry with the pin."""
+    rows.add_dead_letters(owner, pin)
+    progress = replace(entry.progress, pinned=pin.txid, pinned_attempt=pin.attempt)
+    return replace(entry, progress=progress, pin=pin)
+
+
+def done(rows: Rows, entry: Entry, commit: Commit, now: float) -> Entry:
+    """Move the pinned attempt to the history; returns the entry with its txid done."""
+    live = entry.live_plan(commit.attempt)
+    if live is None:
+        raise FatalError(f"the plan of txid {commit.txid} attempt {commit.attempt} is gone; nothing was written")
+    stored = replace(live, status=PlanStatus.DONE)
+    rows.finish(entry.spec.name, Finished(stored, commit, entry.pin, now))
+    rows.mark_losses(entry.spec.name, stored.plan, PlanStatus.DONE)
+    progress = replace(entry.progress, done=commit.txid, done_attempt=commit.attempt, pinned=None, pinned_attempt=None)
+    rest = tuple(other for other in entry.live if other is not live)
+    return replace(entry, progress=progress, live=rest, done_plan=stored, pin=None)

@@ -1,0 +1,259 @@
+"""What may be written into a ledger: pure checks, used alike by the SQL ledgers and the one in memory.
+
+Each check returns nothing, or raises `MismatchError` before anything is written. All of them are
+given what was read under the lock of the topology's progress row, so nothing can change in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from trident.base.errors import FencedError, MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.coordinators.ledger.chaining import check_follows
+from trident.coordinators.records import Commit, Pin, Plan, ResetDecision, StartPosition
+
+
+class PlanStatus(StrEnum):
+    """What became of an attempt; the only thing of a stored plan that ever changes."""
+
+    LIVE = "live"
+    DROPPED = "dropped"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A topology's one locked row: where it stands, and the highest numbers ever handed out.
+
+    `pinned` is the txid that is pinned and not done, always `done + 1`; `reset_to` the incarnation
+    of a reset that was decided and not finished.
+    """
+
+    incarnation: str
+    done: int
+    done_attempt: int
+    pinned: int | None
+    pinned_attempt: int | None
+    last_txid: int
+    last_attempt: int
+    reset_to: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """A plan as the ledger holds it."""
+
+    incarnation: str
+    epoch: int
+    status: PlanStatus
+    plan: Plan
+
+
+def check_epoch(topology: str, stored: Epoch | None, epoch: Epoch) -> None:
+    """Refuse a writer whose epoch is not the stored one."""
+    if stored != epoch:
+        number = stored.number if stored else "none"
+        raise FencedError(
+            f"topology {topology!r}: epoch {epoch.number} is not the stored one ({number}); another coordinator has "
+            "taken over. Nothing was written; this coordinator must stop."
+        )
+
+
+def check_owner(progress: Progress, owner: Owner) -> None:
+    """Refuse a writer of another incarnation, and every write while a decided reset is unfinished."""
+    if progress.incarnation != owner.incarnation:
+        raise MismatchError(
+            f"topology {owner.topology!r} is in incarnation {progress.incarnation}, not {owner.incarnation}: it was "
+            "reset meanwhile. Nothing was written; start the topology again."
+        )
+    if progress.reset_to is not None:
+        raise MismatchError(
+            f"topology {owner.topology!r}: a reset to incarnation {progress.reset_to} was decided and is not finished. "
+            "Nothing was written; finish the reset first."
+        )
+
+
+def check_drop(progress: Progress, drop_from: int) -> None:
+    """Refuse to drop what is decided: txids up to the done one, and the pinned one."""
+    if drop_from <= progress.done:
+        raise MismatchError(f"txid {drop_from} can't be dropped: txid {progress.done} is done. Nothing was written.")
+    if progress.pinned is not None and drop_from <= progress.pinned:
+        raise MismatchError(
+            f"txid {drop_from} can't be dropped: txid {progress.pinned} is pinned (attempt {progress.pinned_attempt}) "
+            "and will only be rolled forward. Nothing was written."
+        )
+
+
+def is_repeated_plan(stored: StoredPlan | None, owner: Owner, epoch: Epoch, plan: Plan) -> bool:
+    """Tell whether this very plan is in already; another plan under its attempt number is refused."""
+    if stored is None:
+        return False
+    if (stored.incarnation, stored.epoch, stored.plan) != (owner.incarnation, epoch.number, plan):
+        raise MismatchError(
+            f"attempt {plan.attempt} was used before, for txid {stored.plan.txid}; attempt numbers are never reused. "
+            "Nothing was written."
+        )
+    if stored.status is PlanStatus.DROPPED:
+        raise MismatchError(f"attempt {plan.attempt} at txid {plan.txid} was dropped before. Nothing was written.")
+    return True
+
+
+def check_plan(
+    progress: Progress, epoch: Epoch, plan: Plan, before: StoredPlan | None, starts: Sequence[StartPosition] | None
+) -> None:
+    """Refuse a plan that is not the next one; `before` is the last live plan, or the done one, if there is any."""
+    if plan.batch_time.tzinfo is None:
+        raise MismatchError(f"the batch time of txid {plan.txid} has no time zone. Nothing was written.")
+    if plan.attempt <= progress.last_attempt:
+        raise MismatchError(
+            f"attempt {plan.attempt} is not above {progress.last_attempt}, the last one handed out; attempt numbers "
+            "are never reused. Nothing was written."
+        )
+    last_txid = before.plan.txid if before else progress.done
+    last_attempt = before.plan.attempt if before else progress.done_attempt
+    if plan.txid != last_txid + 1:
+        raise MismatchError(f"txid {plan.txid} can't be planned: {last_txid + 1} is the next. Nothing was written.")
+    if plan.predecessor != last_attempt:
+        raise MismatchError(
+            f"the plan of txid {plan.txid} names attempt {plan.predecessor} as its predecessor, but attempt "
+            f"{last_attempt} is txid {last_txid}'s. Nothing was written."
+        )
+    if before is not None and not _may_be_followed(progress, epoch, before):
+        raise MismatchError(
+            f"txid {last_txid} was planned by epoch {before.epoch} and is not pinned; epoch {epoch.number} must drop "
+            "it before it plans. Nothing was written."
+        )
+    check_follows(plan, before.plan if before else None, starts)
+
+
+def _may_be_followed(progress: Progress, epoch: Epoch, before: StoredPlan) -> bool:
+    """Tell whether it is of this epoch or decided: what an older epoch left unpinned is never adopted."""
+    decided = before.plan.attempt in (progress.done_attempt, progress.pinned_attempt)
+    return decided or before.epoch == epoch.number
+
+
+def is_repeated_pin(progress: Progress, pin: Pin) -> bool:
+    """Tell whether the txid is pinned or done with this attempt already; with another one is refused."""
+    for txid, attempt, word in (
+        (progress.pinned, progress.pinned_attempt, "pinned"),
+        (progress.done, progress.done_attempt, "done"),
+    ):
+        if txid == pin.txid and attempt != pin.attempt:
+            raise MismatchError(
+                f"txid {pin.txid} is {word} with attempt {attempt}, not {pin.attempt}. Nothing was written."
+            )
+        if txid == pin.txid:
+            return True
+    return False
+
+
+def check_same_pin(stored: Pin | None, pin: Pin) -> None:
+    """Refuse a repeat that carries other manifests, or other dead letters, than what was decided."""
+    if stored is None or _said(stored) != _said(pin):
+        raise MismatchError(
+            f"txid {pin.txid} was pinned with attempt {pin.attempt} and other manifests than the given ones. "
+            "Nothing was written."
+        )
+
+
+def _said(pin: Pin) -> tuple[object, ...]:
+    return pin.plan, pin.manifests, pin.states, frozenset(pin.dead_letters)
+
+
+def check_pin(
+    progress: Progress,
+    epoch: Epoch,
+    pin: Pin,
+    stored: StoredPlan | None,
+    done_plan: Plan | None,
+    starts: Sequence[StartPosition] | None,
+) -> None:
+    """Refuse a pin that is not of the next txid's live attempt, or whose ranges don't follow what is done."""
+    if progress.pinned is not None:
+        raise MismatchError(f"txid {pin.txid} can't be pinned: txid {progress.pinned} is. Nothing was written.")
+    if progress.done != pin.txid - 1:
+        raise MismatchError(f"txid {pin.txid} can't be pinned: {progress.done} is done. Nothing was written.")
+    if stored is None or stored.status is not PlanStatus.LIVE or stored.incarnation != progress.incarnation:
+        raise MismatchError(f"attempt {pin.attempt} at txid {pin.txid} is not live. Nothing was written.")
+    if stored.plan != pin.plan:
+        raise MismatchError(f"the pin of txid {pin.txid} carries another plan than the stored. Nothing was written.")
+    if stored.epoch != epoch.number:
+        raise MismatchError(
+            f"attempt {pin.attempt} at txid {pin.txid} was planned by epoch {stored.epoch}; epoch {epoch.number} must "
+            "drop it and plan again. Nothing was written."
+        )
+    if pin.plan.predecessor != progress.done_attempt:
+        raise MismatchError(
+            f"the plan of txid {pin.txid} follows attempt {pin.plan.predecessor}, but attempt {progress.done_attempt} "
+            "is done. Nothing was written."
+        )
+    check_follows(pin.plan, done_plan, starts)
+
+
+def is_repeated_done(progress: Progress, commit: Commit) -> bool:
+    """Tell whether the txid is done with this attempt already; with another one is refused."""
+    if progress.done != commit.txid:
+        return False
+    if progress.done_attempt != commit.attempt:
+        raise MismatchError(
+            f"txid {commit.txid} is done with attempt {progress.done_attempt}, not {commit.attempt}. "
+            "Nothing was written."
+        )
+    return True
+
+
+def check_done(progress: Progress, commit: Commit) -> None:
+    """Refuse what is not the pinned attempt."""
+    if (progress.pinned, progress.pinned_attempt) != (commit.txid, commit.attempt):
+        pinned = f"txid {progress.pinned} attempt {progress.pinned_attempt}" if progress.pinned else "nothing"
+        raise MismatchError(
+            f"txid {commit.txid} attempt {commit.attempt} can't be done: {pinned} is pinned. Nothing was written."
+        )
+
+
+def check_together(pin: Pin, commit: Commit) -> None:
+    """Refuse a pin and a commit that speak of different attempts."""
+    if (pin.txid, pin.attempt) != (commit.txid, commit.attempt):
+        raise MismatchError(
+            f"the pin is of txid {pin.txid} attempt {pin.attempt}, the commit of txid {commit.txid} attempt "
+            f"{commit.attempt}. Nothing was written."
+        )
+
+
+def check_reset(progress: Progress, decision: ResetDecision) -> None:
+    """Refuse a reset while a txid is pinned, and a birth that would use a txid twice."""
+    if decision.states not in ("clear", "adopt"):
+        raise MismatchError(f"states={decision.states!r} is no reset decision; say 'clear' or 'adopt'.")
+    if progress.pinned is not None:
+        raise MismatchError(
+            f"txid {progress.pinned} is pinned and not done: a reset would tear it. Nothing was written; roll it "
+            "forward first."
+        )
+    if decision.birth_txid < progress.last_txid:
+        raise MismatchError(
+            f"a new incarnation can't be born at txid {decision.birth_txid}: txid {progress.last_txid} was planned "
+            "before, and txids are never reused. Nothing was written."
+        )
+
+
+def is_repeated_decision(topology: str, stored: ResetDecision | None, decision: ResetDecision) -> bool:
+    """Tell whether this very decision is open already; another open one is refused."""
+    if stored is None:
+        return False
+    if stored != decision:
+        raise MismatchError(
+            f"topology {topology!r}: another reset, to incarnation {stored.incarnation}, was decided and is not "
+            "finished. Nothing was written; finish that one first."
+        )
+    return True
+
+
+def check_open_reset(topology: str, stored: ResetDecision | None, decision: ResetDecision) -> None:
+    """Refuse to finish what was not decided."""
+    if stored is None or not is_repeated_decision(topology, stored, decision):
+        raise MismatchError(
+            f"topology {topology!r}: no reset to incarnation {decision.incarnation} was decided. Nothing was written."
+        )

@@ -1,0 +1,250 @@
+"""The ledger in a real PostgreSQL keeps the contract, between sessions that race and die."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from integration_tests.fix_postgres import Postgres
+from tests.ledger.contract import LedgerContract
+from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor, taken_over
+from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
+from trident.coordinators.ledger import Ledger, PostgresLedger
+from trident.coordinators.records import Lease, Plan
+from trident.state.database import SqlTransaction
+
+OpenLedger = Callable[..., PostgresLedger]
+
+
+@pytest.fixture
+def open_ledger(postgres: Postgres) -> Iterator[OpenLedger]:
+    opened: list[PostgresLedger] = []
+
+    def make(lease_seconds: float = 30.0) -> PostgresLedger:
+        ledger = PostgresLedger(postgres.dsn, pool_size=2, lease_seconds=lease_seconds)
+        ledger.open()
+        opened.append(ledger)
+        return ledger
+
+    yield make
+    for ledger in opened:
+        ledger.close()
+
+
+class TestPostgresLedger(LedgerContract):
+    @pytest.fixture
+    def ledger(self, open_ledger: OpenLedger) -> PostgresLedger:
+        return open_ledger()
+
+
+def apply_one(transaction: object) -> None:
+    """Move the state's position from 0 to 1, or find it moved."""
+    assert isinstance(transaction, SqlTransaction)
+    connection = transaction.connection
+    if connection.execute(text("UPDATE applied SET txid = 1 WHERE txid = 0")).rowcount == 1:
+        connection.execute(text("UPDATE total SET value = value + 1"))
+
+
+def make_state(ledger: PostgresLedger) -> None:
+    with ledger.database.transaction() as transaction:
+        transaction.connection.execute(text("CREATE TABLE applied AS SELECT 0 AS txid"))
+        transaction.connection.execute(text("CREATE TABLE total AS SELECT 0 AS value"))
+
+
+def total(ledger: PostgresLedger) -> int:
+    with ledger.database.transaction() as transaction:
+        value: int = transaction.connection.execute(text("SELECT value FROM total")).scalar_one()
+        return value
+
+
+def test_a_take_over_during_the_applies_refuses_the_commit(open_ledger: OpenLedger) -> None:
+    run = started(open_ledger())
+    make_state(open_ledger())
+    plan = run.plan()
+
+    def be_taken_over(_: object) -> None:
+        other = open_ledger()
+        other.release("payments", run.epoch)
+        taken_over(other, "two")
+
+    with pytest.raises(FencedError):
+        run.ledger.commit_together(run.owner, run.epoch, pin_of(plan), commit_of(plan), (), [apply_one, be_taken_over])
+    other = open_ledger()
+    assert total(other) == 0
+
+
+def test_a_repeat_waits_for_the_lost_call_and_changes_nothing(open_ledger: OpenLedger) -> None:
+    run = started(open_ledger())
+    ledger = open_ledger()
+    make_state(ledger)
+    plan = run.plan()
+    applied, repeating = threading.Event(), threading.Event()
+
+    def slow(transaction: object) -> None:
+        apply_one(transaction)
+        applied.set()
+        assert repeating.wait(10)
+
+    def repeated(transaction: object) -> None:
+        repeating.set()
+        apply_one(transaction)
+
+    def call(step: Callable[[object], None]) -> None:
+        run.ledger.commit_together(run.owner, run.epoch, pin_of(plan), commit_of(plan), (), [step])
+
+    with ThreadPoolExecutor(2) as pool:
+        lost = pool.submit(call, slow)
+        assert applied.wait(10)
+        again = pool.submit(call, repeated)
+        lost.result(20)
+        again.result(20)
+    assert (total(ledger), run.snapshot().done) == (1, 1)
+
+
+def test_a_pin_and_a_drop_that_race_leave_one_of_them(open_ledger: OpenLedger) -> None:
+    run = started(open_ledger())
+    for _ in range(10):
+        plan = run.plan()
+        start = threading.Barrier(2)
+
+        def drop(txid: int = plan.txid, start: threading.Barrier = start) -> bool:
+            start.wait()
+            return done(lambda: run.ledger.plan(run.owner, run.epoch, None, drop_from=txid))
+
+        def pin(plan: Plan = plan, start: threading.Barrier = start) -> bool:
+            start.wait()
+            return done(lambda: run.pin(plan))
+
+        with ThreadPoolExecutor(2) as pool:
+            dropped, pinned = (future.result(20) for future in (pool.submit(drop), pool.submit(pin)))
+        assert dropped != pinned
+        found = run.snapshot()
+        assert (found.pin is not None, found.live == ()) == (pinned, dropped)
+        if dropped:
+            again = replace(plan, attempt=run.attempts + 1)
+            run.ledger.plan(run.owner, run.epoch, again)
+            run.follow(again)
+            run.pin(again)
+            plan = again
+        run.done(plan)
+
+
+def done(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except MismatchError:
+        return False
+    return True
+
+
+def test_coordinators_that_come_at_once_get_one_lease(open_ledger: OpenLedger) -> None:
+    ledgers = [open_ledger() for _ in range(4)]
+    start = threading.Barrier(4)
+
+    def take(ledger: PostgresLedger) -> int | TridentError:
+        start.wait()
+        try:
+            return ledger.acquire("payments", Lease("someone", LONG)).epoch.number
+        except (LeaseHeldError, RetryableError) as error:
+            return error
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(take, ledgers))
+    assert [answer for answer in answers if isinstance(answer, int)] == [1]
+
+
+def test_ledgers_that_open_at_once_make_the_tables_once(postgres: Postgres) -> None:
+    ledgers = [PostgresLedger(postgres.dsn, pool_size=1) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda ledger: ledger.open(), ledgers))
+    with ledgers[0].database.transaction() as transaction:
+        versions = transaction.connection.execute(text("SELECT version FROM trident_schema")).scalars().all()
+    assert versions == [1]
+    for ledger in ledgers:
+        ledger.close()
+
+
+def test_a_holder_whose_session_ended_is_noticed_at_once(open_ledger: OpenLedger) -> None:
+    first = open_ledger()
+    first.acquire("payments", Lease("one", LONG))
+    second = open_ledger()
+    with pytest.raises(LeaseHeldError):
+        second.acquire("payments", Lease("two", LONG))
+    first.close()
+    assert wait_for_lease(second, "two") == "one"
+    with pytest.raises(LeaseHeldError, match="held by two"):
+        open_ledger().acquire("payments", Lease("three", LONG))
+
+
+def wait_for_lease(ledger: PostgresLedger, holder: str) -> str | None:
+    """Take the lease as soon as the server has noticed that the other session is gone."""
+    for _ in range(100):
+        try:
+            return ledger.acquire("payments", Lease(holder, LONG)).previous_holder
+        except LeaseHeldError:
+            threading.Event().wait(0.05)
+    raise AssertionError("the lease never became free")
+
+
+def test_a_session_that_was_cut_is_taken_up_by_the_next_heartbeat(open_ledger: OpenLedger, postgres: Postgres) -> None:
+    first = open_ledger()
+    epoch = first.acquire("payments", Lease("one", LONG)).epoch
+    with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(session_pid::int, 5000) FROM trident_fence")
+    first.renew("payments", epoch)
+    with pytest.raises(LeaseHeldError):
+        open_ledger().acquire("payments", Lease("two", LONG))
+
+
+def test_an_owner_that_stopped_in_a_transaction_blocks_its_successor_for_less_than_a_lease(
+    open_ledger: OpenLedger,
+) -> None:
+    old = started(open_ledger())
+    plan = old.plan()
+    new: list[Run] = []
+
+    def stop_in_a_transaction(ledger: PostgresLedger) -> None:
+        with ledger.database.transaction() as transaction:
+            transaction.connection.execute(text("SELECT * FROM trident_fence FOR SHARE"))
+            transaction.connection.execute(text("SELECT * FROM trident_progress FOR UPDATE"))
+            other = open_ledger(lease_seconds=60.0)
+            other.release("payments", old.epoch)
+            new.append(taken_over(other, "two"))
+            transaction.connection.execute(text("SELECT 1"))
+
+    with pytest.raises(RetryableError):
+        stop_in_a_transaction(open_ledger(lease_seconds=1.0))
+    assert new[0].epoch.number == 2
+    with pytest.raises(FencedError):
+        old.pin(plan)
+
+
+def test_a_newer_schema_is_refused(open_ledger: OpenLedger, postgres: Postgres) -> None:
+    ledger = open_ledger()
+    with ledger.database.transaction() as transaction:
+        transaction.connection.execute(text("INSERT INTO trident_schema VALUES (99, now())"))
+    with pytest.raises(MismatchError, match="version 99"):
+        PostgresLedger(postgres.dsn).open()
+
+
+def test_a_refused_record_is_not_quoted(open_ledger: OpenLedger) -> None:
+    run = started(open_ledger())
+    successor(run)
+    with pytest.raises(TridentError) as caught:
+        run.plan()
+    assert run.epoch.token not in str(caught.value)
+
+
+def test_an_unreachable_server_is_given_up_with_its_address_and_no_password() -> None:
+    ledger: Ledger = PostgresLedger("postgresql://user:hunter2@127.0.0.1:1/bank", give_up_after=0.3)
+    assert repr(ledger) == "PostgresLedger(host=127.0.0.1 port=1 dbname=bank user=user)"
+    with pytest.raises(FatalError, match=r"host=127\.0\.0\.1 port=1") as caught:
+        ledger.open()
+    assert "hunter2" not in str(caught.value)
+    ledger.close()
