@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from trident.base.digest import Digest
+from trident.base.errors import RetryableError
 
 
 class SpoutKind(StrEnum):
@@ -98,6 +99,22 @@ class Edge:
     range: OffsetRange
 
 
+class OffsetsLostError(RetryableError):
+    """The beginning of planned ranges is gone from the source; nothing of them was applied.
+
+    Retryable because the coordinator plans again: it stops there, or records the loss, as the
+    spout's `on_lost_offsets` says. `ranges` are the planned ranges that can't be read any more.
+    """
+
+    def __init__(self, ranges: tuple[OffsetRange, ...]) -> None:
+        super().__init__(ranges)
+        self.ranges = ranges
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{r.id.topic}[{r.id.partition}] {r.start}..{r.stop}" for r in self.ranges)
+        return f"the source no longer holds the beginning of what was planned: {listed}; nothing of it was applied"
+
+
 @dataclass(frozen=True, slots=True)
 class RangeManifest:
     """What a task says of one range (or, with `id` None, of its only non-empty range) that it read.
@@ -117,6 +134,7 @@ class RangeManifest:
 
     @property
     def count(self) -> int:
+        """Number of records before the stop."""
         return self.digest.count
 
 
@@ -190,16 +208,20 @@ class Spout(Protocol):
     """
 
     @property
-    def kind(self) -> SpoutKind: ...
+    def kind(self) -> SpoutKind:
+        """What a new attempt at a txid may read."""
 
     @property
-    def limits(self) -> Limits: ...
+    def limits(self) -> Limits:
+        """How much one batch may take."""
 
     @property
-    def on_lost_offsets(self) -> LostOffsets: ...
+    def on_lost_offsets(self) -> LostOffsets:
+        """What to do when offsets are gone."""
 
     @property
-    def on_bad_record(self) -> BadRecord: ...
+    def on_bad_record(self) -> BadRecord:
+        """What to do with a record that does not decode."""
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts, to be stored in the ledger; no secrets."""

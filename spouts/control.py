@@ -30,6 +30,7 @@ class WriteManifest:
 
     @property
     def rows(self) -> int:
+        """Number of rows under the write id."""
         return self.digest.count
 
 

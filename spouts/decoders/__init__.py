@@ -1,0 +1,1 @@
+"""Decoders: how the bytes of a record become fields."""

@@ -1,0 +1,77 @@
+"""What a decoder is: a description for the user, a compiled form that tasks run, and a last step in the JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+Headers = Sequence[tuple[str, bytes | None]] | None
+"""A record's headers in order; None when it has none."""
+
+
+class Records(Protocol):
+    """Some consecutive records of one partition, as a reading task holds them."""
+
+    @property
+    def topic(self) -> str:
+        """The topic of all of them."""
+
+    @property
+    def partition(self) -> int:
+        """The partition of all of them."""
+
+    @property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """Ascending, with holes."""
+
+    @property
+    def timestamps(self) -> npt.NDArray[np.int64]:
+        """Milliseconds since the epoch, -1 for a record without one."""
+
+    @property
+    def values(self) -> Sequence[bytes | None]:
+        """One value per offset."""
+
+    def keys(self, rows: Sequence[int]) -> list[bytes | None]:
+        """Return the keys of the given rows."""
+
+    def headers(self, rows: Sequence[int]) -> list[Headers]:
+        """Return the headers of the given rows."""
+
+
+class TaskDecoder(Protocol):
+    """A decoder bound to a Spark session's types; can be pickled, runs in any number of tasks at once."""
+
+    @property
+    def schema(self) -> StructType:
+        """The fields of a decoded record."""
+
+    @property
+    def task_schema(self) -> StructType:
+        """The fields that a reading task yields, the control column included; `finish` makes them into `schema`."""
+
+    @property
+    def wants_headers(self) -> bool:
+        """Whether `decode` asks for headers; a reader need not fetch them otherwise."""
+
+    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+        """Return batches in `task_schema` that hold each of the records exactly once; never raises for bad ones."""
+
+    def finish(self, frame: DataFrame) -> DataFrame:
+        """Add what the JVM does to a task's frame: the result has `schema` and the control column."""
+
+
+class Decoder(Protocol):
+    """How a record's bytes become fields: an immutable description that a spout is built with."""
+
+    def describe(self) -> str:
+        """Return what must stay the same over restarts."""
+
+    def compile(self, spark: SparkSession) -> TaskDecoder:
+        """Resolve the types; raises `ConfigurationError` when the description is not valid."""

@@ -1,0 +1,171 @@
+"""JSON records: Spark's `from_json` decides what a record means, and a faster path agrees with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
+
+from trident.base.errors import ConfigurationError
+from trident.spouts.control import CONTROL
+from trident.spouts.decoders.base import Records
+from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
+from trident.spouts.rows import arrow_schema
+
+FALLBACK = "__trident_fallback"
+"""A record that the task left to Spark's own `from_json`, with where it came from; null otherwise."""
+_CORRUPT = "__trident_corrupt"
+_PARSED = "__trident_parsed"
+_RESERVED = "__trident"
+_ORIGIN = StructType(
+    [
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("offset", LongType()),
+        StructField("timestamp", LongType()),
+        StructField("key", BinaryType()),
+        StructField("value", BinaryType()),
+    ]
+)
+_REASON = "not valid JSON for the schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """Decode record values as JSON objects with a schema in Spark's DDL: `Json("account string, amount bigint")`.
+
+    A value means exactly what Spark's `from_json` (PERMISSIVE) makes of it: missing and unknown
+    fields, a null value (all fields null) and numbers included; decimals never pass through a
+    float. A record that `from_json` calls corrupt is a bad record, alone, not its batch.
+    An invalid schema raises `ConfigurationError` as soon as there is a Spark session to parse it.
+    """
+
+    schema: str
+
+    def __post_init__(self) -> None:
+        if not self.schema.strip():
+            raise ConfigurationError("Json needs the fields of a record, say Json('account string, amount bigint')")
+
+    def describe(self) -> str:
+        """Return the text that the ledger stores."""
+        return f"json({self.schema})"
+
+    def compile(self, spark: SparkSession) -> JsonTaskDecoder:
+        """Parse the schema with the session's own parser."""
+        try:
+            parsed = spark.createDataFrame([], self.schema).schema
+        except (ParseException, AnalysisException, PySparkException) as error:
+            raise ConfigurationError(f"the schema {self.schema!r} is not valid: {error.getMessage()}") from error
+        fields = _nullable(parsed)
+        _check_names(self.schema, fields)
+        return JsonTaskDecoder(fields, plan_of(fields))
+
+
+def _nullable(schema: StructType) -> StructType:
+    """`from_json` makes every field nullable; a decoder that promised otherwise would lie."""
+    return StructType([StructField(field.name, field.dataType, True) for field in schema.fields])
+
+
+def _check_names(ddl: str, schema: StructType) -> None:
+    lowered = [name.lower() for name in schema.names]
+    twice = sorted({name for name in lowered if lowered.count(name) > 1})
+    if twice:
+        raise ConfigurationError(f"the schema {ddl!r} names a field twice (Spark ignores case): {', '.join(twice)}")
+    reserved = [name for name in lowered if name.startswith(_RESERVED)]
+    if reserved:
+        raise ConfigurationError(f"field names that begin with {_RESERVED!r} are taken: {', '.join(reserved)}")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonTaskDecoder:
+    """See `TaskDecoder`: a fast path in the task for what is provably the same, Spark in the JVM for the rest."""
+
+    schema: StructType
+    plan: FastPlan | None
+
+    @property
+    def task_schema(self) -> StructType:
+        """The fields (when there is a fast path for them), what is left to Spark, and the control column."""
+        fields = self.schema.fields if self.plan else []
+        return StructType([*fields, StructField(FALLBACK, _ORIGIN), StructField(CONTROL, StringType())])
+
+    @property
+    def wants_headers(self) -> bool:
+        """JSON records have no use for them."""
+        return False
+
+    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+        """Return one batch of what the fast path accepted and one of what it leaves to Spark."""
+        schema = arrow_schema(self.task_schema)
+        left: list[int] | range = range(len(records.values))
+        if self.plan is not None:
+            columns, left = FastJson.of(self.plan).decode(records.values)
+            if columns and len(columns[0]):
+                count = len(columns[0])
+                nulls = [pa.nulls(count, schema.field(FALLBACK).type), pa.nulls(count, pa.string())]
+                yield pa.RecordBatch.from_arrays([*columns, *nulls], schema=schema)
+        if left:
+            yield _left_to_spark(schema, records, left)
+
+    def finish(self, frame: DataFrame) -> DataFrame:
+        """Decode what was left to Spark, and turn what it calls corrupt into control rows."""
+        with_corrupt = StructType([*self.schema.fields, StructField(_CORRUPT, StringType())])
+        options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": _CORRUPT}
+        left = F.col(FALLBACK).isNotNull()
+        parsed = F.from_json(F.col(f"{FALLBACK}.value").cast("string"), with_corrupt, options)
+        frame = frame.withColumn(_PARSED, F.when(left, parsed))
+        bad = F.col(f"{_PARSED}.{_CORRUPT}").isNotNull()
+        columns = [self._field(field.name, left, bad) for field in self.schema.fields]
+        control = F.when(bad, _bad_record_text()).otherwise(F.col(CONTROL))
+        return frame.select(*columns, control.alias(CONTROL))
+
+    def _field(self, name: str, left: Column, bad: Column) -> Column:
+        quoted = "`" + name.replace("`", "``") + "`"
+        from_spark = F.when(~bad, F.col(f"{_PARSED}.{quoted}"))
+        if self.plan is None:
+            return from_spark.alias(name)
+        return F.when(left, from_spark).otherwise(F.col(quoted)).alias(name)
+
+
+def _left_to_spark(schema: pa.Schema, records: Records, rows: list[int] | range) -> pa.RecordBatch:
+    count = len(rows)
+    indexes = pa.array(rows, pa.int64())
+    offsets = pa.array(records.offsets).take(indexes)
+    stamps = pa.array(records.timestamps, mask=records.timestamps < 0).take(indexes)
+    values = pa.array([records.values[row] for row in rows], pa.binary())
+    topic = pa.repeat(pa.scalar(records.topic, pa.string()), count)
+    partition = pa.repeat(pa.scalar(records.partition, pa.int32()), count)
+    keys = pa.array(records.keys(rows), pa.binary())
+    origin = pa.StructArray.from_arrays(
+        [topic, partition, offsets, stamps, keys, values], fields=list(schema.field(FALLBACK).type)
+    )
+    columns = [origin if field.name == FALLBACK else pa.nulls(count, field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _bad_record_text() -> Column:
+    """Build in the JVM what `control.encode` makes of a BadRecordRow; topic names need no JSON escapes."""
+
+    def part(name: str) -> Column:
+        return F.col(f"{FALLBACK}.{name}")
+
+    def number(name: str) -> Column:
+        return F.coalesce(part(name).cast("string"), F.lit("null"))
+
+    def data(name: str) -> Column:
+        # Some Spark versions break base64 into lines, which JSON can't hold.
+        text = F.translate(F.base64(part(name)), "\r\n", "")
+        return F.coalesce(F.concat(F.lit('"'), text, F.lit('"')), F.lit("null"))
+
+    comma = F.lit(", ")
+    pieces = [
+        *(F.lit('["bad", "'), part("topic"), F.lit('", ')),
+        *(number("partition"), comma, number("offset"), comma, number("timestamp"), comma),
+        *(F.lit(f'"{_REASON}"'), comma, data("key"), comma, data("value"), F.lit("]")),
+    ]
+    return F.concat(*pieces)

@@ -1,0 +1,1 @@
+"""Kafka as a source: spouts, metadata, client options, errors."""

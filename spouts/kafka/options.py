@@ -1,0 +1,162 @@
+"""Client options in dotted style, translated for the three clients: kafka-python, librdkafka, Spark's JVM connector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from trident.base.errors import ConfigurationError
+
+_RESERVED: Final = {
+    "bootstrap.servers": "bootstrap_servers=",
+    "metadata.broker.list": "bootstrap_servers=",
+    "isolation.level": "read_committed=",
+    "auto.offset.reset": "on_lost_offsets=",
+    "enable.auto.commit": "nothing: positions are kept in the ledger",
+    "enable.auto.offset.store": "nothing: positions are kept in the ledger",
+    "enable.partition.eof": "nothing: the reader needs it",
+}
+_GROUP: Final = "trident-reader"
+_LIBRDKAFKA: Final = {
+    "group.id": _GROUP,
+    "auto.offset.reset": "error",
+    "enable.auto.commit": "false",
+    "enable.auto.offset.store": "false",
+    "enable.partition.eof": "true",
+    "fetch.wait.max.ms": "10",
+    "fetch.error.backoff.ms": "20",
+    "fetch.queue.backoff.ms": "5",
+    "max.partition.fetch.bytes": str(2 << 20),
+    "queued.min.messages": "60000",
+    "queued.max.messages.kbytes": str(64 << 10),
+    "socket.nagle.disable": "true",
+}
+_JVM: Final = {
+    "kafka.group.id": _GROUP,
+    "kafka.max.poll.records": "50000",
+    "kafka.max.partition.fetch.bytes": str(4 << 20),
+    "kafka.fetch.max.wait.ms": "10",
+}
+_PYTHON_NAMES: Final = {
+    "client.id": "client_id",
+    "security.protocol": "security_protocol",
+    "sasl.mechanism": "sasl_mechanism",
+    "sasl.mechanisms": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+    "sasl.kerberos.service.name": "sasl_kerberos_service_name",
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.key.location": "ssl_keyfile",
+    "ssl.key.password": "ssl_password",
+    "ssl.crl.location": "ssl_crlfile",
+}
+_JVM_ONLY: Final = ("sasl.jaas.config", "ssl.truststore.", "ssl.keystore.", "sasl.login.", "ssl.endpoint.")
+_HOSTNAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
+_LOGIN_MODULES: Final = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaOptions:
+    """How to reach a cluster; its repr shows no value of `client_options`.
+
+    `client_options` are librdkafka's (or the Java client's) dotted names, such as
+    `security.protocol`, `sasl.mechanism`, `sasl.username`, `sasl.password`, `ssl.ca.location`.
+    """
+
+    bootstrap_servers: str
+    read_committed: bool = True
+    client_options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.bootstrap_servers.strip():
+            raise ConfigurationError("bootstrap_servers is empty; give host:port of at least one broker")
+        for name in self.client_options:
+            if name in _RESERVED:
+                raise ConfigurationError(f"client option {name!r} can't be set; use {_RESERVED[name]}")
+
+    @property
+    def isolation_level(self) -> str:
+        """Kafka's own word for what is read."""
+        return "read_committed" if self.read_committed else "read_uncommitted"
+
+    def for_librdkafka(self) -> dict[str, str]:
+        """Return the configuration of a reading consumer."""
+        given = {name: value for name, value in self.client_options.items() if not _is_jvm_only(name)}
+        if self.client_options.get(_HOSTNAME_CHECK) is not None:
+            given[_HOSTNAME_CHECK] = self.client_options[_HOSTNAME_CHECK] or "none"
+        fixed = {"bootstrap.servers": self.bootstrap_servers, "isolation.level": self.isolation_level}
+        return {**_LIBRDKAFKA, **given, **fixed}
+
+    def for_kafka_python(self) -> dict[str, object]:
+        """Return the configuration of an admin client: how to reach and log in; other options do not concern it."""
+        given: dict[str, object] = {
+            _PYTHON_NAMES[name]: value for name, value in self.client_options.items() if name in _PYTHON_NAMES
+        }
+        if self.client_options.get(_HOSTNAME_CHECK) in ("", "none"):
+            given["ssl_check_hostname"] = False
+        return {**given, "bootstrap_servers": [part.strip() for part in self.bootstrap_servers.split(",")]}
+
+    def for_spark(self) -> dict[str, str]:
+        """Return the options of Spark's JVM connector; raises ConfigurationError for what Java can't be told."""
+        given = {name: value for name, value in self.client_options.items() if name not in _FOR_JAVA}
+        for translate in (_jaas, _trust, _mechanism):
+            given |= translate(self.client_options)
+        fixed = {
+            "kafka.bootstrap.servers": self.bootstrap_servers,
+            "kafka.isolation.level": self.isolation_level,
+        }
+        return {**_JVM, **{f"kafka.{name}": value for name, value in given.items()}, **fixed}
+
+
+def _is_jvm_only(name: str) -> bool:
+    return name.startswith(_JVM_ONLY)
+
+
+def _jaas(options: Mapping[str, str]) -> dict[str, str]:
+    if "sasl.username" not in options or "sasl.jaas.config" in options:
+        return {}
+    mechanism = options.get("sasl.mechanism") or options.get("sasl.mechanisms") or ""
+    module = _LOGIN_MODULES.get(mechanism)
+    if module is None:
+        raise ConfigurationError(
+            f"give sasl.jaas.config for the Java client: mechanism {mechanism!r} is not translated"
+        )
+    user, password = _quoted(options["sasl.username"]), _quoted(options.get("sasl.password", ""))
+    return {"sasl.jaas.config": f"{module} required username={user} password={password};"}
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _trust(options: Mapping[str, str]) -> dict[str, str]:
+    if "ssl.certificate.location" in options and "ssl.keystore.location" not in options:
+        raise ConfigurationError(
+            "give ssl.keystore.location and ssl.keystore.type for the Java client, or use ArrowReader"
+        )
+    if "ssl.ca.location" not in options or "ssl.truststore.location" in options:
+        return {}
+    return {"ssl.truststore.location": options["ssl.ca.location"], "ssl.truststore.type": "PEM"}
+
+
+def _mechanism(options: Mapping[str, str]) -> dict[str, str]:
+    return {"sasl.mechanism": options["sasl.mechanisms"]} if "sasl.mechanisms" in options else {}
+
+
+_FOR_JAVA: Final = frozenset(
+    {
+        "sasl.mechanisms",
+        "sasl.username",
+        "sasl.password",
+        "ssl.ca.location",
+        "ssl.certificate.location",
+        "ssl.key.location",
+        "ssl.crl.location",
+    }
+)

@@ -1,0 +1,185 @@
+"""An opened Kafka spout: what the coordinator asks the brokers, and the frames it reads."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Final, TypeVar
+
+from kafka import TopicPartition
+from kafka import errors as kafka_errors
+from kafka.admin import KafkaAdminClient
+from kafka.protocol.consumer.offsets import IsolationLevel, OffsetSpec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from trident.base.errors import ConfigurationError, FatalError, RetryableError
+from trident.spouts.base import (
+    Edge,
+    OffsetRange,
+    OffsetsLostError,
+    PartitionBounds,
+    PartitionId,
+    Start,
+    StartAt,
+)
+from trident.spouts.decoders.base import Decoder, TaskDecoder
+from trident.spouts.kafka.errors import classify
+from trident.spouts.kafka.options import KafkaOptions
+from trident.spouts.readers.base import RangeReader
+
+_T = TypeVar("_T")
+_UNKNOWN_TOPIC: Final = 3
+_UNKNOWN_TOPIC_PATIENCE: Final = 1.0
+"""Seconds in which a topic that was created just now becomes known to the broker that was asked."""
+_NO_OFFSET: Final = -1
+
+
+class KafkaSource:
+    """See `Source`. Connects at the first call; `verify` and `read` may be called from several threads."""
+
+    def __init__(
+        self,
+        topics: tuple[str, ...],
+        options: KafkaOptions,
+        decoder: Decoder,
+        reader: RangeReader,
+        start: Start,
+        connect_timeout: float,
+    ) -> None:
+        self._topics = topics
+        self._options = options
+        self._decoder = decoder
+        self._reader = reader
+        self._start = start
+        self._timeout_ms = int(connect_timeout * 1000)
+        self._lock = threading.Lock()
+        self._admin: KafkaAdminClient | None = None
+        self._compiled: TaskDecoder | None = None
+
+    def schema(self, spark: SparkSession) -> StructType:
+        """Return the decoder's fields."""
+        return self._task_decoder(spark).schema
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        """Return what every partition holds now; `stop` is the last stable offset for a committed-only read."""
+        ids = self._topic_ids(self._topics)
+        earliest = self._offsets(ids, OffsetSpec.EARLIEST)
+        latest = self._offsets(ids, OffsetSpec.LATEST)
+        return tuple(PartitionBounds(id_, ids[id_], earliest[id_], latest[id_]) for id_ in sorted(ids))
+
+    def starts(self) -> tuple[PartitionBounds, ...]:
+        """Resolve the start policy now; a partition without a record at or after a start time starts at its end."""
+        found = self.bounds()
+        if self._start is StartAt.EARLIEST:
+            return found
+        begins = {item.id: item.stop for item in found}
+        if isinstance(self._start, datetime):
+            stamps = self._offsets(begins, int(self._start.timestamp() * 1000))
+            for item in found:
+                if stamps[item.id] != _NO_OFFSET:
+                    begins[item.id] = min(max(stamps[item.id], item.earliest), item.stop)
+        return tuple(PartitionBounds(item.id, item.topic_id, begins[item.id], item.stop) for item in found)
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
+        """Return the lazy frame of the ranges; see `Source.read`."""
+        return self._reader.read(spark, self._options, self._task_decoder(spark), edges, tasks)
+
+    def verify(self, ranges: Sequence[OffsetRange]) -> None:
+        """Check after a read that the topics are still the planned ones and the ranges' beginnings still there."""
+        read = [item for item in ranges if item.width]
+        if not read:
+            return
+        ids = self._topic_ids(sorted({item.id.topic for item in read}))
+        for item in read:
+            if ids.get(item.id) != item.topic_id:
+                raise FatalError(
+                    f"topic {item.id.topic!r} was deleted and created anew while a batch was read "
+                    f"(id {item.topic_id}, now {ids.get(item.id, 'without that partition')}); nothing of the batch "
+                    "was applied. Reset the topology to read the new topic"
+                )
+        earliest = self._offsets([item.id for item in read], OffsetSpec.EARLIEST)
+        lost = tuple(item for item in read if earliest[item.id] > item.start)
+        if lost:
+            raise OffsetsLostError(lost)
+
+    def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
+        """Do nothing: positions are in the ledger, and no consumer group is told."""
+
+    def close(self) -> None:
+        """Close the connection to the brokers; may be called again."""
+        with self._lock:
+            admin, self._admin = self._admin, None
+        if admin is not None:
+            admin.close()
+
+    def _task_decoder(self, spark: SparkSession) -> TaskDecoder:
+        if self._compiled is None:
+            self._compiled = self._decoder.compile(spark)
+        return self._compiled
+
+    def _topic_ids(self, topics: Sequence[str]) -> dict[PartitionId, str]:
+        """Return every partition of the topics with its topic's id."""
+        deadline = time.monotonic() + _UNKNOWN_TOPIC_PATIENCE
+        while True:
+            described = self._ask("describe the topics", lambda admin: admin.describe_topics(list(topics)))
+            unknown = [topic["name"] for topic in described if topic["error_code"] == _UNKNOWN_TOPIC]
+            if not unknown:
+                break
+            if time.monotonic() > deadline:
+                raise ConfigurationError(
+                    f"no topic {', '.join(map(repr, unknown))} at Kafka {self._options.bootstrap_servers}; "
+                    "create it, or correct the name"
+                )
+            time.sleep(0.1)
+        ids: dict[PartitionId, str] = {}
+        for topic in described:
+            if topic["error_code"]:
+                error = kafka_errors.for_code(topic["error_code"])()
+                raise classify(error, f"describe topic {topic['name']!r}", self._options.bootstrap_servers)
+            for partition in topic["partitions"]:
+                ids[PartitionId(topic["name"], partition["partition_index"])] = str(topic["topic_id"] or "")
+        return ids
+
+    def _offsets(self, ids: Iterable[PartitionId], spec: int) -> dict[PartitionId, int]:
+        level = IsolationLevel.READ_COMMITTED if self._options.read_committed else IsolationLevel.READ_UNCOMMITTED
+        specs = {TopicPartition(id_.topic, id_.partition): spec for id_ in ids}
+        found = self._ask("list offsets", lambda admin: admin.list_partition_offsets(specs, level, self._timeout_ms))
+        return {PartitionId(place.topic, place.partition): item.offset for place, item in found.items()}
+
+    def _ask(self, doing: str, question: Callable[[KafkaAdminClient], _T]) -> _T:
+        try:
+            return question(self._connected())
+        except (kafka_errors.KafkaError, OSError) as error:
+            raise classify(error, doing, self._options.bootstrap_servers) from error
+
+    def _connected(self) -> KafkaAdminClient:
+        with self._lock:
+            if self._admin is None:
+                _require_reachable(self._options.bootstrap_servers, self._timeout_ms / 1000)
+                self._admin = KafkaAdminClient(
+                    **self._options.for_kafka_python(),
+                    request_timeout_ms=self._timeout_ms,
+                    bootstrap_timeout_ms=self._timeout_ms,
+                )
+            return self._admin
+
+
+def _require_reachable(servers: str, timeout: float) -> None:
+    """Raise RetryableError when no broker accepts a connection.
+
+    The admin client keeps a thread when it can't bootstrap, so it is made only when a broker is there.
+    """
+    for server in servers.split(","):
+        host, _, port = server.strip().rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout).close()
+        except OSError:
+            continue
+        except ValueError as error:
+            raise ConfigurationError(f"bootstrap_servers: {server.strip()!r} is not host:port") from error
+        return
+    raise RetryableError(f"no Kafka broker answers at {servers}; nothing was read")

@@ -1,0 +1,215 @@
+"""Spouts over rows in memory, for tests and examples: one log with positions, gone with its process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
+
+from trident.base.errors import ConfigurationError, FatalError
+from trident.spouts.base import (
+    BadRecord,
+    Edge,
+    Limits,
+    LostOffsets,
+    OffsetRange,
+    PartitionBounds,
+    PartitionId,
+    SpoutKind,
+)
+from trident.spouts.control import CONTROL
+from trident.spouts.readers.spread import spread
+from trident.spouts.readers.tally import RangeTally
+from trident.spouts.rows import arrow_schema, control_batch, groups_of
+
+Row = Mapping[str, object] | Sequence[object]
+"""A record: a mapping by field name (missing fields are null), or a sequence in the schema's order."""
+
+TOPIC_ID: Final = "memory"
+
+
+class _Log:
+    """Rows with positions; may be fed and read from several threads."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = list(rows)
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._rows)
+
+    def append(self, rows: Sequence[Row]) -> int:
+        with self._lock:
+            self._rows.extend(rows)
+            return len(self._rows)
+
+    def slice(self, start: int, stop: int) -> list[Row]:
+        with self._lock:
+            return self._rows[start:stop]
+
+
+class FixedBatchSpout:
+    """A fixed list of rows, handed out in batches of `max_records_per_batch` rows (all at once by default).
+
+    Rows are mappings or tuples for the fields of `schema` (Spark DDL). The log is the same in every
+    process that builds it from the same rows, so a restarted topology goes on where it stood.
+    """
+
+    def __init__(
+        self,
+        schema: str,
+        rows: Sequence[Row],
+        *,
+        max_records_per_batch: int | None = None,
+        kind: SpoutKind = SpoutKind.TRANSACTIONAL,
+    ) -> None:
+        if max_records_per_batch is not None and max_records_per_batch < 1:
+            raise ConfigurationError(f"max_records_per_batch must be above zero; it is {max_records_per_batch}")
+        self._schema = schema
+        self._log = _Log(rows)
+        self._limits = Limits(max_records=max_records_per_batch)
+        self._kind = kind
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._schema!r}, {len(self._log)} rows, kind={self._kind.value})"
+
+    @property
+    def kind(self) -> SpoutKind:
+        """Say what a new attempt at a txid may read."""
+        return self._kind
+
+    @property
+    def limits(self) -> Limits:
+        """Say how much one batch may take."""
+        return self._limits
+
+    @property
+    def on_lost_offsets(self) -> LostOffsets:
+        """Stop: memory loses nothing while its process lives."""
+        return LostOffsets.STOP
+
+    @property
+    def on_bad_record(self) -> BadRecord:
+        """Fail: rows that do not fit the schema are a mistake of the caller."""
+        return BadRecord.FAIL
+
+    def description(self) -> dict[str, str]:
+        """Return what the ledger holds a restart to."""
+        return {"spout": "memory", "kind": self._kind.value}
+
+    def open(self, name: str) -> MemorySource:
+        """Return the source over the rows."""
+        return MemorySource(PartitionId(name, 0), self._schema, self._log)
+
+
+class FeederBatchSpout(FixedBatchSpout):
+    """Rows that a test or an example feeds while the topology runs; batches take what is there.
+
+    The log dies with its process: a restarted topology that stood behind it stops.
+    """
+
+    def __init__(
+        self,
+        schema: str,
+        *,
+        max_records_per_batch: int | None = None,
+        kind: SpoutKind = SpoutKind.TRANSACTIONAL,
+    ) -> None:
+        super().__init__(schema, (), max_records_per_batch=max_records_per_batch, kind=kind)
+
+    def feed(self, rows: Sequence[Row]) -> int:
+        """Append rows and return the position after them; may be called from any thread."""
+        return self._log.append(rows)
+
+
+class MemorySource:
+    """See `Source`; every method may be called from several threads."""
+
+    def __init__(self, id_: PartitionId, schema: str, log: _Log) -> None:
+        self._id = id_
+        self._ddl = schema
+        self._log = log
+        self._schema: StructType | None = None
+
+    def schema(self, spark: SparkSession) -> StructType:
+        """Parse the schema with the session's own parser; raises `ConfigurationError` when it is not valid."""
+        if self._schema is None:
+            try:
+                self._schema = spark.createDataFrame([], self._ddl).schema
+            except PySparkException as error:
+                raise ConfigurationError(f"the schema {self._ddl!r} is not valid: {error.getMessage()}") from error
+        return self._schema
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        """Return the one log from 0 to its last row."""
+        return (PartitionBounds(self._id, TOPIC_ID, 0, len(self._log)),)
+
+    def starts(self) -> tuple[PartitionBounds, ...]:
+        """Start at 0."""
+        return self.bounds()
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
+        """Return the lazy frame of the ranges; the rows travel inside the job."""
+        schema = StructType([*self.schema(spark).fields, StructField(CONTROL, StringType())])
+        groups = spread(edges, tasks)
+        slices = tuple(tuple(_Slice(edge, self._rows_of(spark, edge.range)) for edge in group) for group in groups)
+        return spark.range(0, len(groups), 1, len(groups)).mapInArrow(_ReadSlices(slices, schema), schema)
+
+    def verify(self, ranges: Sequence[OffsetRange]) -> None:
+        """Check that the log still reaches as far as was read."""
+        for item in ranges:
+            if item.stop > len(self._log):
+                raise FatalError(f"stream {self._id.topic!r} had {item.stop} rows and now has {len(self._log)}")
+
+    def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
+
+    def _rows_of(self, spark: SparkSession, range_: OffsetRange) -> pa.Table:
+        schema = self.schema(spark)
+        names = schema.names
+        rows = [
+            dict(row) if isinstance(row, Mapping) else dict(zip(names, row, strict=True))
+            for row in self._log.slice(range_.start, range_.stop)
+        ]
+        try:
+            return pa.Table.from_pylist(rows, schema=arrow_schema(schema))
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise ConfigurationError(f"stream {self._id.topic!r}: rows do not fit the schema {self._ddl!r}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Slice:
+    edge: Edge
+    rows: pa.Table = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadSlices:
+    groups: tuple[tuple[_Slice, ...], ...] = field(repr=False)
+    schema: StructType
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        schema = arrow_schema(self.schema)
+        for group in groups_of(batches):
+            for item in self.groups[group]:
+                yield from self._read(schema, item)
+
+    def _read(self, schema: pa.Schema, item: _Slice) -> Iterator[pa.RecordBatch]:
+        range_ = item.edge.range
+        tally = RangeTally(item.edge)
+        offsets = np.arange(range_.start, range_.start + item.rows.num_rows, dtype=np.int64)
+        tally.add(offsets, np.full(len(offsets), -1, dtype=np.int64), ())
+        for rows in item.rows.to_batches():
+            yield pa.RecordBatch.from_arrays([*rows.columns, pa.nulls(rows.num_rows, pa.string())], schema=schema)
+        yield control_batch(schema, [tally.manifest(range_.start + item.rows.num_rows)])

@@ -1,0 +1,29 @@
+"""Arrow batches in a task's schema, and the control rows among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from trident.spouts.control import CONTROL, ControlRow, encode
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """Return the Arrow form of Spark fields, as `mapInArrow` wants it."""
+    return to_arrow_schema(schema)
+
+
+def groups_of(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    """Return the group numbers that a task over `spark.range` was given."""
+    for batch in batches:
+        yield from batch.column(0).to_numpy().tolist()
+
+
+def control_batch(schema: pa.Schema, rows: Sequence[ControlRow]) -> pa.RecordBatch:
+    """Return a batch in which all but the control column is null."""
+    words = pa.array([encode(row) for row in rows], pa.string())
+    columns = [words if field.name == CONTROL else pa.nulls(len(rows), field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
