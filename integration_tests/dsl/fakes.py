@@ -1,0 +1,179 @@
+"""A spout whose records are given as rows, and a state that is never opened: all that the engine itself needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType
+
+from trident.base.digest import Digest, hash64, seed_of
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.processing import JobResult, ProcessRequest
+from trident.engine.compiled import CompiledTopology
+from trident.engine.processor import SparkProcessor
+from trident.engine.staging import Staging
+from trident.spouts.base import (
+    BadRecord,
+    BadRecordRow,
+    Edge,
+    Limits,
+    LostOffsets,
+    OffsetRange,
+    PartitionBounds,
+    PartitionId,
+    RangeManifest,
+    SpoutKind,
+)
+from trident.spouts.control import CONTROL, WriteManifest, encode
+from trident.state.base import LedgerDatabase, StagingWriter, StateKind, StateLayout, StateStore
+
+BATCH = BatchId(Owner("fakes", "incarnation-1"), Epoch(1, "token"), txid=1, attempt=1)
+BATCH_TIME = datetime(2026, 3, 4, 5, 6, 7, 891011, tzinfo=UTC)
+
+Rows = Sequence[tuple[object, ...]]
+
+
+@dataclass(frozen=True)
+class RowsSource:
+    """One partition per list of rows; with `repeat`, every range is read twice, as a broken reader would."""
+
+    ddl: str
+    partitions: tuple[Rows, ...]
+    bad: tuple[BadRecordRow, ...] = ()
+    repeat: bool = False
+
+    def schema(self, spark: SparkSession) -> StructType:
+        schema = StructType.fromDDL(self.ddl)
+        assert isinstance(schema, StructType)
+        return schema
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        return tuple(PartitionBounds(PartitionId("rows", n), "id", 0, len(p)) for n, p in enumerate(self.partitions))
+
+    def starts(self) -> tuple[PartitionBounds, ...]:
+        return self.bounds()
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
+        schema = StructType([*self.schema(spark).fields, StructField(CONTROL, StringType())])
+        rows: list[tuple[object, ...]] = []
+        for edge in edges:
+            wanted = self.partitions[edge.range.id.partition][edge.range.start : edge.range.stop]
+            rows.extend((*row, None) for row in wanted)
+            rows.append((*[None] * (len(schema) - 1), encode(manifest(edge))))
+        rows.extend((*[None] * (len(schema) - 1), encode(row)) for row in self.bad)
+        rows *= 2 if self.repeat else 1
+        columns = list(zip(*rows, strict=True))
+        arrow = to_arrow_schema(schema)
+        table = pa.table([pa.array(c, f.type) for c, f in zip(columns, arrow, strict=True)], schema=arrow)
+        return spark.createDataFrame(table, schema).repartition(tasks)
+
+    def verify(self, ranges: Sequence[OffsetRange]) -> None:
+        """Rows stay."""
+
+    def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
+        """Nobody to tell."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@dataclass(frozen=True)
+class RowsSpout:
+    source: RowsSource
+    kind: SpoutKind = SpoutKind.OPAQUE
+    limits: Limits = field(default_factory=Limits)
+    on_lost_offsets: LostOffsets = LostOffsets.STOP
+    on_bad_record: BadRecord = BadRecord.DEAD_LETTER
+
+    def description(self) -> dict[str, str]:
+        return {"spout": "rows"}
+
+    def open(self, name: str) -> RowsSource:
+        return self.source
+
+
+def rows_spout(ddl: str, *partitions: Rows, bad: tuple[BadRecordRow, ...] = (), repeat: bool = False) -> RowsSpout:
+    return RowsSpout(RowsSource(ddl, partitions, bad, repeat))
+
+
+@dataclass(frozen=True)
+class UnopenedState:
+    name: str
+    kind: StateKind = StateKind.OPAQUE
+
+    def description(self) -> dict[str, str]:
+        return {"state": "unopened"}
+
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> StateStore:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FileWriter:
+    """Stages rows as Arrow files in a folder, as an executor would stage them in a table."""
+
+    folder: str
+    state: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
+        import uuid
+
+        table = pa.Table.from_batches(list(batches))
+        write_id = uuid.uuid4().hex
+        with pa.OSFile(f"{self.folder}/{write_id}.arrow", "wb") as sink, pa.ipc.new_file(sink, table.schema) as file:
+            file.write_table(table)
+        digest = Digest.of(hash64(seed_of(write_id), np.arange(table.num_rows)))
+        yield encode(WriteManifest(self.state, write_id, digest))
+
+
+@dataclass(frozen=True)
+class WriterStore:
+    """The one method of a `StateStore` that the engine calls."""
+
+    staging_writer: StagingWriter | None
+
+    def writer(self, batch: BatchId) -> StagingWriter | None:
+        return self.staging_writer
+
+
+def manifest(edge: Edge) -> RangeManifest:
+    positions = np.arange(edge.range.start, edge.range.stop)
+    return RangeManifest(edge.id, edge.range.id, edge.range.stop, Digest.of(hash64(1, positions)))
+
+
+def edges_of(source: RowsSource, first: int = 1) -> tuple[Edge, ...]:
+    found = [b for b in source.bounds() if b.stop > b.earliest]
+    return tuple(Edge(first + n, OffsetRange(b.id, b.topic_id, b.earliest, b.stop)) for n, b in enumerate(found))
+
+
+def request_for(compiled: CompiledTopology, sources: dict[str, RowsSource]) -> ProcessRequest:
+    edges = {
+        job.state: {spout: edges_of(sources[spout], 1 + 100 * n) for spout in job.spouts}
+        for n, job in enumerate(compiled.jobs)
+    }
+    return ProcessRequest(BATCH, 1, BATCH_TIME, edges)
+
+
+def run(
+    compiled: CompiledTopology,
+    spark: SparkSession,
+    *,
+    staging: Staging = Staging.AUTO,
+    stores: dict[str, StateStore] | None = None,
+) -> dict[str, JobResult]:
+    """Process all rows of all spouts as one batch; returns the results by state."""
+    sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}
+    processor = SparkProcessor(compiled, spark, sources, stores or {}, staging=staging)
+    return {result.state: result for result in processor.process(request_for(compiled, sources))}
+
+
+def held_rows(result: JobResult) -> list[tuple[object, ...]]:
+    """Return the staged rows as sorted tuples."""
+    rows = [tuple(row.values()) for row in result.updates.rows.to_pylist()]
+    return sorted(rows, key=repr)

@@ -1,0 +1,153 @@
+"""What is wrong with a topology is said when it is built, in words that name the thing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F
+
+from integration_tests.dsl.fakes import UnopenedState, rows_spout
+from trident import Combiner, ConfigurationError, Count, FieldError, Max, Sum, Topology
+from trident.state.base import KeyColumn, Merge
+from trident.stream import Stream
+
+FIELDS = ("account", "amount", "price", "tags")
+
+
+class Silent(Combiner[int]):
+    result_type: ClassVar[str] = "no such type"
+
+    def init(self, *values: object) -> int:
+        return 1
+
+    def combine(self, left: int, right: int) -> int:
+        return left + right
+
+
+def identity(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+@pytest.fixture
+def stream(spark: SparkSession) -> Stream:
+    spout = rows_spout("account string, amount bigint, price double, tags array<string>", [])
+    return Topology("t").stream("payments", spout)
+
+
+MISSING: dict[str, Callable[[Stream], object]] = {
+    "filter": lambda s: s.filter(F.col("nothing") > 0),
+    "each": lambda s: s.each(x=F.col("nothing") + 1),
+    "map": lambda s: s.map(x=F.upper("nothing")),
+    "flat_map": lambda s: s.flat_map(x=F.col("nothing")),
+    "project": lambda s: s.project("account", "nothing"),
+    "group_by": lambda s: s.group_by("nothing"),
+    "Sum": lambda s: s.aggregate(total=Sum("nothing")),
+    "Max": lambda s: s.group_by("account").persistent_aggregate(UnopenedState("s"), top=Max("nothing")),
+}
+
+
+@pytest.mark.parametrize("verb", MISSING)
+def test_a_missing_field_is_named_with_the_known_ones(stream: Stream, verb: str) -> None:
+    with pytest.raises(FieldError) as caught:
+        MISSING[verb](stream)
+    assert caught.value.field == "nothing"
+    assert caught.value.known == FIELDS
+    assert verb in str(caught.value)
+
+
+REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
+    "sum of a string": ("integers or decimals.*'account' is string", lambda s: s.aggregate(t=Sum("account"))),
+    "sum of floats": ("depend on the order", lambda s: s.aggregate(t=Sum("price"))),
+    "max of an array": ("needs a field with an order", lambda s: s.aggregate(t=Max("tags"))),
+    "no aggregator": ("at least one result", lambda s: s.aggregate()),
+    "aggregator class": ("must be an aggregator", lambda s: s.aggregate(n=Count)),  # type: ignore[arg-type]
+    "column as aggregator": ("must be an aggregator", lambda s: s.aggregate(n=F.count("*"))),  # type: ignore[arg-type]
+    "no group field": ("at least one field", lambda s: s.group_by()),
+    "group field twice": ("twice", lambda s: s.group_by("account", "account").aggregate(n=Count())),
+    "result named as key": ("twice", lambda s: s.group_by("account").aggregate(Account=Count())),
+    "field is there": ("there already.*'Amount'", lambda s: s.each(Amount=F.lit(1))),
+    "function's field is there": ("there already", lambda s: s.each(identity, "amount bigint")),
+    "reserved name": ("reserved", lambda s: s.each(__trident_x=F.lit(1))),
+    "reserved in a map": ("reserved", lambda s: s.map(__trident=F.lit("forged"))),
+    "text for a column": ("must be a Spark column", lambda s: s.each(x="amount")),  # type: ignore[arg-type]
+    "no boolean": ("refuses", lambda s: s.filter(F.col("amount") + 1)),
+    "no array": ("refuses", lambda s: s.flat_map(x=F.col("amount"))),
+    "two arrays": ("one array column", lambda s: s.flat_map(x=F.col("tags"), y=F.col("tags"))),
+    "aggregate in a filter": ("refuses", lambda s: s.filter(F.sum("amount") > 1)),
+    "aggregate in a map": ("refuses", lambda s: s.map(x=F.sum("amount"))),
+    "explode in each": ("refuses", lambda s: s.each(x=F.explode("tags"))),
+    "window": ("window function", lambda s: s.each(n=F.row_number().over(Window.orderBy("amount")))),
+    "random": ("not deterministic", lambda s: s.filter(F.rand() < 0.5)),
+    "clock": ("batch_time", lambda s: s.each(at=F.current_timestamp())),
+    "python udf": ("Python UDF", lambda s: s.each(x=F.udf(str)("amount"))),
+    "schema text": ("does not declare fields", lambda s: s.map(identity, "amount lots of")),
+    "no schema": ("declares", lambda s: s.map(identity)),
+    "schema for columns": ("named columns", lambda s: s.each(None, "x int", x=F.lit(1))),
+    "function and columns": ("either a function", lambda s: s.each(identity, "x int", y=F.lit(1))),
+    "no function": ("Python function", lambda s: s.filter("amount > 0")),  # type: ignore[arg-type]
+    "combiner's type": ("not a Spark type", lambda s: s.aggregate(n=Silent("amount"))),
+    "state's own column": ("its own", lambda s: s.persistent_aggregate(UnopenedState("s"), txid=Count())),
+    "previous value": ("its own", lambda s: s.persistent_aggregate(UnopenedState("s"), previous_n=Count())),
+    "array as key": ("can't hold", lambda s: s.group_by("tags").persistent_aggregate(UnopenedState("s"), n=Count())),
+    "no state": ("needs a state", lambda s: s.persistent_aggregate("balances", n=Count())),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_work_is_refused(stream: Stream, case: str) -> None:
+    pattern, build = REFUSED[case]
+    with pytest.raises(ConfigurationError, match=pattern):
+        build(stream)
+
+
+def test_names_are_taken_once(stream: Stream) -> None:
+    topology = Topology("t")
+    spout = rows_spout("account string", [])
+    first = topology.stream("a", spout)
+    with pytest.raises(ConfigurationError, match="has a stream 'a' already"):
+        topology.stream("a", spout)
+    first.persistent_aggregate(UnopenedState("s"), n=Count())
+    with pytest.raises(ConfigurationError, match="has a state 's' already"):
+        first.group_by("account").persistent_aggregate(UnopenedState("s"), n=Count())
+    with pytest.raises(ConfigurationError, match="reserved"):
+        topology.stream("b", rows_spout("__trident string", []))
+    topology.stream("idle", spout)
+    with pytest.raises(ConfigurationError, match="'idle' ends in no state"):
+        topology.compile()
+
+
+def test_a_failed_step_leaves_the_topology_as_it_was(stream: Stream) -> None:
+    topology = Topology("t")
+    base = topology.stream("a", rows_spout("account string, amount bigint", []))
+    with pytest.raises(FieldError):
+        base.persistent_aggregate(UnopenedState("s"), total=Sum("nothing"))
+    handle = base.group_by("account").persistent_aggregate(UnopenedState("s"), total=Sum("amount"))
+    assert [leaf.state.name for leaf in topology.compile().leaves] == ["s"]
+    assert handle.layout.keys == (KeyColumn("account", pa.string()),)
+    assert [(v.name, v.type, v.merge) for v in handle.layout.values] == [("total", pa.int64(), Merge.ADD)]
+
+
+def test_names_with_dots_are_fields_like_others(spark: SparkSession) -> None:
+    stream = Topology("t").stream("a", rows_spout("`a.b` string, `c``d` bigint", []))
+    kept = stream.project("c`d", "a.b").group_by("a.b").aggregate(total=Sum("c`d"))
+    assert kept.fields == ("a.b", "total")
+
+
+def test_the_spec_names_what_must_stay_the_same(spark: SparkSession) -> None:
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, price decimal(10,2)", []))
+    stream.group_by("account").persistent_aggregate(UnopenedState("s"), n=Count(), total=Sum("price"))
+    spec = topology.compile().spec()
+    assert spec.spouts == {"payments": {"spout": "rows", "kind": "opaque"}}
+    assert spec.states == {
+        "s": {
+            "state": "unopened",
+            "kind": "opaque",
+            "keys": "account string",
+            "values": "n int64 add, total decimal(20, 2) add",
+        }
+    }

@@ -1,0 +1,155 @@
+"""Jobs that fail, are cancelled, or are staged by their own tasks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from integration_tests.dsl.fakes import (
+    BATCH,
+    BATCH_TIME,
+    FileWriter,
+    RowsSource,
+    UnopenedState,
+    WriterStore,
+    edges_of,
+    manifest,
+    request_for,
+    rows_spout,
+    run,
+)
+from trident import ConfigurationError, Count, FatalError, RetryableError, Staging, Sum, Topology
+from trident.engine.processor import SparkProcessor
+from trident.operations.base import BatchContext
+from trident.spouts.control import CONTROL
+from trident.state.base import WrittenUpdates
+
+ROWS = [("a", 9_223_372_036_854_775_807), ("a", 1), ("secret", 3)]
+
+
+def topology_of(build: str = "sum") -> Topology:
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
+    if build == "cast":
+        stream = stream.each(number=F.col("account").cast("bigint"))
+    stream.persistent_aggregate(UnopenedState("s"), total=Sum("number" if build == "cast" else "amount"))
+    return topology
+
+
+@pytest.mark.parametrize(("build", "condition"), [("sum", "ARITHMETIC_OVERFLOW"), ("cast", "CAST_INVALID_INPUT")])
+def test_what_no_retry_heals_is_fatal(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], build: str, condition: str
+) -> None:
+    with pytest.raises(FatalError, match=condition) as caught:
+        run(topology_of(build).compile(), spark)
+    assert "Nothing of the batch was applied" in str(caught.value)
+    assert "secret" not in str(caught.value) + caplog.text
+    assert caught.value.__suppress_context__
+
+
+def explode(batch: pa.RecordBatch) -> pa.RecordBatch:
+    raise ValueError("it was secret")
+
+
+def test_an_exception_of_the_users_code_may_be_tried_again(spark: SparkSession) -> None:
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
+    stream.map(explode, "n bigint").persistent_aggregate(UnopenedState("s"), n=Count())
+    with pytest.raises(RetryableError, match=r"raised ValueError at .*test_dsl_failures.py:\d+ in explode") as caught:
+        run(topology.compile(), spark)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_function_that_breaks_its_promise_is_fatal(spark: SparkSession) -> None:
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
+    stream.map(lambda batch: batch.slice(0, 1), "account string, amount bigint").persistent_aggregate(
+        UnopenedState("s"), n=Count()
+    )
+    with pytest.raises(FatalError, match="returned 1 values for 3 records"):
+        run(topology.compile(), spark)
+
+
+def sleep(batch: pa.RecordBatch) -> pa.RecordBatch:
+    time.sleep(60)
+    return batch
+
+
+def test_cancel_ends_the_jobs_of_an_attempt(spark: SparkSession) -> None:
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
+    slow = stream.map(sleep, "account string, amount bigint")
+    slow.persistent_aggregate(UnopenedState("s"), n=Count())
+    slow.persistent_aggregate(UnopenedState("again"), n=Count())
+    compiled = topology.compile()
+    sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}
+    processor = SparkProcessor(compiled, spark, sources, {})
+    raised: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            processor.process(request_for(compiled, sources))
+        except RetryableError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    tracker = spark.sparkContext.statusTracker()
+    deadline = time.monotonic() + 30
+    while not tracker.getActiveJobsIds() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    while thread.is_alive() and time.monotonic() < deadline:
+        processor.cancel(BATCH)  # a job that starts after a cancel is not ended by it
+        thread.join(0.5)
+    assert not thread.is_alive()
+    assert len(raised) == 1
+
+
+def test_tasks_stage_what_is_large(spark: SparkSession, tmp_path: Path) -> None:
+    topology = Topology("t")
+    rows = [(f"a{n % 7}", n) for n in range(100)]
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", rows[:60], rows[60:], []))
+    stream.group_by("account").persistent_aggregate(UnopenedState("s"), n=Count(), total=Sum("amount"))
+    store = WriterStore(FileWriter(str(tmp_path), "s"))
+    result = run(topology.compile(), spark, staging=Staging.EXECUTORS, stores={"s": store})["s"]  # type: ignore[dict-item]
+    assert isinstance(result.updates, WrittenUpdates)
+    tables = {path.stem: pa.ipc.open_file(path).read_all() for path in tmp_path.iterdir()}
+    assert {write.write_id: write.rows for write in result.updates.writes} == {
+        name: table.num_rows for name, table in tables.items()
+    }
+    staged = {row["account"]: (row["n"], row["total"]) for table in tables.values() for row in table.to_pylist()}
+    assert staged == {f"a{k}": (len(range(k, 100, 7)), sum(range(k, 100, 7))) for k in range(7)}
+    source = rows_spout("account string, amount bigint", rows[:60], rows[60:]).source
+    assert sorted(m.edge for _, m in result.manifests) == [manifest(edge).edge for edge in edges_of(source)]
+
+
+def test_a_state_that_only_the_driver_can_stage(spark: SparkSession) -> None:
+    compiled = Topology("t")
+    stream = compiled.stream("payments", rows_spout("account string, amount bigint", ROWS))
+    stream.persistent_aggregate(UnopenedState("s"), n=Count())
+    stores = {"s": WriterStore(None)}
+    with pytest.raises(ConfigurationError, match="by the driver only"):
+        run(compiled.compile(), spark, staging=Staging.EXECUTORS, stores=stores)  # type: ignore[arg-type]
+
+
+def test_a_small_batch_is_one_task_without_a_shuffle(spark: SparkSession) -> None:
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS, ROWS))
+    stream.filter(F.col("amount") > 0).group_by("account").persistent_aggregate(UnopenedState("s"), total=Sum("amount"))
+    (leaf,) = topology.compile().leaves
+    source = rows_spout("account string, amount bigint", ROWS, ROWS).source
+
+    class OneTask(RowsSource):
+        def read(self, spark: SparkSession, edges: object, tasks: int) -> DataFrame:
+            return spark.range(10).selectExpr("'a' AS account", "id AS amount", f"CAST(NULL AS STRING) AS {CONTROL}")
+
+    frame = OneTask(source.ddl, source.partitions).read(spark, (), 1).coalesce(1)
+    plan = leaf.lower(frame, BatchContext(BATCH_TIME))._jdf.queryExecution().executedPlan().toString()
+    assert "HashAggregate" in plan
+    assert "Exchange" not in plan

@@ -1,0 +1,110 @@
+"""Checks while a topology is built: each step runs on an empty frame, and what Spark refuses is said clearly."""
+
+from __future__ import annotations
+
+from py4j.java_gateway import JavaObject
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StringType, StructField, StructType
+
+from trident.base.errors import ConfigurationError, FieldError
+from trident.engine.quiet import quiet_spark_errors
+from trident.engine.sessions import is_classic
+from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names
+from trident.spouts.base import Spout
+from trident.spouts.control import CONTROL
+
+_PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
+
+
+def fields_of(frame: DataFrame) -> Fields:
+    """Return a frame's fields without the control column."""
+    return Fields(StructType([field for field in frame.schema.fields if field.name != CONTROL]))
+
+
+def prototype(spark: SparkSession, name: str, spout: Spout) -> DataFrame:
+    """Return an empty frame as the spout's own will be."""
+    source = spout.open(name)
+    try:
+        schema = source.schema(spark)
+    finally:
+        source.close()
+    check_new_names(schema.names, f"stream {name!r}")
+    # a reader's control rows are null elsewhere, whatever the declared fields say
+    fields = [StructField(field.name, field.dataType) for field in schema.fields]
+    return spark.createDataFrame([], StructType([*fields, StructField(CONTROL, StringType())]))
+
+
+def apply_step(operation: Operation, frame: DataFrame) -> DataFrame:
+    """Return the prototype after one more step, or raise what is wrong with it."""
+    fields = fields_of(frame)
+    operation.check(fields)
+    try:
+        with quiet_spark_errors():
+            after = operation.lower(frame, BUILD_CONTEXT)
+            names = after.schema.names
+    except AnalysisException as error:
+        raise refusal(operation.verb, error, fields) from None
+    if CONTROL not in names:
+        raise ConfigurationError(f"{operation.verb} would lose the column {CONTROL!r} that is not its own")
+    _refuse_unrepeatable(operation.verb, after)
+    return after
+
+
+def refusal(verb: str, error: PySparkException, fields: Fields) -> ConfigurationError:
+    """Return Spark's refusal of an expression in this library's words."""
+    condition = error.getCondition() or ""
+    parameters = error.getMessageParameters() or {}
+    if condition.startswith(("UNRESOLVED_COLUMN", "FIELD_NOT_FOUND")):
+        name = parameters.get("objectName") or parameters.get("fieldName") or "?"
+        return FieldError(f"{verb} names a field that is not there", name.strip("`").replace("`.`", "."), fields.names)
+    if isinstance(error, ParseException):
+        return ConfigurationError(f"{verb}: Spark can't read the expression ({condition})")
+    first_line = (error.getMessage() or str(error)).strip().splitlines()[0]
+    return ConfigurationError(f"{verb}: Spark refuses the expression: {first_line}")
+
+
+def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:
+    """Refuse what would give another result in a re-run, or would hand control rows to a user's code.
+
+    Spark Connect does not show its plans; there this check is left out.
+    """
+    if not is_classic(frame.sparkSession):
+        return
+    plan = frame._jdf.queryExecution().analyzed()
+    jvm = frame.sparkSession._jvm
+    assert jvm is not None
+    patterns = jvm.org.apache.spark.sql.catalyst.trees.TreePattern
+    unknown = _plan_steps(plan) - _PLAN_STEPS
+    if "Window" in unknown:
+        raise ConfigurationError(f"{verb}: a window function would depend on how records are spread over tasks")
+    if unknown or plan.containsPattern(patterns.PLAN_EXPRESSION()):
+        raise ConfigurationError(f"{verb}: joins, limits and subqueries can't be used in a stream's expression")
+    if not plan.deterministic():
+        raise ConfigurationError(f"{verb}: the expression is not deterministic, so a re-run of a batch would differ")
+    if plan.containsPattern(patterns.CURRENT_LIKE()):
+        raise ConfigurationError(f"{verb}: the current time differs in a re-run of a batch; use trident.batch_time()")
+    if verb != "aggregate" and _has_scalar_udf(plan, patterns):
+        raise ConfigurationError(
+            f"{verb}: a Python UDF inside a column can't be used; give {verb} a Python function over Arrow batches"
+        )
+
+
+def _plan_steps(plan: JavaObject) -> set[str]:
+    children = plan.children()
+    names = {str(plan.nodeName())}
+    for index in range(children.size()):
+        names |= _plan_steps(children.apply(index))
+    return names
+
+
+def _has_scalar_udf(plan: JavaObject, patterns: JavaObject) -> bool:
+    # the function of mapInArrow is a PYTHON_UDF too, so only steps given as columns are asked
+    if str(plan.nodeName()) == "MapInArrow":
+        return False
+    if plan.containsPattern(patterns.PYTHON_UDF()):
+        expressions = plan.expressions()
+        if any(expressions.apply(i).containsPattern(patterns.PYTHON_UDF()) for i in range(expressions.size())):
+            return True
+    children = plan.children()
+    return any(_has_scalar_udf(children.apply(i), patterns) for i in range(children.size()))

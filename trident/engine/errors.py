@@ -1,0 +1,102 @@
+"""Spark's errors, by what the caller must do; values of records never get into their text."""
+
+from __future__ import annotations
+
+import re
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import (
+    AnalysisException,
+    ArithmeticException,
+    ArrayIndexOutOfBoundsException,
+    DateTimeException,
+    NumberFormatException,
+    PySparkException,
+    PythonException,
+)
+from pyspark.errors.exceptions.captured import convert_exception
+
+from trident.base import errors as trident_errors
+from trident.base.errors import FatalError, RetryableError, TridentError
+
+SPARK_FAILURES = (PySparkException, Py4JError, OSError, EOFError)
+"""What an action can raise when a job, a worker or the JVM fails."""
+
+_NOTHING_APPLIED = "Nothing of the batch was applied"
+_DATA_ERRORS = (
+    ArithmeticException,
+    ArrayIndexOutOfBoundsException,
+    DateTimeException,
+    NumberFormatException,
+    AnalysisException,
+)
+_HOPELESS_SQLSTATES = ("21", "22", "42", "0A")
+"""Cardinality, data exceptions, invalid names and syntax, unsupported: the same records fail again."""
+
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
+_RAISED = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<text>.*))?$")
+_DEEPEST = 10
+
+
+def classify(error: BaseException, job: str) -> TridentError:
+    """Return what to raise for a failed job; `job` names it in the text.
+
+    Raise the result `from None`: Spark's own text may quote values of records.
+    """
+    if isinstance(error, PythonException):
+        return _from_python(str(error), job)
+    if isinstance(error, Py4JJavaError):
+        return _from_java(error, job)
+    if isinstance(error, PySparkException):
+        return _from_condition(error, job)
+    return RetryableError(f"{job}: the connection to Spark failed ({type(error).__name__}). {_NOTHING_APPLIED}.")
+
+
+def _from_condition(error: PySparkException, job: str) -> TridentError:
+    condition, state = error.getCondition(), error.getSqlState()
+    what = " ".join(filter(None, [type(error).__name__, condition, state and f"(SQLSTATE {state})"]))
+    if isinstance(error, _DATA_ERRORS) or (state or "").startswith(_HOPELESS_SQLSTATES):
+        return FatalError(
+            f"{job}: Spark can't compute it from these records: {what}. {_NOTHING_APPLIED}, and the same records "
+            "would fail again: change the expression (try_cast, try_divide, a filter, a wider type) and start again."
+        )
+    return RetryableError(f"{job}: the Spark job failed: {what}. {_NOTHING_APPLIED}.")
+
+
+def _from_java(error: Py4JJavaError, job: str) -> TridentError:
+    """Look through the causes for one that says more than that the job was aborted."""
+    cause = error.java_exception
+    for _ in range(_DEEPEST):
+        if cause is None:
+            break
+        converted = convert_exception(cause)
+        if isinstance(converted, PythonException):
+            return _from_python(str(converted), job)
+        if isinstance(converted, _DATA_ERRORS):
+            return _from_condition(converted, job)
+        cause = cause.getCause()
+    name = str(error.java_exception.getClass().getSimpleName())
+    return RetryableError(f"{job}: the Spark job failed or was cancelled ({name}). {_NOTHING_APPLIED}.")
+
+
+def _from_python(traceback: str, job: str) -> TridentError:
+    frame, type_, text = _last_raise(traceback)
+    own = getattr(trident_errors, type_.rpartition(".")[2], None) if type_.startswith("trident.") else None
+    if isinstance(own, type) and issubclass(own, TridentError) and text:
+        # this library's own texts carry no values
+        return FatalError(f"{job}: {text}") if issubclass(own, FatalError) else RetryableError(f"{job}: {text}")
+    return RetryableError(f"{job}: Python code raised {type_} at {frame}. {_NOTHING_APPLIED}.")
+
+
+def _last_raise(traceback: str) -> tuple[str, str, str]:
+    """Return the innermost frame of the last traceback, the exception's type, and its text."""
+    lines = traceback.splitlines()
+    frames = [(number, match) for number, line in enumerate(lines) if (match := _FRAME.match(line))]
+    if not frames:
+        return "an unknown place", "an exception", ""
+    last, frame = frames[-1]
+    where = f"{frame['file']}:{frame['line']} in {frame['function']}"
+    for line in lines[last + 1 :]:
+        if match := _RAISED.match(line):
+            return where, match["type"], match["text"] or ""
+    return where, "an exception", ""

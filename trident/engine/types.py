@@ -1,0 +1,30 @@
+"""Which Spark types a state can hold, and their Arrow form."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    NumericType,
+    StringType,
+    StructField,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from trident.base.errors import ConfigurationError
+
+_HELD = (BooleanType, NumericType, StringType, BinaryType, DateType, TimestampType, TimestampNTZType)
+
+
+def column_type(field: StructField, state: str) -> pa.DataType:
+    """Return the Arrow type of a state's column; refuses arrays, maps, structs and the like."""
+    if not isinstance(field.dataType, _HELD):
+        raise ConfigurationError(
+            f"the state {state!r} can't hold the field {field.name!r} of type {field.dataType.simpleString()}: "
+            "columns are booleans, numbers, strings, binaries, dates and timestamps"
+        )
+    return to_arrow_type(field.dataType)

@@ -1,0 +1,66 @@
+"""Spark's Python daemon without the tax that Python 3.11 takes from every task.
+
+Spark's worker calls `importlib.invalidate_caches()` before each task. Up to Python 3.11 every zip
+file on `sys.path` is then read again at the next import: Spark puts three there (its own Python
+sources, py4j's, and a 15 MB jar), which costs a small task more than its work does. Run as
+`spark.python.daemon.module`, this module takes them away once, before any worker is forked, where
+the same sources are installed as plain files; where they are not, it changes nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+import zipimport
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import ModuleType
+
+_ARCHIVES = (".zip", ".jar", ".egg")
+
+
+def drop_archives() -> bool:
+    """Take Spark's zips and jars off the import path; returns whether it did. May be called again.
+
+    Only when `pyspark` and `py4j` are installed as files and Spark's zip is that installation's own.
+    """
+    plain = [entry for entry in sys.path if not entry.endswith(_ARCHIVES)]
+    home = _installed_as_files("pyspark", plain)
+    if home is None or _installed_as_files("py4j", plain) is None:
+        return False
+    foreign = [entry for entry in sys.path if entry.endswith("pyspark.zip") and home not in Path(entry).parents]
+    if foreign:
+        return False
+    archives = [entry for entry in sys.path if entry.endswith(_ARCHIVES)]
+    sys.path[:] = plain
+    for module in list(sys.modules.values()):
+        _point_at_files(module, archives, home.parent)
+    for entry, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimport.zipimporter):
+            del sys.path_importer_cache[entry]
+    return True
+
+
+def _installed_as_files(package: str, path: list[str]) -> Path | None:
+    spec = PathFinder.find_spec(package, path)
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+def _point_at_files(module: ModuleType, archives: list[str], site: Path) -> None:
+    """Let a package that came from an archive find modules that are imported later among the files."""
+    found = getattr(module, "__path__", None)
+    if not isinstance(found, list):
+        return
+    for archive in archives:
+        found[:] = [str(site) + entry.removeprefix(archive) if entry.startswith(archive) else entry for entry in found]
+
+
+def main() -> None:
+    """Serve Spark as `pyspark.daemon` does; ends when Spark closes standard input."""
+    drop_archives()
+    from pyspark.daemon import manager  # after the above, so that it comes from files
+
+    manager()  # type: ignore[no-untyped-call]
+
+
+if __name__ == "__main__":
+    main()

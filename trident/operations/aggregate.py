@@ -1,0 +1,148 @@
+"""Grouping: one row per group of a batch's records, each control row a group of its own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructField, StructType
+
+from trident.aggregators import Aggregator, Combiner
+from trident.base.errors import ConfigurationError
+from trident.operations.arrow import AnyArray, assemble, bare, split
+from trident.operations.base import BatchContext, Fields, check_new_names, control, field
+from trident.spouts.control import CONTROL
+
+REPEATED = "!"
+"""Put before a control word that came more than once: grouping must not hide that a range was read twice."""
+
+
+class Aggregate:
+    """One row per group and batch (without keys, one per batch that has records): keys, then results."""
+
+    verb = "aggregate"
+
+    def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator]) -> None:
+        self._keys = keys
+        self._aggregators = dict(aggregators)
+        self._check_names()
+        self._grouping = [*(field(key) for key in keys), control()]
+        self._results = [aggregator.expression().alias(name) for name, aggregator in aggregators.items()]
+        self._results.append(F.count(F.lit(1)).alias("__trident_copies"))
+        self._selected = self._output()
+        self._combiners = {name: a for name, a in aggregators.items() if isinstance(a, Combiner)}
+
+    def _check_names(self) -> None:
+        if not self._aggregators:
+            raise ConfigurationError('an aggregation needs at least one result, such as n=Count() or total=Sum("x")')
+        check_new_names((*self._keys, *self._aggregators), self.verb)
+        for name, aggregator in self._aggregators.items():
+            if not callable(getattr(aggregator, "expression", None)) or isinstance(aggregator, type):
+                raise ConfigurationError(f"{name!r} must be an aggregator such as Count() or Sum(field)")
+
+    def _output(self) -> list[Column]:
+        copies = field("__trident_copies")
+        words = F.when(copies == 1, control()).when(control().isNotNull(), F.concat(F.lit(REPEATED), control()))
+        return [*(field(name) for name in (*self._keys, *self._aggregators)), words.alias(CONTROL)]
+
+    def check(self, fields: Fields) -> None:
+        """Keys and aggregated fields must be there and suit."""
+        for key in self._keys:
+            fields.require(key, "group_by")
+        for name, aggregator in self._aggregators.items():
+            aggregator.check(name, fields)
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        grouped = frame.groupBy(*self._grouping).agg(*self._results).select(*self._selected)
+        return self._fold(grouped) if self._combiners else grouped
+
+    def _fold(self, grouped: DataFrame) -> DataFrame:
+        types = {name: combiner_type(name, combiner) for name, combiner in self._combiners.items()}
+        schema = StructType([types.get(old.name, old) for old in grouped.schema.fields])
+        return grouped.mapInArrow(Fold(self._combiners, to_arrow_schema(schema)), schema)
+
+
+def combiner_type(name: str, combiner: Combiner[object]) -> StructField:
+    """Return the result field that a combiner declares."""
+    try:
+        declared = StructType.fromDDL(f"value {combiner.result_type}")
+    except (ParseException, AnalysisException) as error:
+        verb = type(combiner).__name__
+        raise ConfigurationError(
+            f"{verb} for {name!r}: {combiner.result_type!r} is not a Spark type such as 'bigint'"
+        ) from error
+    assert isinstance(declared, StructType)
+    return StructField(name, declared.fields[0].dataType)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Runs in a Python task: folds each group's collected values by the user's combiners."""
+
+    combiners: Mapping[str, Combiner[object]]
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over one task's batches."""
+        for batch in batches:
+            groups, words = split(batch)
+            if groups.num_rows:
+                names = [name for name in groups.schema.names if name != CONTROL]
+                yield assemble([self._column(groups, name) for name in names], names, self.schema)
+            if words is not None:
+                yield bare(words, self.schema)
+
+    def _column(self, groups: pa.RecordBatch, name: str) -> AnyArray:
+        column = groups.column(name)
+        combiner = self.combiners.get(name)
+        if combiner is None:
+            return column
+        assert isinstance(column, pa.ListArray)
+        type_ = self.schema.field(name).type
+        values = fold(combiner, column)
+        try:
+            folded: AnyArray = pa.array(values, type_)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            # the library's own message would show the value
+            raise ConfigurationError(
+                f"{type(combiner).__name__} for {name!r} made a value that is not of its result_type "
+                f"{combiner.result_type!r}; nothing of the batch was applied"
+            ) from None
+        return folded
+
+
+def fold(combiner: Combiner[object], lists: pa.ListArray[pa.Scalar[pa.DataType]]) -> list[object]:
+    """Return one value per list of records: `init` of each, joined by `combine`; None for a list of Nones."""
+    records = lists.flatten()
+    assert isinstance(records, pa.StructArray)
+    columns = [records.field(number).to_pylist() for number in range(len(combiner.fields))]
+    values = [combiner.init(*row) for row in zip(*columns, strict=True)] if columns else _units(combiner, len(records))
+    offsets = [0, *_ends(lists)]
+    return [_joined(combiner, values[start:stop]) for start, stop in itertools.pairwise(offsets)]
+
+
+def _units(combiner: Combiner[object], count: int) -> list[object]:
+    return [combiner.init() for _ in range(count)]
+
+
+def _ends(lists: pa.ListArray[pa.Scalar[pa.DataType]]) -> list[int]:
+    ends, total = [], 0
+    for length in lists.value_lengths().to_pylist():
+        total += length or 0
+        ends.append(total)
+    return ends
+
+
+def _joined(combiner: Combiner[object], values: list[object]) -> object:
+    result: object = None
+    for value in values:
+        if value is not None:
+            result = value if result is None else combiner.combine(result, value)
+    return result

@@ -1,0 +1,173 @@
+"""What runs inside Spark's Python tasks: a user's function is given records only, control rows go round it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trident.base.errors import ConfigurationError
+from trident.spouts.control import CONTROL
+
+AnyArray: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
+AnyColumn: TypeAlias = "AnyArray | pa.ChunkedArray[pa.Scalar[pa.DataType]]"
+Arrays: TypeAlias = "pa.RecordBatch | pa.Table | AnyColumn | Sequence[AnyColumn] | Mapping[str, AnyColumn]"
+BatchFunction = Callable[[pa.RecordBatch], Arrays]
+RowsFunction = Callable[[pa.RecordBatch], "pa.RecordBatch | pa.Table | Iterable[pa.RecordBatch]"]
+MaskFunction = Callable[[pa.RecordBatch], pa.BooleanArray]
+
+
+def split(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch | None]:
+    """Return the records and, if there are any, the control rows."""
+    words = batch.column(CONTROL)
+    if words.null_count == batch.num_rows:
+        return batch, None
+    records = pc.is_null(words)
+    return batch.filter(records), batch.filter(pc.invert(records))
+
+
+def fit(arrays: Arrays, declared: pa.Schema, verb: str) -> list[AnyArray]:
+    """Return what a user's function gave as arrays of the declared fields, converted without loss."""
+    fitted = []
+    for field, array in zip(declared, _in_order(arrays, declared, verb), strict=True):
+        whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+        try:
+            fitted.append(whole if whole.type == field.type else whole.cast(field.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            # the driver's own message would show the value
+            raise ConfigurationError(
+                f"the function given to {verb} returned {whole.type} for the field {field.name!r}, "
+                f"which does not convert to the declared {field.type}; nothing of the batch was applied"
+            ) from None
+    return fitted
+
+
+def _in_order(arrays: Arrays, declared: pa.Schema, verb: str) -> Sequence[AnyColumn]:
+    if isinstance(arrays, pa.RecordBatch | pa.Table | Mapping):
+        given = list(arrays) if isinstance(arrays, Mapping) else arrays.schema.names
+        if sorted(given) != sorted(declared.names):
+            raise ConfigurationError(
+                f"the function given to {verb} returned the fields {', '.join(given)} "
+                f"instead of the declared {', '.join(declared.names)}; nothing of the batch was applied"
+            )
+        return [arrays[name] for name in declared.names]
+    several = [arrays] if isinstance(arrays, pa.Array | pa.ChunkedArray) else list(arrays)
+    if len(several) != len(declared):
+        raise ConfigurationError(
+            f"the function given to {verb} returned {len(several)} arrays for {len(declared)} declared fields; "
+            "nothing of the batch was applied"
+        )
+    return several
+
+
+def assemble(arrays: Sequence[AnyArray], names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch of records in the frame's schema: control column null, zones of timestamps as declared."""
+    by_name = dict(zip(names, arrays, strict=True))
+    rows = len(arrays[0])
+    columns = [pa.nulls(rows, f.type) if f.name == CONTROL else by_name[f.name].cast(f.type) for f in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def bare(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return control rows in the frame's schema: their word, and null elsewhere."""
+    rows = batch.num_rows
+    columns = [batch.column(CONTROL) if f.name == CONTROL else pa.nulls(rows, f.type) for f in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _check_rows(arrays: Sequence[AnyArray], rows: int, verb: str) -> None:
+    for array in arrays:
+        if len(array) != rows:
+            raise ConfigurationError(
+                f"the function given to {verb} returned {len(array)} values for {rows} records; it must return one "
+                "for each; nothing of the batch was applied"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Keeps the records for which the function's mask is true."""
+
+    function: MaskFunction
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over one task's batches."""
+        for batch in batches:
+            records, words = split(batch)
+            if records.num_rows:
+                yield records.filter(self._mask(records.drop_columns([CONTROL])))
+            if words is not None:
+                yield bare(words, self.schema)
+
+    def _mask(self, records: pa.RecordBatch) -> pa.BooleanArray:
+        (mask,) = fit(self.function(records), pa.schema([pa.field("mask", pa.bool_())]), "filter")
+        _check_rows([mask], records.num_rows, "filter")
+        return cast(pa.BooleanArray, mask)
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Adds the declared fields beside those that are there."""
+
+    function: BatchFunction
+    declared: pa.Schema
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over one task's batches."""
+        for batch in batches:
+            records, words = split(batch)
+            if records.num_rows:
+                plain = records.drop_columns([CONTROL])
+                added = fit(self.function(plain), self.declared, "each")
+                _check_rows(added, plain.num_rows, "each")
+                names = [*plain.schema.names, *self.declared.names]
+                yield assemble([*plain.columns, *added], names, self.schema)
+            if words is not None:
+                yield bare(words, self.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Replace:
+    """Replaces all fields, row by row."""
+
+    function: BatchFunction
+    declared: pa.Schema
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over one task's batches."""
+        for batch in batches:
+            records, words = split(batch)
+            if records.num_rows:
+                arrays = fit(self.function(records.drop_columns([CONTROL])), self.declared, "map")
+                _check_rows(arrays, records.num_rows, "map")
+                yield assemble(arrays, self.declared.names, self.schema)
+            if words is not None:
+                yield bare(words, self.schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Replaces records by any number of rows."""
+
+    function: RowsFunction
+    declared: pa.Schema
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over one task's batches."""
+        for batch in batches:
+            records, words = split(batch)
+            if records.num_rows:
+                result = self.function(records.drop_columns([CONTROL]))
+                parts = [result] if isinstance(result, pa.RecordBatch | pa.Table) else result
+                for part in parts:
+                    arrays = fit(part, self.declared, "flat_map")
+                    yield assemble(arrays, self.declared.names, self.schema)
+            if words is not None:
+                yield bare(words, self.schema)

@@ -1,0 +1,124 @@
+"""What an operation is, and the rule that all of them keep: control rows pass through untouched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from trident.base.errors import ConfigurationError, FieldError
+from trident.spouts.control import CONTROL
+
+RESERVED_PREFIX = "__trident"
+BATCH_TIME = "__trident_time"
+"""The hidden column that `batch_time()` names; it is there only while an expression that uses it is evaluated."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchContext:
+    """What a lowering may know of the batch: the planned time, the same in every job of an attempt."""
+
+    batch_time: datetime
+
+    def literal(self) -> Column:
+        """Return the planned time as a timestamp, exact to the microsecond."""
+        return F.timestamp_micros(F.lit((self.batch_time - _EPOCH) // timedelta(microseconds=1)))
+
+
+BUILD_CONTEXT = BatchContext(_EPOCH)
+"""Stands for a batch while a topology is built and checked."""
+
+
+class Operation(Protocol):
+    """One step of a stream: immutable, shared by all batches, called from several threads at once."""
+
+    @property
+    def verb(self) -> str:
+        """The DSL's word for it, for error messages."""
+
+    def check(self, fields: Fields) -> None:
+        """Raise `FieldError` or `ConfigurationError` when it can't follow a stream with these fields."""
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """Return the frame after this step: rows without control word changed, control rows as they were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields that a stream has at one place, and the questions that operations ask of them."""
+
+    schema: StructType
+    """Without the control column."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names in order."""
+        return tuple(self.schema.names)
+
+    def require(self, name: str, asked_by: str) -> None:
+        """Raise `FieldError` unless the field is there under exactly this name."""
+        if name not in self.schema.names:
+            raise FieldError(f"{asked_by} names a field that the stream does not have", name, self.names)
+
+    def refuse(self, names: Sequence[str], asked_by: str) -> None:
+        """Raise `FieldError` when one of the new names is there already (Spark ignores upper and lower case)."""
+        known = {name.lower() for name in self.names}
+        for name in names:
+            if name.lower() in known:
+                raise FieldError(f"{asked_by} would add a field that is there already", name, self.names)
+
+
+def check_new_names(names: Sequence[str], asked_by: str) -> None:
+    """Refuse empty, reserved and repeated field names."""
+    seen: set[str] = set()
+    for name in names:
+        if not name:
+            raise ConfigurationError(f"{asked_by}: a field needs a name")
+        if name.lower().startswith(RESERVED_PREFIX):
+            raise ConfigurationError(f"{asked_by}: {name!r} is reserved, no field may start with {RESERVED_PREFIX!r}")
+        if name.lower() in seen:
+            raise ConfigurationError(f"{asked_by} names the field {name!r} twice (case does not tell fields apart)")
+        seen.add(name.lower())
+
+
+def field(name: str) -> Column:
+    """Return the column of exactly this name, dots and backticks included."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def control() -> Column:
+    """Return the control column."""
+    return field(CONTROL)
+
+
+def guarded(expression: Column) -> Column:
+    """Return the expression for records and null, without evaluating it, for control rows."""
+    return F.when(control().isNull(), expression)
+
+
+def uses_batch_time(expressions: Sequence[Column]) -> bool:
+    """Whether an expression names the hidden column of `batch_time()`."""
+    return any(BATCH_TIME in str(expression) for expression in expressions)
+
+
+def with_batch_time(frame: DataFrame, batch: BatchContext) -> DataFrame:
+    """Return the frame with the hidden time column; the step that uses it drops it again."""
+    return frame.withColumn(BATCH_TIME, batch.literal())
+
+
+def check_columns(columns: dict[str, Column], asked_by: str) -> None:
+    """Refuse anything but Spark columns, and field names that can't be."""
+    for name, column in columns.items():
+        if not isinstance(column, Column):
+            raise ConfigurationError(
+                f"{asked_by}: {name!r} must be a Spark column such as F.col(...) or F.lit(...), "
+                f"not {type(column).__name__}"
+            )
+    check_new_names(tuple(columns), asked_by)

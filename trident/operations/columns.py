@@ -1,0 +1,130 @@
+"""Steps given as Spark columns: evaluated inside the JVM, for records only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from trident.base.errors import ConfigurationError
+from trident.operations.base import (
+    BATCH_TIME,
+    BatchContext,
+    Fields,
+    check_columns,
+    check_new_names,
+    control,
+    field,
+    guarded,
+    uses_batch_time,
+    with_batch_time,
+)
+
+
+class FilterColumn:
+    """Keeps the records for which the condition is true (null is not)."""
+
+    verb = "filter"
+
+    def __init__(self, condition: Column) -> None:
+        self._uses_time = uses_batch_time([condition])
+        self._kept = F.when(control().isNull(), condition).otherwise(True)
+
+    def check(self, fields: Fields) -> None:
+        """Nothing to check before Spark does."""
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        if self._uses_time:
+            return with_batch_time(frame, batch).filter(self._kept).drop(BATCH_TIME)
+        return frame.filter(self._kept)
+
+
+class EachColumns:
+    """Adds a field per expression; the expressions see the fields that were there before."""
+
+    verb = "each"
+
+    def __init__(self, columns: dict[str, Column]) -> None:
+        check_columns(columns, self.verb)
+        self._names = tuple(columns)
+        self._uses_time = uses_batch_time(list(columns.values()))
+        self._added = {name: guarded(column) for name, column in columns.items()}
+
+    def check(self, fields: Fields) -> None:
+        """The new names must be new."""
+        fields.refuse(self._names, self.verb)
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        if self._uses_time:
+            return with_batch_time(frame, batch).withColumns(self._added).drop(BATCH_TIME)
+        return frame.withColumns(self._added)
+
+
+class MapColumns:
+    """Replaces all fields by one per expression."""
+
+    verb = "map"
+
+    def __init__(self, columns: dict[str, Column]) -> None:
+        check_columns(columns, self.verb)
+        self._uses_time = uses_batch_time(list(columns.values()))
+        self._selected = [*(guarded(column).alias(name) for name, column in columns.items()), control()]
+
+    def check(self, fields: Fields) -> None:
+        """Nothing to check before Spark does."""
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        source = with_batch_time(frame, batch) if self._uses_time else frame
+        return source.select(*self._selected)
+
+
+class FlatMapColumn:
+    """Replaces each record by one per element of an array; none for an empty or missing array."""
+
+    verb = "flat_map"
+
+    def __init__(self, columns: dict[str, Column]) -> None:
+        check_columns(columns, self.verb)
+        if len(columns) != 1:
+            raise ConfigurationError(f"flat_map takes one array column, not {len(columns)}; put several into a struct")
+        ((name, column),) = columns.items()
+        self._uses_time = uses_batch_time([column])
+        # a control row gets an array of one null, so that it comes out of explode once, as it went in
+        elements = F.when(control().isNull(), column).otherwise(F.array(F.lit(None)))
+        self._selected = [F.explode(elements).alias(name), control()]
+
+    def check(self, fields: Fields) -> None:
+        """Nothing to check before Spark does."""
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        source = with_batch_time(frame, batch) if self._uses_time else frame
+        return source.select(*self._selected)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Keeps the named fields, in the given order."""
+
+    fields: tuple[str, ...]
+
+    @property
+    def verb(self) -> str:
+        """The DSL's word."""
+        return "project"
+
+    def check(self, fields: Fields) -> None:
+        """Every field must be there, and be named once."""
+        if not self.fields:
+            raise ConfigurationError("project needs at least one field")
+        for name in self.fields:
+            fields.require(name, self.verb)
+        check_new_names(self.fields, self.verb)
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        return frame.select(*(field(name) for name in self.fields), control())

@@ -1,0 +1,99 @@
+"""Steps given as Python functions over Arrow batches: run in Spark's Python workers, for records only."""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StringType, StructField, StructType
+
+from trident.base.errors import ConfigurationError
+from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
+from trident.operations.base import BatchContext, Fields, check_new_names
+from trident.spouts.control import CONTROL
+
+_CONTROL_FIELD = StructField(CONTROL, StringType())
+
+
+def parse_fields(text: str, verb: str) -> StructType:
+    """Return the fields that a text such as "account string, amount bigint" declares."""
+    try:
+        declared = StructType.fromDDL(text)
+    except (ParseException, AnalysisException) as error:
+        raise ConfigurationError(f'{verb}: {text!r} does not declare fields as in "name type, name type"') from error
+    if not isinstance(declared, StructType) or not declared.names:
+        raise ConfigurationError(f"{verb}: {text!r} declares no field")
+    check_new_names(declared.names, verb)
+    return declared
+
+
+class FilterFunction:
+    """Keeps the records for which the function's boolean array is true (null is not)."""
+
+    verb = "filter"
+
+    def __init__(self, function: MaskFunction) -> None:
+        self._function = function
+
+    def check(self, fields: Fields) -> None:
+        """Any fields will do."""
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        schema = frame.schema
+        return frame.mapInArrow(Keep(self._function, to_arrow_schema(schema)), schema)
+
+
+class EachFunction:
+    """Adds the declared fields; the function returns one value per record for each of them."""
+
+    verb = "each"
+
+    def __init__(self, function: BatchFunction, declared: StructType) -> None:
+        self._function = function
+        self._declared = declared
+
+    def check(self, fields: Fields) -> None:
+        """The new names must be new."""
+        fields.refuse(self._declared.names, self.verb)
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        schema = StructType([*frame.schema.fields, *self._declared.fields])
+        return frame.mapInArrow(Add(self._function, to_arrow_schema(self._declared), to_arrow_schema(schema)), schema)
+
+
+class MapFunction:
+    """Replaces all fields by the declared ones; the function returns one value per record for each of them."""
+
+    verb = "map"
+
+    def __init__(self, function: BatchFunction, declared: StructType) -> None:
+        schema = StructType([*declared.fields, _CONTROL_FIELD])
+        self._schema = schema
+        self._task = Replace(function, to_arrow_schema(declared), to_arrow_schema(schema))
+
+    def check(self, fields: Fields) -> None:
+        """Any fields will do."""
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        return frame.mapInArrow(self._task, self._schema)
+
+
+class FlatMapFunction:
+    """Replaces the records by the rows that the function returns, any number of them."""
+
+    verb = "flat_map"
+
+    def __init__(self, function: RowsFunction, declared: StructType) -> None:
+        schema = StructType([*declared.fields, _CONTROL_FIELD])
+        self._schema = schema
+        self._task = Expand(function, to_arrow_schema(declared), to_arrow_schema(schema))
+
+    def check(self, fields: Fields) -> None:
+        """Any fields will do."""
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        return frame.mapInArrow(self._task, self._schema)

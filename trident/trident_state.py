@@ -1,0 +1,20 @@
+"""The handle of a state that a topology keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trident.state.base import State, StateLayout
+
+
+@dataclass(frozen=True, slots=True)
+class TridentState:
+    """What `persistent_aggregate` returns: the state and the columns that its rows have."""
+
+    state: State
+    layout: StateLayout
+
+    @property
+    def name(self) -> str:
+        """The state's name, unique in its topology."""
+        return self.state.name
