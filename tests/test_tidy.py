@@ -1,0 +1,84 @@
+"""Habits that keep the tree readable, checked over every file of the product."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("trident", "spouts", "state", "coordinators")
+FUNCTION_LINES = 70
+MODULE_LINES = 400
+MAY_PRINT = ("examples", "benchmarks", "trident/services", "trident/cli")
+OWN_CLOCK = "trident/base/clock.py"
+LINKED = tuple(f"trident/{name}/" for name in ("spouts", "state", "coordinators"))
+
+
+def product_files() -> Iterator[Path]:
+    for folder in (*PACKAGES, "examples", "benchmarks"):
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            if not name_of(file).startswith(LINKED):
+                yield file
+
+
+def name_of(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+def nodes(file: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(file.read_text()))
+
+
+FILES = list(product_files())
+
+
+@pytest.mark.parametrize("file", FILES, ids=name_of)
+def test_file_is_tidy(file: Path) -> None:
+    assert not list(problems(file))
+
+
+def problems(file: Path) -> Iterator[str]:
+    name = name_of(file)
+    lines = file.read_text().count("\n")
+    if lines > MODULE_LINES:
+        yield f"{name}: {lines} lines"
+    for node in nodes(file):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION_LINES:
+                yield f"{name}:{node.lineno}: {node.name} has {length} lines"
+        elif isinstance(node, ast.ExceptHandler) and catches_all(node):
+            yield f"{name}:{node.lineno}: catches everything and goes on"
+        elif isinstance(node, ast.Call):
+            yield from calls(name, node)
+
+
+def catches_all(handler: ast.ExceptHandler) -> bool:
+    """A catch-all is fine only where it raises again at its end: it cleans up, it does not go on."""
+    kind = handler.type
+    everything = kind is None or (isinstance(kind, ast.Name) and kind.id in ("Exception", "BaseException"))
+    return everything and not isinstance(handler.body[-1], ast.Raise)
+
+
+def calls(name: str, node: ast.Call) -> Iterator[str]:
+    called = ast.unparse(node.func)
+    if called == "print" and not name.startswith(MAY_PRINT):
+        yield f"{name}:{node.lineno}: prints"
+    if called in ("datetime.now", "datetime.utcnow", "datetime.datetime.now") and name != OWN_CLOCK:
+        yield f"{name}:{node.lineno}: reads the clock"
+
+
+def test_the_rules_find_what_they_are_for(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.py"
+    body = "\n".join(f"    x = {number}" for number in range(FUNCTION_LINES))
+    bad.write_text(
+        f"def long():\n{body}\nprint(1)\ndatetime.now()\ntry:\n    pass\nexcept Exception:\n    pass\n"
+        "try:\n    pass\nexcept BaseException:\n    raise\n"
+    )
+    found = [problem for node in nodes(bad) if isinstance(node, ast.Call) for problem in calls("bad.py", node)]
+    assert [problem.rsplit(": ", 1)[1] for problem in found] == ["prints", "reads the clock"]
+    handlers = [node for node in nodes(bad) if isinstance(node, ast.ExceptHandler)]
+    assert [catches_all(handler) for handler in handlers] == [True, False]
