@@ -158,6 +158,8 @@ class Snapshot:
     last_txid: int
     last_attempt: int
     open_reset: ResetDecision | None = None
+    start: str | None = None
+    """The start policy that the reset named which opened this incarnation; None: the spouts' own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError
@@ -24,7 +25,7 @@ from trident.coordinators.protocol import ProtocolState
 from trident.coordinators.records import StartPosition, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.takeover import TakenOver, check_positions, finish_reset, first_step, raise_fences
-from trident.spouts.base import Source, Spout
+from trident.spouts.base import Source, Spout, Start, StartAt
 from trident.state.base import LedgerDatabase, State, StateLayout, StateStore
 
 _log = logging.getLogger("trident.coordinator")
@@ -113,18 +114,19 @@ class Session:
     def _with_starts(self, taken: TakenOver, sources: Mapping[str, Source]) -> TakenOver:
         """Resolve start policies once per incarnation and spout, before the first plan."""
         known = taken.snapshot.starts or ()
+        policy = start_policy(taken.snapshot.start)
         missing = [name for name in sources if not any(item.spout == name for item in known)]
         if taken.snapshot.starts is not None and not missing:
             return taken
-        added = [start for name in missing for start in self._resolve(name, sources[name])]
+        added = [start for name in missing for start in self._resolve(name, sources[name], policy)]
         starts = (*known, *added)
         owner, spec = taken.snapshot.owner, self._plan.spec
         self._repeater.call("storing the start", lambda: self._ledger.set_starts(owner, taken.epoch, starts))
         snapshot = self._repeater.call("reading the ledger", lambda: self._ledger.register(taken.epoch, spec))
         return TakenOver(taken.epoch, snapshot, taken.waiting)
 
-    def _resolve(self, name: str, source: Source) -> list[StartPosition]:
-        bounds = self._repeater.call(f"asking where stream {name!r} starts", source.starts)
+    def _resolve(self, name: str, source: Source, policy: Start | None) -> list[StartPosition]:
+        bounds = self._repeater.call(f"asking where stream {name!r} starts", lambda: source.starts(policy))
         return [StartPosition(name, item.id, item.topic_id, item.earliest) for item in bounds]
 
     def _build(
@@ -203,3 +205,10 @@ def take_over_topology(
         snapshot = repeater.call("finishing a reset", lambda: finish_reset(ledger, stores, spec, epoch, decision))
     waiting = repeater.call("checking the states", lambda: check_positions(snapshot, stores, epoch))
     return TakenOver(epoch, snapshot, waiting)
+
+
+def start_policy(text: str | None) -> Start | None:
+    """Return the policy that a reset recorded: "earliest", "latest" or an ISO time; None when it named none."""
+    if text is None or text in tuple(StartAt):
+        return None if text is None else StartAt(text)
+    return datetime.fromisoformat(text)

@@ -175,8 +175,8 @@ class Source(Protocol):
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Return what every partition holds now, at the isolation level of the read."""
 
-    def starts(self) -> tuple[PartitionBounds, ...]:
-        """Resolve the start policy to numbers: like `bounds()`, with `earliest` the position to start at."""
+    def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
+        """Resolve a start policy (None: the spout's own) to numbers: `earliest` is the position to start at."""
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
         """Return a lazy frame: the decoded rows of the ranges and their control rows.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 import numpy as np
@@ -23,6 +24,8 @@ from trident.spouts.base import (
     PartitionBounds,
     PartitionId,
     SpoutKind,
+    Start,
+    StartAt,
 )
 from trident.spouts.control import CONTROL
 from trident.spouts.readers.spread import spread
@@ -152,9 +155,12 @@ class MemorySource:
         """Return the one log from 0 to its last row."""
         return (PartitionBounds(self._id, TOPIC_ID, 0, len(self._log)),)
 
-    def starts(self) -> tuple[PartitionBounds, ...]:
-        """Start at 0."""
-        return self.bounds()
+    def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
+        """Start at 0, or at the end for StartAt.LATEST; rows have no time to start at."""
+        if isinstance(policy, datetime):
+            raise ConfigurationError(f"stream {self._id.topic!r} has no timestamps to start at; nothing was changed")
+        end = len(self._log)
+        return (PartitionBounds(self._id, TOPIC_ID, end if policy is StartAt.LATEST else 0, end),)
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
         """Return the lazy frame of the ranges; the rows travel inside the job."""

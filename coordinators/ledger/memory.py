@@ -265,4 +265,5 @@ def _reborn(entry: Entry, decision: ResetDecision) -> Entry:
         last_attempt=entry.progress.last_attempt,
         reset_to=None,
     )
-    return Entry(entry.spec, progress, decision.birth_txid, incarnations=entry.incarnations | {decision.incarnation})
+    known = entry.incarnations | {decision.incarnation}
+    return Entry(entry.spec, progress, decision.birth_txid, start=decision.start, incarnations=known)

@@ -50,6 +50,7 @@ class Entry:
     done_plan: StoredPlan | None = None
     pin: Pin | None = None
     reset: ResetDecision | None = None
+    start: str | None = None
     incarnations: frozenset[str] = field(default=frozenset())
 
     def live_plan(self, attempt: int) -> StoredPlan | None:
@@ -71,6 +72,7 @@ class Entry:
             last_txid=progress.last_txid,
             last_attempt=progress.last_attempt,
             open_reset=self.reset,
+            start=self.start,
         )
 
 

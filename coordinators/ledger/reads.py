@@ -62,6 +62,9 @@ _PIN = select(PIN).where(
     PIN.c.incarnation == bindparam("incarnation"),
     PIN.c.txid == bindparam("txid"),
 )
+_OWN_RESET = select(RESET.c.start).where(
+    RESET.c.topology == bindparam("topology"), RESET.c.incarnation == bindparam("incarnation")
+)
 _OPEN_RESET = select(RESET).where(RESET.c.topology == bindparam("topology"), RESET.c.finished_at.is_(None))
 
 StoredRow = Row[tuple[object, ...]]
@@ -162,7 +165,13 @@ def read_snapshot(connection: Connection, topology: str, progress: Progress) -> 
         last_txid=progress.last_txid,
         last_attempt=progress.last_attempt,
         open_reset=read_open_reset(connection, topology),
+        start=_start_named_by_reset(connection, owner),
     )
+
+
+def _start_named_by_reset(connection: Connection, owner: Owner) -> str | None:
+    row = connection.execute(_OWN_RESET, {"topology": owner.topology, "incarnation": owner.incarnation}).one_or_none()
+    return None if row is None else row.start
 
 
 def read_done_plan(connection: Connection, owner: Owner, progress: Progress) -> Plan | None:

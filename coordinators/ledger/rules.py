@@ -224,13 +224,13 @@ def check_together(pin: Pin, commit: Commit) -> None:
 
 
 def check_reset(progress: Progress, decision: ResetDecision) -> None:
-    """Refuse a reset while a txid is pinned, and a birth that would use a txid twice."""
+    """Refuse a birth that would use a txid twice, and to adopt rows while a txid is pinned (clearing makes it void)."""
     if decision.states not in ("clear", "adopt"):
         raise MismatchError(f"states={decision.states!r} is no reset decision; say 'clear' or 'adopt'.")
-    if progress.pinned is not None:
+    if progress.pinned is not None and decision.states == "adopt":
         raise MismatchError(
-            f"txid {progress.pinned} is pinned and not done: a reset would tear it. Nothing was written; roll it "
-            "forward first."
+            f"txid {progress.pinned} is pinned and not done: adopting rows now would tear it. Nothing was written; roll "
+            "it forward first."
         )
     if decision.birth_txid < progress.last_txid:
         raise MismatchError(

@@ -61,6 +61,10 @@ class Json:
             parsed = spark.createDataFrame([], self.schema).schema
         except (ParseException, AnalysisException, PySparkException) as error:
             raise ConfigurationError(f"the schema {self.schema!r} is not valid: {error.getMessage()}") from error
+        if parsed.names == ["value"] and "value" not in self.schema.lower():
+            raise ConfigurationError(
+                f"the schema {self.schema!r} is a single type; name the fields, say 'amount bigint'"
+            )
         fields = _nullable(parsed)
         _check_names(self.schema, fields)
         return JsonTaskDecoder(fields, plan_of(fields))

@@ -71,14 +71,18 @@ class KafkaSource:
         latest = self._offsets(ids, OffsetSpec.LATEST)
         return tuple(PartitionBounds(id_, ids[id_], earliest[id_], latest[id_]) for id_ in sorted(ids))
 
-    def starts(self) -> tuple[PartitionBounds, ...]:
-        """Resolve the start policy now; a partition without a record at or after a start time starts at its end."""
+    def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
+        """Resolve a start policy (None: the spout's own) now.
+
+        A partition without a record at or after a start time starts at its end.
+        """
+        start = policy if policy is not None else self._start
         found = self.bounds()
-        if self._start is StartAt.EARLIEST:
+        if start is StartAt.EARLIEST:
             return found
         begins = {item.id: item.stop for item in found}
-        if isinstance(self._start, datetime):
-            stamps = self._offsets(begins, int(self._start.timestamp() * 1000))
+        if isinstance(start, datetime):
+            stamps = self._offsets(begins, int(start.timestamp() * 1000))
             for item in found:
                 if stamps[item.id] != _NO_OFFSET:
                     begins[item.id] = min(max(stamps[item.id], item.earliest), item.stop)

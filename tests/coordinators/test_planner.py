@@ -61,9 +61,7 @@ def test_lost_offsets_stop_by_default(kind):
 
 
 def test_a_transactional_spout_never_skips():
-    lost = view(
-        [at(0, 10)], [holds(0, 15, 30)], kind=SpoutKind.TRANSACTIONAL, on_lost=LostOffsets.RESUME_AT_EARLIEST
-    )
+    lost = view([at(0, 10)], [holds(0, 15, 30)], kind=SpoutKind.TRANSACTIONAL, on_lost=LostOffsets.RESUME_AT_EARLIEST)
     with pytest.raises(FatalError):
         plan_ranges(lost)
 
@@ -76,9 +74,7 @@ def test_an_opaque_spout_records_what_it_skips():
 
 def test_a_transactional_spout_hands_out_the_same_ranges_again():
     repeated = [at(0, 20, start=10)]
-    again = view(
-        [at(0, 10)], [holds(0, 0, 90), holds(1, 0, 4)], kind=SpoutKind.TRANSACTIONAL, repeated=repeated
-    )
+    again = view([at(0, 10)], [holds(0, 0, 90), holds(1, 0, 4)], kind=SpoutKind.TRANSACTIONAL, repeated=repeated)
     ranges, _ = plan_ranges(again)
     assert spans(ranges) == [(0, 10, 20), (1, 0, 0)]
 

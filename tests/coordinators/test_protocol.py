@@ -35,7 +35,14 @@ from trident.coordinators.transitions import TRANSITIONS, IllegalTransitionError
 OWNER = Owner("payments", "life-1")
 EPOCH = Epoch(3, "token")
 FRESH = ProtocolState(
-    OWNER, EPOCH, frozenset({"balances", "totals"}), together=False, max_pending=3, max_tries=3, done=10, last_attempt=20
+    OWNER,
+    EPOCH,
+    frozenset({"balances", "totals"}),
+    together=False,
+    max_pending=3,
+    max_tries=3,
+    done=10,
+    last_attempt=20,
 )
 LIVE_STATUSES = [status for status in Status if status not in (Status.DONE, Status.DROPPED)]
 

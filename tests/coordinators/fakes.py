@@ -1,0 +1,171 @@
+"""A spout over lists and an engine without Spark: they drive the real coordinator, ledger and states."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from trident.base.digest import Digest, hash64, seed_of
+from trident.coordinators.processing import Job, JobResult, ProcessRequest
+from trident.coordinators.records import DeadLetter, TopologySpec
+from trident.coordinators.session import RunPlan
+from trident.spouts.base import (
+    BadRecord,
+    BadRecordRow,
+    Edge,
+    Limits,
+    LostOffsets,
+    OffsetsLostError,
+    PartitionBounds,
+    PartitionId,
+    RangeManifest,
+    SpoutKind,
+)
+from trident.state.base import HeldUpdates, KeyColumn, Merge, State, StateLayout, ValueColumn
+
+LAYOUT = StateLayout(
+    (KeyColumn("account", pa.string()),),
+    (ValueColumn("n", pa.int64(), Merge.ADD), ValueColumn("total", pa.int64(), Merge.ADD)),
+)
+Record = tuple[str, int]
+POISON = ("poison", 0)
+
+
+@dataclass
+class Topic:
+    """A partitioned log in memory; tests append to it, cut it and count it."""
+
+    partitions: list[list[Record]]
+    earliest: dict[int, int] = field(default_factory=dict)
+    topic_id: str = "id"
+    told: list[int] = field(default_factory=list)
+
+    def expected(self) -> dict[str, tuple[int, int]]:
+        counts: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+        for records in self.partitions:
+            for account, amount in records:
+                n, total = counts[account]
+                counts[account] = (n + 1, total + amount)
+        return dict(counts)
+
+
+@dataclass(frozen=True)
+class ListSource:
+    topic: Topic
+    name: str
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        return tuple(
+            PartitionBounds(PartitionId("t", n), self.topic.topic_id, self.topic.earliest.get(n, 0), len(records))
+            for n, records in enumerate(self.topic.partitions)
+        )
+
+    def starts(self, policy: object = None) -> tuple[PartitionBounds, ...]:
+        if policy is not None and str(policy) == "latest":
+            return tuple(replace(item, earliest=item.stop) for item in self.bounds())
+        return self.bounds()
+
+    def verify(self, ranges) -> None:
+        lost = tuple(item for item in ranges if self.topic.earliest.get(item.id.partition, 0) > item.start)
+        if lost:
+            raise OffsetsLostError(lost)
+
+    def committed(self, txid, ranges) -> None:
+        self.topic.told.append(txid)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class ListSpout:
+    topic: Topic
+    kind: SpoutKind = SpoutKind.OPAQUE
+    limits: Limits = field(default_factory=lambda: Limits(max_records=10))
+    on_lost_offsets: LostOffsets = LostOffsets.STOP
+    on_bad_record: BadRecord = BadRecord.FAIL
+
+    def description(self) -> dict[str, str]:
+        return {"spout": "list"}
+
+    def open(self, name: str) -> ListSource:
+        return ListSource(self.topic, name)
+
+
+@dataclass
+class ListProcessor:
+    """Counts and sums per account; `meddle` may change or refuse what an attempt brings back."""
+
+    topic: Topic
+    states: Sequence[str]
+    meddle: Callable[[ProcessRequest, JobResult], JobResult]
+    cancelled: list[int] = field(default_factory=list)
+    attempts: list[ProcessRequest] = field(default_factory=list)
+    running: int = 0
+    most_running: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        return tuple(Job(state, ("s",)) for state in self.states)
+
+    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
+        with self._lock:
+            self.attempts.append(request)
+            self.running += 1
+            self.most_running = max(self.most_running, self.running)
+        try:
+            return tuple(self.meddle(request, self._job(job.state, request.edges[job.state]["s"])) for job in self.jobs)
+        finally:
+            with self._lock:
+                self.running -= 1
+
+    def cancel(self, batch) -> None:
+        self.cancelled.append(batch.attempt)
+
+    def _job(self, state: str, edges: Sequence[Edge]) -> JobResult:
+        sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        manifests, bad = [], []
+        for edge in edges:
+            span = edge.range
+            for offset in range(span.start, span.stop):
+                record = self.topic.partitions[span.id.partition][offset]
+                if record == POISON:
+                    bad.append(DeadLetter("s", BadRecordRow(span.id, offset, None, "unreadable", None, b"{")))
+                    continue
+                sums[record[0]][0] += 1
+                sums[record[0]][1] += record[1]
+            positions = np.arange(span.start, span.stop, dtype=np.int64)
+            digest = Digest.of(hash64(seed_of(span.id.topic, span.id.partition), positions))
+            manifests.append(("s", RangeManifest(edge.id, span.id, span.stop, digest, size_bytes=10 * span.width)))
+        columns = [list(sums), [item[0] for item in sums.values()], [item[1] for item in sums.values()]]
+        rows = pa.table(dict(zip(LAYOUT.schema().names, columns, strict=True)), schema=LAYOUT.schema())
+        return JobResult(state, tuple(manifests), tuple(bad), HeldUpdates(rows))
+
+
+@dataclass
+class ListJob:
+    """A runnable topology over a list topic."""
+
+    topic: Topic
+    spout: ListSpout
+    states: Sequence[State]
+    processor: ListProcessor
+
+    def plan(self, name: str = "payments") -> RunPlan:
+        spec = TopologySpec(
+            name, {"s": self.spout.description()}, {state.name: state.description() for state in self.states}
+        )
+        return RunPlan(
+            spec, {"s": self.spout}, {state.name: (state, LAYOUT) for state in self.states}, lambda *_: self.processor
+        )
+
+
+def make_job(topic: Topic, *states: State, meddle=lambda request, result: result, **spout_options) -> ListJob:
+    spout = ListSpout(topic, **spout_options)
+    return ListJob(topic, spout, states, ListProcessor(topic, [state.name for state in states], meddle))
