@@ -229,9 +229,10 @@ def _planned(state: ProtocolState, item: Live, event: Happened) -> Step:
 
 
 def _nothing_to_plan(state: ProtocolState, item: Live, event: Happened) -> Step:
+    """Give the number back as well: no row and no task ever knew it, and an idle topology uses none up."""
     move(item.status, event.word)
     forgotten = _with_tries(state, item.batch.txid, item.tries - 1)
-    return replace(forgotten, live=state.live[:-1]), ()
+    return replace(forgotten, live=state.live[:-1], last_attempt=item.batch.attempt - 1), ()
 
 
 def _processed(state: ProtocolState, item: Live, event: Happened) -> Step:

@@ -30,7 +30,7 @@ from trident.services.postgres import LocalPostgres
 
 TOPIC = "payments"
 PARTITIONS = 4
-_LOOK_SECONDS = 0.01
+_LOOK_SECONDS = 0.02
 _STANDSTILL_SECONDS = 120
 
 
@@ -63,7 +63,7 @@ def run_payments(process: PaymentsProcess, watcher: Watcher, display: Display, r
             seen, seen_at = progress, time.monotonic()
         if time.monotonic() > seen_at + _STANDSTILL_SECONDS:
             raise DemoError(f"no progress for {_STANDSTILL_SECONDS} s; the process said:\n{process.log_end()}")
-        if kills and _killed(kills[0], process, watcher, display, records):
+        if kills and _is_due(kills[0], progress, records) and _killed(kills[0], process, watcher, display):
             kills.pop(0)
             process.start()
             display.event(f"payments.py started again, process {process.pid}")
@@ -73,11 +73,12 @@ def run_payments(process: PaymentsProcess, watcher: Watcher, display: Display, r
     return watcher.look(), len(KILLS) - len(kills)
 
 
-def _killed(kill: Kill, process: PaymentsProcess, watcher: Watcher, display: Display, records: int) -> bool:
+def _is_due(kill: Kill, progress: Progress, records: int) -> bool:
+    return progress.records >= kill.after * records and progress.phase == kill.phase
+
+
+def _killed(kill: Kill, process: PaymentsProcess, watcher: Watcher, display: Display) -> bool:
     """Kill the process if a batch is where the kill wants it; the ledger says so while the process stands still."""
-    progress = watcher.look()
-    if progress.records < kill.after * records or progress.phase != kill.phase:
-        return False
     process.pause()
     progress = watcher.look()
     if progress.phase != kill.phase:
@@ -89,7 +90,7 @@ def _killed(kill: Kill, process: PaymentsProcess, watcher: Watcher, display: Dis
     return True
 
 
-def run(records: int, max_records: int, seed: int) -> int:
+def run(records: int, max_records: int, seed: int, log: Path | None) -> int:
     """Run the whole demo; returns the exit code."""
     started = time.monotonic()
     with Display(records) as display, tempfile.TemporaryDirectory(prefix="trident-demo-") as folder:
@@ -101,8 +102,8 @@ def run(records: int, max_records: int, seed: int) -> int:
             produce(kafka.bootstrap_servers, TOPIC, records, seed, PARTITIONS)
             options = ["--bootstrap-servers", kafka.bootstrap_servers, "--topic", TOPIC]
             options += ["--max-records", str(max_records), "--until", "caught_up"]
-            log = Path(folder) / "payments.log"
-            with PaymentsProcess(dsn, options, log) as process, Watcher(dsn) as watcher:
+            output = log or Path(folder) / "payments.log"
+            with PaymentsProcess(dsn, options, output) as process, Watcher(dsn) as watcher:
                 last, kills = run_payments(process, watcher, display, records)
             display.event("recounting the topic")
             counted = recount(kafka.bootstrap_servers, TOPIC, dsn)
@@ -118,10 +119,11 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--max-records", type=int, default=50_000, help="records per batch at most")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--log", type=Path, help="where payments.py writes its log, to be kept")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        code = run(arguments.records, arguments.max_records, arguments.seed)
+        code = run(arguments.records, arguments.max_records, arguments.seed, arguments.log)
     except KeyboardInterrupt:
         sys.exit("stopped; nothing is left running")
     except (DemoError, TridentError) as error:

@@ -39,7 +39,7 @@ class Display:
     def event(self, text: str, *, kill: bool = False) -> None:
         """Print a line that stays."""
         self._kills += kill
-        self._console.print(f"{time.monotonic() - self._started:6.1f} s  {text}")
+        self._console.print(f"{time.monotonic() - self._started:6.1f} s  {text}", soft_wrap=True)
 
     def progress(self, progress: Progress) -> None:
         """Show where the topology is."""

@@ -78,8 +78,8 @@ def _read(consumer: Consumer, topic: str) -> tuple[int, Balances]:
         for message in messages:
             if message.error():
                 raise KafkaException(message.error())
-            payment = json.loads(message.value())
-            if payment["amount"] > 0:
+            payment = json.loads(message.value() or "{}")
+            if payment.get("amount", 0) > 0:
                 counts[payment["account"]] += 1
                 totals[payment["account"]] += payment["amount"]
         left -= len(messages)

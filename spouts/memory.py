@@ -184,13 +184,13 @@ class MemorySource:
     def _rows_of(self, spark: SparkSession, range_: OffsetRange) -> pa.Table:
         schema = self.schema(spark)
         names = schema.names
-        rows = [
-            dict(row) if isinstance(row, Mapping) else dict(zip(names, row, strict=True))
-            for row in self._log.slice(range_.start, range_.stop)
-        ]
         try:
+            rows = [
+                dict(row) if isinstance(row, Mapping) else dict(zip(names, row, strict=True))
+                for row in self._log.slice(range_.start, range_.stop)
+            ]
             return pa.Table.from_pylist(rows, schema=arrow_schema(schema))
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, TypeError) as error:
             raise ConfigurationError(f"stream {self._id.topic!r}: rows do not fit the schema {self._ddl!r}") from error
 
 

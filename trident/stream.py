@@ -107,9 +107,9 @@ class Stream:
     def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator]) -> TridentState:
         if not (hasattr(state, "name") and hasattr(state, "kind")):
             raise ConfigurationError(f"persistent_aggregate needs a state, not {type(state).__name__}")
-        last = self._then(Aggregate(keys, aggregators))
-        layout = layout_of(state.name, last.schema, keys, aggregators)
-        self._topology._add_leaf(Leaf(state, layout, self._spout, last._operations))
+        aggregate = Aggregate(keys, aggregators)
+        layout = layout_of(state.name, self._then(aggregate).schema, keys, aggregators)
+        self._topology._add_leaf(Leaf(state, layout, self._spout, self._operations, aggregate))
         return TridentState(state, layout)
 
 

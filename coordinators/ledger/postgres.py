@@ -25,7 +25,7 @@ class PostgresLedger(SqlLedger):
     """
 
     def __init__(
-        self, dsn: str, *, pool_size: int = 4, lease_seconds: float = 30.0, give_up_after: float = 60.0
+        self, dsn: str, *, pool_size: int = 4, lease_seconds: float = 10.0, give_up_after: float = 60.0
     ) -> None:
         database = PostgresDatabase(dsn, pool_size=pool_size, lease_seconds=lease_seconds)
         self._where = masked(normal_dsn(dsn))

@@ -150,6 +150,6 @@ def test_a_small_batch_is_one_task_without_a_shuffle(spark: SparkSession) -> Non
             return spark.range(10).selectExpr("'a' AS account", "id AS amount", f"CAST(NULL AS STRING) AS {CONTROL}")
 
     frame = OneTask(source.ddl, source.partitions).read(spark, (), 1).coalesce(1)
-    plan = leaf.lower(frame, BatchContext(BATCH_TIME))._jdf.queryExecution().executedPlan().toString()
+    plan = leaf.lower(frame, BatchContext(BATCH_TIME), for_driver=True)._jdf.queryExecution().executedPlan().toString()
     assert "HashAggregate" in plan
     assert "Exchange" not in plan

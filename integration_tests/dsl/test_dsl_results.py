@@ -166,6 +166,20 @@ def test_an_aggregate_can_be_followed_by_another(spark: SparkSession) -> None:
     check_words(result)
 
 
+def test_functions_after_an_aggregate(spark: SparkSession) -> None:
+    topology, stream = payments()
+    (
+        stream.group_by("account")
+        .aggregate(n=Count())
+        .filter(lambda batch: pc.greater(batch["n"], 2))
+        .each(lambda batch: [batch["n"]], "again bigint")
+        .persistent_aggregate(UnopenedState("n"), n=Sum("again"))
+    )
+    result = run(topology.compile(), spark)["n"]
+    assert held_rows(result) == [(3,)]
+    check_words(result)
+
+
 def test_own_combiner_beside_built_in_ones(spark: SparkSession) -> None:
     topology, stream = payments()
     handle = (

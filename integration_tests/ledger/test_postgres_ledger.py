@@ -16,6 +16,7 @@ from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor, taken_over
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
 from trident.coordinators.ledger import Ledger, PostgresLedger
+from trident.coordinators.ledger.schema import METADATA, SCHEMA
 from trident.coordinators.records import Lease, Plan
 from trident.state.database import SqlTransaction
 
@@ -37,10 +38,24 @@ def open_ledger(postgres: Postgres) -> Iterator[OpenLedger]:
         ledger.close()
 
 
+@pytest.fixture(scope="module")
+def shared(postgres_server: str) -> Iterator[PostgresLedger]:
+    database = Postgres(postgres_server)
+    ledger = PostgresLedger(database.dsn, pool_size=2)
+    ledger.open()
+    yield ledger
+    ledger.close()
+    database.drop()
+
+
 class TestPostgresLedger(LedgerContract):
     @pytest.fixture
-    def ledger(self, open_ledger: OpenLedger) -> PostgresLedger:
-        return open_ledger()
+    def ledger(self, shared: PostgresLedger) -> PostgresLedger:
+        """Give the same tables to each test, emptied: making a database takes longer than most tests."""
+        names = ", ".join(table.name for table in METADATA.sorted_tables if table is not SCHEMA)
+        with shared.database.transaction() as transaction:
+            transaction.connection.execute(text(f"TRUNCATE {names}"))
+        return shared
 
 
 def apply_one(transaction: object) -> None:
@@ -141,6 +156,40 @@ def done(call: Callable[[], object]) -> bool:
     except MismatchError:
         return False
     return True
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "error"),
+    [
+        ("UPDATE trident_fence SET number = number + 1", FencedError),
+        ("UPDATE trident_fence SET token = 'other'", FencedError),
+        ("UPDATE trident_progress SET reset_to = 'next'", MismatchError),
+        ("UPDATE trident_progress SET last_attempt = 1", MismatchError),
+        ("UPDATE trident_fence SET holder = holder; UPDATE trident_progress SET last_attempt = 1", MismatchError),
+    ],
+)
+def test_a_write_that_waited_for_a_lock_sees_what_was_changed_meanwhile(
+    open_ledger: OpenLedger, postgres: Postgres, meanwhile: str, error: type[Exception]
+) -> None:
+    run = started(open_ledger())
+    with psycopg.connect(postgres.dsn) as other, ThreadPoolExecutor(1) as pool:
+        other.execute(meanwhile)
+        writing = pool.submit(run.plan)
+        wait_until_blocked(postgres.dsn)
+        other.commit()
+        with pytest.raises(error):
+            writing.result(20)
+    assert run.last is None
+
+
+def wait_until_blocked(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        for _ in range(500):
+            waiting = connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone()
+            if waiting is not None:
+                return
+            threading.Event().wait(0.01)
+    raise AssertionError("nothing waits for a lock")
 
 
 def test_coordinators_that_come_at_once_get_one_lease(open_ledger: OpenLedger) -> None:

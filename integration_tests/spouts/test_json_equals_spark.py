@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampType
 
 from trident.base.errors import ConfigurationError
 from trident.spouts import Json
 from trident.spouts.base import BadRecordRow, PartitionId
-from trident.spouts.control import CONTROL, decode
+from trident.spouts.control import decode
 from trident.spouts.decoders.fast_json import FastJson
 from trident.spouts.decoders.json import JsonTaskDecoder
 from trident.spouts.rows import arrow_schema
@@ -29,7 +29,22 @@ FAST = Json(
     "small smallint, tiny tinyint, ok boolean, ratio double"
 )
 SLOW = Json("account string, price decimal(10,2), at timestamp, day date, tags array<string>, inner struct<a: int>")
-NAMES = ("account", "amount", "price", "wide", "cents", "n", "small", "tiny", "ok", "ratio", "Account", "x", "at", "tags")
+NAMES = (
+    "account",
+    "amount",
+    "price",
+    "wide",
+    "cents",
+    "n",
+    "small",
+    "tiny",
+    "ok",
+    "ratio",
+    "Account",
+    "x",
+    "at",
+    "tags",
+)
 
 NUMBERS = (
     *("0", "-0", "1", "-1", "7.0", "1e2", "1E-2", "0.005", "0.285", "0.995", "1.005", "-0.5", "-0.0", "2.50", "0.25"),
@@ -45,18 +60,59 @@ TEXTS = (
     *('"\\ud83d\\ude00"', '"\\ud800"', '"\\udc00x"', '"\\u0000"', '"a\\"b"', '"a\\\\b"', '"\\/"', '"\\q"', '"\t"'),
     *("'single'", '"price"', '"\\"price\\":1"', '"open', '"2026-01-02"', '"2026-01-02T03:04:05.678Z"', '"0.005"'),
 )
-OTHERS = ("null", "true", "false", "True", "nul", "[]", "[1]", "{}", '{"a":1}', '{"a":"x"}', "[1,", "{", "", "[[]]", "[null]")
+OTHERS = (
+    "null",
+    "true",
+    "false",
+    "True",
+    "nul",
+    "[]",
+    "[1]",
+    "{}",
+    '{"a":1}',
+    '{"a":"x"}',
+    "[1,",
+    "{",
+    "",
+    "[[]]",
+    "[null]",
+)
 WHOLE = (
     *(b"", b" ", b"{}", b"null", b"[]", b"1", b'"text"', b"{", b"}", b'{"amount":1}x', b'{"amount":1} {"amount":2}'),
     *(b'[{"amount":1}]', b'[{"amount":1},{"amount":2}]', b"\xef\xbb\xbf{}", b'\xff{"amount":1}', b'{"account":"\xff"}'),
-    *(b'{"x":"\xff","amount":1}', b'{"account":"\xed\xa0\x80"}', b"\x00{}", b'{"amount":1}\x00', b"// c\n{}", b"{/**/}"),
-    *(b'{"amount":1,}', b'{,"amount":1}', b'{"amount" 1}', b'{amount:1}', b"{'amount':1}", b'\n\t {"amount" : 1 }\r\n'),
+    *(
+        b'{"x":"\xff","amount":1}',
+        b'{"account":"\xed\xa0\x80"}',
+        b"\x00{}",
+        b'{"amount":1}\x00',
+        b"// c\n{}",
+        b"{/**/}",
+    ),
+    *(b'{"amount":1,}', b'{,"amount":1}', b'{"amount" 1}', b"{amount:1}", b"{'amount':1}", b'\n\t {"amount" : 1 }\r\n'),
     *(b'{"x":' + b"[" * 1100 + b"]" * 1100 + b',"amount":1}', b'{"x":' + b"1" * 1100 + b',"amount":1}'),
-    *(b'{"x":' + b"[" * 400 + b"]" * 400 + b',"amount":1}', b'{"x":' + b"1" * 900 + b'.' + b"1" * 200 + b',"amount":1}'),
-    *(b'{"' + b"n" * 60_000 + b'":1,"amount":1}', b'{"account":"' + b"a" * 200_000 + b'"}', b'{"account":"' + b"b" * 5000 + b'"}'),
-    *(b'{"price":1,"price":2}', b'{"price":"a","price":2}', b'{"price":2,"price":null}', b'{"pri\\u0063e":"a","price":2}'),
+    *(
+        b'{"x":' + b"[" * 400 + b"]" * 400 + b',"amount":1}',
+        b'{"x":' + b"1" * 900 + b"." + b"1" * 200 + b',"amount":1}',
+    ),
+    *(
+        b'{"' + b"n" * 60_000 + b'":1,"amount":1}',
+        b'{"account":"' + b"a" * 200_000 + b'"}',
+        b'{"account":"' + b"b" * 5000 + b'"}',
+    ),
+    *(
+        b'{"price":1,"price":2}',
+        b'{"price":"a","price":2}',
+        b'{"price":2,"price":null}',
+        b'{"pri\\u0063e":"a","price":2}',
+    ),
     *(b'{"amount":1,"amount":null}', b'{"amount":"x","amount":1}', b'{"amount":1,"amount":"x"}', b'{"AMOUNT":1}'),
-    *(b'{"account":{"a" : [1, 2.50]}}', b'{"account":1.50}', b'{"account":true}', b'{"account":NaN}', b'{"price":"\xff"}'),
+    *(
+        b'{"account":{"a" : [1, 2.50]}}',
+        b'{"account":1.50}',
+        b'{"account":true}',
+        b'{"account":NaN}',
+        b'{"price":"\xff"}',
+    ),
 )
 
 
@@ -86,21 +142,30 @@ class Given:
 def decoded(spark: SparkSession, decoder: JsonTaskDecoder, values: Sequence[bytes | None]) -> list[tuple[object, ...]]:
     """Return (fields…, control) for each value, in the order of the values, by way of both parts of the decoder."""
     table = pa.Table.from_batches(decoder.decode(Given(values)), schema=arrow_schema(decoder.task_schema))
-    rows = [tuple(row) for row in decoder.finish(spark.createDataFrame(table, decoder.task_schema)).collect()]
+    frame = decoder.finish(spark.createDataFrame(table, decoder.task_schema))
+    rows = [tuple(row) for row in times_as_text(frame).collect()]
     left = FastJson.of(decoder.plan).decode(values)[1] if decoder.plan else list(range(len(values)))
     fast = [index for index in range(len(values)) if index not in set(left)]
     by_index = dict(zip([*fast, *left], rows, strict=True))
     return [by_index[index] for index in range(len(values))]
 
 
-def by_spark(spark: SparkSession, schema: StructType, values: Sequence[bytes | None]) -> list[tuple[object, ...] | None]:
+def times_as_text(frame: DataFrame) -> DataFrame:
+    """Python has no year 166375; Spark has."""
+    times = [field.name for field in frame.schema.fields if isinstance(field.dataType, DateType | TimestampType)]
+    return frame.withColumns({name: F.col(name).cast("string") for name in times})
+
+
+def by_spark(
+    spark: SparkSession, schema: StructType, values: Sequence[bytes | None]
+) -> list[tuple[object, ...] | None]:
     """Return what `from_json` makes of each value, None where it calls it corrupt."""
     with_corrupt = StructType([*schema.fields, StructField("corrupt", StringType())])
     frame = spark.createDataFrame(pa.table({"value": pa.array(values, pa.binary())}))
     parsed = F.from_json(
         F.col("value").cast("string"), with_corrupt, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "corrupt"}
     )
-    rows = frame.select(parsed.alias("parsed")).select("parsed.*").collect()
+    rows = times_as_text(frame.select(parsed.alias("parsed")).select("parsed.*")).collect()
     return [None if row["corrupt"] is not None else tuple(row)[:-1] for row in rows]
 
 
@@ -139,8 +204,10 @@ def make_record(rnd: random.Random) -> bytes:
     def token() -> str:
         pool = rnd.choice((NUMBERS, NUMBERS, TEXTS, OTHERS))
         if rnd.random() < 0.3:
-            return str(rnd.randrange(-(10**20), 10**20) / 10 ** rnd.randrange(25)) if rnd.random() < 0.3 else (
-                f"{rnd.randrange(-(10**18), 10**18)}.{rnd.randrange(1000)}"
+            return (
+                str(rnd.randrange(-(10**20), 10**20) / 10 ** rnd.randrange(25))
+                if rnd.random() < 0.3
+                else (f"{rnd.randrange(-(10**18), 10**18)}.{rnd.randrange(1000)}")
             )
         return rnd.choice(pool)
 
@@ -149,9 +216,10 @@ def make_record(rnd: random.Random) -> bytes:
         if name in whole:
             return str(rnd.randrange(-(2 ** whole[name]), 2 ** whole[name]))
         if name in ("price", "wide", "cents"):
-            return {"price": f"{rnd.randrange(10**18)}.{rnd.randrange(100):02}", "wide": str(rnd.randrange(10**38))}.get(
-                name, f"-0.{rnd.randrange(100)}"
-            )
+            return {
+                "price": f"{rnd.randrange(10**18)}.{rnd.randrange(100):02}",
+                "wide": str(rnd.randrange(10**38)),
+            }.get(name, f"-0.{rnd.randrange(100)}")
         return {"ok": "true", "ratio": repr(rnd.gauss(0, 1) * 10.0 ** rnd.randrange(-300, 300))}.get(name, '"text é"')
 
     space = rnd.choice(("", "", " ", "\n"))
@@ -204,6 +272,6 @@ def test_bad_record_leaves_its_neighbours_on_the_fast_path(spark: SparkSession) 
 
 @pytest.mark.parametrize("ddl", ["a strin", "a int,", "a int b int", "int", "a int, A string", "__trident string"])
 def test_invalid_schema_is_a_configuration_error(spark: SparkSession, ddl: str) -> None:
-    with pytest.raises(ConfigurationError, match="schema|taken") as caught:
+    with pytest.raises(ConfigurationError, match=r"schema|taken") as caught:
         Json(ddl).compile(spark)
     assert ddl in str(caught.value) or "__trident" in str(caught.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import time
@@ -164,12 +165,25 @@ class KafkaSource:
         with self._lock:
             if self._admin is None:
                 _require_reachable(self._options.bootstrap_servers, self._timeout_ms / 1000)
+                _keep_configuration_out_of_logs()
                 self._admin = KafkaAdminClient(
                     **self._options.for_kafka_python(),
                     request_timeout_ms=self._timeout_ms,
                     bootstrap_timeout_ms=self._timeout_ms,
                 )
             return self._admin
+
+
+def _keep_configuration_out_of_logs() -> None:
+    """kafka-python writes its whole configuration, passwords included, to its debug log."""
+    for name in ("kafka.admin.client", "kafka.net.compat", "kafka.net.manager"):
+        logger = logging.getLogger(name)
+        if _shows_no_configuration not in logger.filters:
+            logger.addFilter(_shows_no_configuration)
+
+
+def _shows_no_configuration(record: logging.LogRecord) -> bool:
+    return "onfiguration" not in str(record.msg) and "config" not in str(record.msg)
 
 
 def _require_reachable(servers: str, timeout: float) -> None:

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import psycopg
 import pyarrow as pa
 
 from trident.base.digest import Digest
@@ -13,6 +14,7 @@ from trident.base.identity import BatchId
 from trident.spouts.control import WriteManifest, encode
 from trident.state.postgres.copy import copy_rows
 from trident.state.postgres.database import connect
+from trident.state.postgres.errors import classify
 from trident.state.rows import conform, refuse_nul
 from trident.state.sql.names import quote_table
 from trident.state.sql.staging import staging_rows
@@ -36,6 +38,15 @@ class PostgresWriter:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
         """Commit all rows, then yield the manifest; nothing is yielded for a task without rows."""
         write_id = uuid.uuid4().hex
+        try:
+            digest = self._write(write_id, batches)
+        except psycopg.Error as error:
+            # The driver's text quotes rows, and a task's error ends in logs.
+            raise classify(error) from None
+        if digest.count:
+            yield encode(WriteManifest(self.state, write_id, digest))
+
+    def _write(self, write_id: str, batches: Iterator[pa.RecordBatch]) -> Digest:
         digest = Digest()
         with connect(self.dsn, self.lease_seconds) as connection:
             for batch in batches:
@@ -44,5 +55,4 @@ class PostgresWriter:
                 marked, more = staging_rows(self.batch, write_id, rows, digest.count)
                 copy_rows(connection, quote_table(self.staging), marked)
                 digest += more
-        if digest.count:
-            yield encode(WriteManifest(self.state, write_id, digest))
+        return digest

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,9 +68,6 @@ class Writes:
         )
         rows = connection.execute(text(statement).bindparams(_IDS), self._parameters())
         found = {row[0]: Digest(int(row[1]), int(row[2]), int(row[3]), int(row[4])) for row in rows}
-        repeated = [write_id for write_id, times in Counter(self._ids()).items() if times > 1]
-        if repeated:
-            raise MismatchError(f"{self.batch}: write {repeated[0]} is named twice; nothing was applied")
         for manifest in self.manifests:
             self._compare(manifest, found.get(manifest.write_id, Digest()))
 
@@ -87,11 +82,12 @@ class Writes:
             "nothing was applied, the stored state is unchanged"
         )
 
-    def _ids(self) -> Sequence[str]:
-        return [manifest.write_id for manifest in self.manifests]
-
     def _parameters(self) -> dict[str, object]:
-        return {"txid": self.batch.txid, "attempt": self.batch.attempt, "writes": list(self._ids())}
+        return {
+            "txid": self.batch.txid,
+            "attempt": self.batch.attempt,
+            "writes": [manifest.write_id for manifest in self.manifests],
+        }
 
 
 _CHOSEN = f"{TXID} = :txid AND {ATTEMPT} = :attempt AND {WRITE_ID} IN :writes"

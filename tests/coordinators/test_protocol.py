@@ -114,11 +114,11 @@ def test_no_more_than_max_pending_batches_are_live():
     assert run(state, Due())[1] == []
 
 
-def test_an_empty_plan_takes_no_txid_and_counts_no_try():
+def test_an_empty_plan_takes_no_txid_no_try_and_no_attempt():
     state, _ = run(FRESH, Due(), Happened(batch(11, 21), Word.NOTHING_TO_PLAN))
     assert state.live == ()
     state, commands = run(state, Due())
-    assert commands == [MakePlan(batch(11, 22), 1)]
+    assert commands == [MakePlan(batch(11, 21), 1)]
 
 
 def test_only_the_lowest_live_txid_gets_the_commit_turn():

@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 from trident.base.errors import FatalError, RetryableError
 from trident.coordinators.processing import JobResult
 from trident.coordinators.records import DeadLetter
-from trident.operations.aggregate import REPEATED
+from trident.operations.aggregate import COPIES, REPEATED
 from trident.spouts.base import BadRecordRow, Edge, RangeManifest
 from trident.spouts.control import CONTROL, ControlRow, WriteManifest, decode
 from trident.state.base import HeldUpdates, StateLayout, WrittenUpdates
+
+_READ_TWICE = "a task's word came more than once, so a range was read twice; nothing was applied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ def read_table(table: pa.Table, layout: StateLayout | None) -> Collected:
     Raises `RetryableError` when a word came more than once: then a range was read twice.
     """
     column = table.column(CONTROL)
+    if COPIES in table.column_names:
+        _refuse_copies(table)
     words = tuple(_decoded(str(text)) for text in column.drop_null().to_pylist())
     if layout is None:
         return Collected(words, None)
@@ -64,6 +68,12 @@ def empty_result(state: str, layout: StateLayout) -> JobResult:
     return JobResult(state, (), (), HeldUpdates(layout.schema().empty_table()))
 
 
+def _refuse_copies(table: pa.Table) -> None:
+    words = table.filter(pc.is_valid(table.column(CONTROL)))
+    if any(copies != 1 for copies in words.column(COPIES).to_pylist()):
+        raise RetryableError(_READ_TWICE)
+
+
 def _known(spout: str | None, state: str) -> str:
     if spout is None:
         raise RetryableError(f"the job of the state {state!r} returned a range that it was not given; nothing applied")
@@ -72,7 +82,7 @@ def _known(spout: str | None, state: str) -> str:
 
 def _decoded(text: str) -> ControlRow:
     if text.startswith(REPEATED):
-        raise RetryableError("a task's word came more than once, so a range was read twice; nothing was applied")
+        raise RetryableError(_READ_TWICE)
     try:
         return decode(text)
     except ValueError as error:

@@ -14,6 +14,7 @@ from trident.base.errors import ConfigurationError
 from trident.coordinators.processing import Job
 from trident.coordinators.records import TopologySpec
 from trident.engine.types import column_type
+from trident.operations.aggregate import Aggregate
 from trident.operations.base import BatchContext, Operation
 from trident.spouts.base import Spout
 from trident.state.base import KeyColumn, State, StateLayout, ValueColumn
@@ -21,23 +22,27 @@ from trident.state.base import KeyColumn, State, StateLayout, ValueColumn
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """All steps that end in one state; `operations` ends with the aggregation into the layout's columns."""
+    """All steps that end in one state: the stream's own, then the aggregation into the layout's columns."""
 
     state: State
     layout: StateLayout
     spout: str
     operations: tuple[Operation, ...]
+    aggregate: Aggregate
 
     @property
     def job(self) -> Job:
         """How the coordinator sees it."""
         return Job(state=self.state.name, spouts=(self.spout,))
 
-    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
-        """Return the frame of staged updates and control rows that the source's frame leads to."""
+    def lower(self, frame: DataFrame, batch: BatchContext, *, for_driver: bool) -> DataFrame:
+        """Return the frame of staged updates and control rows that the source's frame leads to.
+
+        `for_driver` says that `read_table` is what reads it.
+        """
         for operation in self.operations:
             frame = operation.lower(frame, batch)
-        return frame
+        return self.aggregate.lower_last(frame, batch) if for_driver else self.aggregate.lower(frame, batch)
 
 
 @dataclass(frozen=True, slots=True)

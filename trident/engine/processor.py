@@ -99,19 +99,19 @@ class SparkProcessor:
         return result_of(state, collected, edges)
 
     def _collect(self, leaf: Leaf, request: ProcessRequest, edges: Sequence[Edge], width: int) -> Collected:
-        frame = self._frame(leaf, request, edges, width)
+        frame = self._read(leaf, edges, width)
+        context = BatchContext(request.batch_time)
         staged_by_tasks = self._stage_rows(leaf, request.batch, width)
         if staged_by_tasks is None:
-            return read_table(frame.toArrow(), leaf.layout)
-        return read_table(frame.mapInArrow(staged_by_tasks, WORDS_ONLY).toArrow(), None)
+            return read_table(leaf.lower(frame, context, for_driver=True).toArrow(), leaf.layout)
+        staged = leaf.lower(frame, context, for_driver=False).mapInArrow(staged_by_tasks, WORDS_ONLY)
+        return read_table(staged.toArrow(), None)
 
-    def _frame(self, leaf: Leaf, request: ProcessRequest, edges: Sequence[Edge], width: int) -> DataFrame:
+    def _read(self, leaf: Leaf, edges: Sequence[Edge], width: int) -> DataFrame:
         tasks = 1 if width <= SMALL_BATCH else max(1, min(len(edges), self._parallelism))
         frame = self._sources[leaf.spout].read(self._spark, edges, tasks)
-        if tasks == 1:
-            # tells Spark that all rows are in one place, so that no grouping shuffles them
-            frame = frame.coalesce(1)
-        return leaf.lower(frame, BatchContext(request.batch_time))
+        # coalesce tells Spark that all rows are in one place, so that no grouping shuffles them
+        return frame.coalesce(1) if tasks == 1 else frame
 
     def _stage_rows(self, leaf: Leaf, batch: BatchId, width: int) -> StageRows | None:
         state = leaf.state.name

@@ -24,10 +24,12 @@ _ENGINE_OPTIONS: Mapping[str, str] = {
 
 def active_session() -> SparkSession:
     """Return the session to build topologies with; without one, say what to do."""
-    session = SparkSession.getActiveSession()
-    if session is None:
-        raise ConfigurationError("there is no active Spark session: make one before the topology's first stream")
-    return session
+    try:
+        return SparkSession.active()
+    except PySparkException:
+        raise ConfigurationError(
+            "there is no active Spark session: make one before the topology's first stream"
+        ) from None
 
 
 def is_classic(spark: SparkSession) -> bool:

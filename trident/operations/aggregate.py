@@ -16,9 +16,11 @@ from pyspark.sql.types import StructField, StructType
 from trident.aggregators import Aggregator, Combiner
 from trident.base.errors import ConfigurationError
 from trident.operations.arrow import AnyArray, assemble, bare, split
-from trident.operations.base import BatchContext, Fields, check_new_names, control, field
+from trident.operations.base import BatchContext, Fields, check_new_names, control, field, nullable
 from trident.spouts.control import CONTROL
 
+COPIES = "__trident_copies"
+"""How many rows a group had: more than one row with the same control word means that a range was read twice."""
 REPEATED = "!"
 """Put before a control word that came more than once: grouping must not hide that a range was read twice."""
 
@@ -34,7 +36,7 @@ class Aggregate:
         self._check_names()
         self._grouping = [*(field(key) for key in keys), control()]
         self._results = [aggregator.expression().alias(name) for name, aggregator in aggregators.items()]
-        self._results.append(F.count(F.lit(1)).alias("__trident_copies"))
+        self._results.append(F.count(F.lit(1)).alias(COPIES))
         self._selected = self._output()
         self._combiners = {name: a for name, a in aggregators.items() if isinstance(a, Combiner)}
 
@@ -47,7 +49,7 @@ class Aggregate:
                 raise ConfigurationError(f"{name!r} must be an aggregator such as Count() or Sum(field)")
 
     def _output(self) -> list[Column]:
-        copies = field("__trident_copies")
+        copies = field(COPIES)
         words = F.when(copies == 1, control()).when(control().isNotNull(), F.concat(F.lit(REPEATED), control()))
         return [*(field(name) for name in (*self._keys, *self._aggregators)), words.alias(CONTROL)]
 
@@ -63,9 +65,15 @@ class Aggregate:
         grouped = frame.groupBy(*self._grouping).agg(*self._results).select(*self._selected)
         return self._fold(grouped) if self._combiners else grouped
 
+    def lower_last(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """As `lower`, for the driver to read: it may leave `COPIES` beside the words, to save a step of planning."""
+        if self._combiners:
+            return self.lower(frame, batch)
+        return frame.groupBy(*self._grouping).agg(*self._results)
+
     def _fold(self, grouped: DataFrame) -> DataFrame:
         types = {name: combiner_type(name, combiner) for name, combiner in self._combiners.items()}
-        schema = StructType([types.get(old.name, old) for old in grouped.schema.fields])
+        schema = nullable([types.get(old.name, old) for old in grouped.schema.fields])
         return grouped.mapInArrow(Fold(self._combiners, to_arrow_schema(schema)), schema)
 
 

@@ -99,7 +99,9 @@ class Keep:
         for batch in batches:
             records, words = split(batch)
             if records.num_rows:
-                yield records.filter(self._mask(records.drop_columns([CONTROL])))
+                kept = records.filter(self._mask(records.drop_columns([CONTROL])))
+                # a task's batches must agree in their schema, and records alone may come without nulls
+                yield assemble(kept.columns, kept.schema.names, self.schema)
             if words is not None:
                 yield bare(words, self.schema)
 

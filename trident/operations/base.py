@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from trident.base.errors import ConfigurationError, FieldError
 from trident.spouts.control import CONTROL
@@ -101,6 +101,11 @@ def control() -> Column:
 def guarded(expression: Column) -> Column:
     """Return the expression for records and null, without evaluating it, for control rows."""
     return F.when(control().isNull(), expression)
+
+
+def nullable(fields: Sequence[StructField]) -> StructType:
+    """Return the fields as a Python task returns them: a control row is null in each, a count too."""
+    return StructType([StructField(old.name, old.dataType) for old in fields])
 
 
 def uses_batch_time(expressions: Sequence[Column]) -> bool:

@@ -9,7 +9,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
-from trident.operations.base import BatchContext, Fields, check_new_names
+from trident.operations.base import BatchContext, Fields, check_new_names, nullable
 from trident.spouts.control import CONTROL
 
 _CONTROL_FIELD = StructField(CONTROL, StringType())
@@ -40,7 +40,7 @@ class FilterFunction:
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        schema = frame.schema
+        schema = nullable(frame.schema.fields)
         return frame.mapInArrow(Keep(self._function, to_arrow_schema(schema)), schema)
 
 
@@ -59,7 +59,7 @@ class EachFunction:
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        schema = StructType([*frame.schema.fields, *self._declared.fields])
+        schema = nullable([*frame.schema.fields, *self._declared.fields])
         return frame.mapInArrow(Add(self._function, to_arrow_schema(self._declared), to_arrow_schema(schema)), schema)
 
 
@@ -69,7 +69,7 @@ class MapFunction:
     verb = "map"
 
     def __init__(self, function: BatchFunction, declared: StructType) -> None:
-        schema = StructType([*declared.fields, _CONTROL_FIELD])
+        schema = nullable([*declared.fields, _CONTROL_FIELD])
         self._schema = schema
         self._task = Replace(function, to_arrow_schema(declared), to_arrow_schema(schema))
 
@@ -87,7 +87,7 @@ class FlatMapFunction:
     verb = "flat_map"
 
     def __init__(self, function: RowsFunction, declared: StructType) -> None:
-        schema = StructType([*declared.fields, _CONTROL_FIELD])
+        schema = nullable([*declared.fields, _CONTROL_FIELD])
         self._schema = schema
         self._task = Expand(function, to_arrow_schema(declared), to_arrow_schema(schema))
 

@@ -1,0 +1,75 @@
+"""Spouts over rows in memory: the same frame and words as any other source."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from pyspark.sql import SparkSession
+
+from integration_tests.spouts.logs import edges_of, read_back
+from trident.base.errors import ConfigurationError, FatalError
+from trident.spouts import FeederBatchSpout, FixedBatchSpout, SpoutKind
+from trident.spouts.base import Edge, Limits, OffsetRange, Spout
+
+SCHEMA = "account string, amount decimal(20,2)"
+ROWS = [("a", Decimal("0.29")), {"account": "b"}, {"amount": Decimal(3), "account": None}, ("d", None)]
+
+
+def test_fixed_rows_are_read_range_by_range(spark: SparkSession) -> None:
+    spout: Spout = FixedBatchSpout(SCHEMA, ROWS, max_records_per_batch=2)
+    assert (spout.kind, spout.limits) == (SpoutKind.TRANSACTIONAL, Limits(max_records=2))
+    source = spout.open("s")
+    (whole,) = (edge.range for edge in edges_of(source.bounds()))
+    assert (whole.id.topic, whole.start, whole.stop) == ("s", 0, 4)
+    halves = [
+        Edge(5, OffsetRange(whole.id, whole.topic_id, 0, 2)),
+        Edge(6, OffsetRange(whole.id, whole.topic_id, 2, 4)),
+    ]
+    for tasks in (1, 2):
+        read = read_back(source, spark, halves, tasks)
+        assert sorted(map(tuple, read.rows), key=repr) == sorted(
+            [
+                ("a", Decimal("0.29"), None),
+                ("b", None, None),
+                (None, Decimal("3.00"), None),
+                ("d", None, None),
+            ],
+            key=repr,
+        )
+        assert [(item.edge, item.position, item.count) for item in read.manifests] == [(5, 2, 2), (6, 4, 2)]
+    one = read_back(source, spark, [Edge(7, whole)])
+    assert one.manifests[0].digest == read.manifests[0].digest + read.manifests[1].digest
+
+
+def test_fed_rows_move_the_bounds(spark: SparkSession) -> None:
+    feeder = FeederBatchSpout("n int", kind=SpoutKind.OPAQUE)
+    source = feeder.open("s")
+    assert [(item.earliest, item.stop) for item in source.bounds()] == [(0, 0)]
+    assert feeder.feed([(1,), (2,)]) == 2
+    assert feeder.feed([{"n": 3}]) == 3
+    (edge,) = edges_of(source.bounds())
+    feeder.feed([(4,)])
+    assert [row["n"] for row in read_back(source, spark, [edge]).rows] == [1, 2, 3]
+    source.verify([edge.range])
+
+
+def test_log_that_became_shorter_is_found() -> None:
+    source = FixedBatchSpout("n int", [(1,)]).open("s")
+    found = source.bounds()[0]
+    with pytest.raises(FatalError, match="now has 1"):
+        source.verify([OffsetRange(found.id, found.topic_id, 0, 2)])
+
+
+@pytest.mark.parametrize("rows", [[("x",)], [(1, 2)], [("1",)]])
+def test_rows_that_do_not_fit_are_refused(spark: SparkSession, rows: list[tuple[object, ...]]) -> None:
+    source = FixedBatchSpout("n int", rows).open("s")
+    with pytest.raises(ConfigurationError, match="do not fit"):
+        source.read(spark, edges_of(source.bounds()), 1)
+
+
+def test_invalid_schema_and_limits_are_refused(spark: SparkSession) -> None:
+    with pytest.raises(ConfigurationError, match="nonsense"):
+        FixedBatchSpout("n nonsense", []).open("s").schema(spark)
+    with pytest.raises(ConfigurationError):
+        FixedBatchSpout("n int", [], max_records_per_batch=0)

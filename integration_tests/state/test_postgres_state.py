@@ -1,0 +1,311 @@
+"""What only PostgreSQL does: its tables, its staging by tasks, its locks and its errors."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Iterator
+from decimal import Decimal
+
+import psycopg
+import pyarrow as pa
+import pytest
+
+from trident.base.errors import (
+    ConfigurationError,
+    FatalError,
+    FencedError,
+    MismatchError,
+    OutcomeUnknownError,
+    RefusedError,
+    RetryableError,
+)
+from trident.spouts.control import WriteManifest, decode
+from trident.state import PostgresState
+from trident.state.base import HeldUpdates, KeyColumn, Merge, StateKind, StateLayout, ValueColumn, WrittenUpdates
+from trident.state.harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, held
+from trident.state.memory.database import MemoryDatabase
+from trident.state.postgres.database import PostgresDatabase
+
+
+@pytest.fixture
+def database(postgres) -> Iterator[PostgresDatabase]:
+    database = PostgresDatabase(postgres.dsn)
+    yield database
+    database.close()
+
+
+def open_beside(database: PostgresDatabase, layout: StateLayout = COUNTS, kind: StateKind = StateKind.OPAQUE):
+    store = PostgresState("balances", kind=kind).open(layout, database)
+    store.prepare(True)
+    store.register(OWNER, EPOCH, 0)
+    return store
+
+
+def commit(database: PostgresDatabase, store, batch, updates) -> None:
+    with database.transaction() as transaction:
+        store.copy_in(transaction, batch, updates)
+        store.apply_in(transaction, batch, updates)
+
+
+def query(database: PostgresDatabase, statement: str) -> list[tuple]:
+    with database.transaction() as transaction:
+        return [tuple(row) for row in transaction.connection.exec_driver_sql(statement)]
+
+
+def execute(database: PostgresDatabase, statement: str) -> None:
+    with database.transaction() as transaction:
+        transaction.connection.exec_driver_sql(statement)
+
+
+def test_the_table_is_plain_to_query(database):
+    store = open_beside(database)
+    for txid, row in enumerate([("ann", 1, 10), ("ann", 2, 5)], 1):
+        commit(database, store, batch_of(txid), counts(row))
+    assert query(database, "SELECT account, n, total FROM balances") == [("ann", 3, 15)]
+    beside = "SELECT previous_n, previous_total, previous_txid, txid FROM balances"
+    assert query(database, beside) == [(1, 10, 1, 2)]
+
+
+def test_every_type_survives_the_way_in_and_out(database):
+    types = {
+        "flag": pa.bool_(), "tiny": pa.int8(), "small": pa.int16(), "medium": pa.int32(), "large": pa.int64(),
+        "single": pa.float32(), "double": pa.float64(), "money": pa.decimal128(38, 6), "name": pa.string(),
+        "raw": pa.binary(), "day": pa.date32(), "moment": pa.timestamp("us"), "instant": pa.timestamp("us", "UTC"),
+    }  # fmt: skip
+    layout = StateLayout(
+        (KeyColumn("k", pa.int32()),), tuple(ValueColumn(name, type_, Merge.GREATEST) for name, type_ in types.items())
+    )
+    samples = {
+        "flag": True, "tiny": -128, "small": -(2**15), "medium": 2**31 - 1, "large": -(2**63), "single": 0.5,
+        "double": 1e300, "money": Decimal("-12345678901234567890.123456"), "name": "Zoë\n\t\\.\"'", "raw": b"\0\xff",
+        "day": 19_000, "moment": 1_700_000_000_123_456, "instant": 1_700_000_000_123_456,
+    }  # fmt: skip
+    arrays = [pa.array([1, 2], pa.int32())]
+    arrays += [pa.array([samples[name], None], type_) for name, type_ in types.items()]
+    rows = pa.table(arrays, schema=layout.schema())
+    store = open_beside(database, layout)
+    commit(database, store, batch_of(1), store.stage(batch_of(1), HeldUpdates(rows)))
+    found = query(database, f"SELECT k, {', '.join(types)} FROM balances ORDER BY k")
+    assert [dict(zip(["k", *types], row, strict=True)) for row in found] == rows.to_pylist()
+
+
+def test_a_large_batch_takes_the_analysed_way(database):
+    store = open_beside(database)
+    rows = [(f"account {number}", 1, number) for number in range(6_000)]
+    for txid in (1, 2):
+        commit(database, store, batch_of(txid), counts(*rows))
+    commit(database, store, batch_of(3), counts(*rows[:5_500], *[(f"new {number}", 1, 1) for number in range(500)]))
+    assert query(database, "SELECT count(*), sum(n), sum(total) FROM balances") == [
+        (6_500, 18_000, 3 * sum(range(6_000)) - sum(range(5_500, 6_000)) + 500)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ("account text PRIMARY KEY, n integer, total bigint, txid bigint", "'n' is integer, wanted bigint"),
+        ("account text PRIMARY KEY, n bigint, txid bigint", "'total' is missing, wanted bigint"),
+        ("account text, n bigint, total bigint, txid bigint", r"unique index over \(account\)"),
+        ("account text PRIMARY KEY, n bigint, total bigint, txid bigint, x int NOT NULL", "'x' needs a value"),
+    ],
+)
+def test_a_wrong_table_is_refused_by_column_and_type(database, table, problem):
+    execute(database, f"CREATE TABLE balances ({table})")
+    store = PostgresState("balances", kind=StateKind.TRANSACTIONAL).open(COUNTS, database)
+    with pytest.raises(MismatchError, match=problem):
+        store.prepare(True)
+
+
+def test_a_table_of_the_users_own_is_taken_when_it_fits(database):
+    execute(database, "CREATE SCHEMA report")
+    columns = "account text PRIMARY KEY, n bigint, total bigint, txid bigint NOT NULL, note text DEFAULT 'x'"
+    execute(database, f"CREATE TABLE report.sums ({columns})")
+    state = PostgresState("balances", table="report.sums", kind=StateKind.TRANSACTIONAL)
+    store = state.open(COUNTS, database)
+    store.prepare(True)
+    store.register(OWNER, EPOCH, 0)
+    commit(database, store, batch_of(1), counts(("ann", 1, 10)))
+    assert query(database, "SELECT * FROM report.sums") == [("ann", 1, 10, 1, "x")]
+
+
+def test_two_states_never_share_a_table(database):
+    open_beside(database)
+    other = PostgresState("sums", table="balances").open(COUNTS, database)
+    other.prepare(True)
+    with pytest.raises(MismatchError, match="belongs to state 'balances'"):
+        other.register(OWNER, EPOCH, 0)
+
+
+def test_tasks_stage_under_ids_of_their_own_and_late_ones_add_nothing(database):
+    store = open_beside(database)
+    writer = pickle.loads(pickle.dumps(store.writer(batch_of(1))))
+    batches = [pa.RecordBatch.from_pylist([{"account": name, "n": 1, "total": 2}], COUNTS.schema()) for name in "ab"]
+    words = [decode(text) for _ in range(3) for text in writer(iter(batches))]
+    assert all(isinstance(word, WriteManifest) and word.rows == 2 for word in words)
+    assert len({word.write_id for word in words}) == 3
+    commit(database, store, batch_of(1), WrittenUpdates((words[1],)))
+    assert sorted(query(database, "SELECT account, n, total FROM balances")) == [("a", 1, 2), ("b", 1, 2)]
+    store.clean_up(OWNER, EPOCH, 1)
+    assert query(database, "SELECT count(*) FROM trident_staging_balances") == [(0,)]
+
+
+def test_a_task_without_rows_says_nothing(database):
+    store = open_beside(database)
+    assert list(store.writer(batch_of(1))(iter([]))) == []
+
+
+def test_a_writer_shows_no_password():
+    state = PostgresState("balances", dsn="postgresql://ann:hunter2@localhost/payments")
+    store = state.open(COUNTS, MemoryDatabase())
+    assert "hunter2" not in repr(store.writer(batch_of(1))) + repr(state) + str(state.description())
+    store.close()
+
+
+def test_staging_is_logged_unless_the_whole_topology_commits_at_once(database):
+    persistence = "SELECT relpersistence FROM pg_class WHERE relname = 'trident_staging_balances'"
+    store = open_beside(database)
+    assert query(database, persistence) == [("u",)]
+    store.prepare(False)
+    assert query(database, persistence) == [("p",)]
+
+
+def test_a_batch_at_work_is_waited_for_and_found(database, postgres):
+    store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
+    store.prepare(False)
+    store.raise_fence(OWNER, EPOCH)
+    store.register(OWNER, EPOCH, 0)
+    staged = store.stage(batch_of(1), counts(("ann", 1, 10)))
+    started, finish = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with database.transaction() as transaction:
+            store.apply_in(transaction, batch_of(1), staged)
+            started.set()
+            finish.wait(10)
+
+    at_work = threading.Thread(target=first)
+    at_work.start()
+    assert started.wait(10)
+    again = threading.Thread(target=store.apply, args=(batch_of(1), staged))
+    again.start()
+    again.join(0.3)
+    assert again.is_alive()
+    finish.set()
+    again.join(10)
+    at_work.join(10)
+    assert query(database, "SELECT n, total FROM balances") == [(1, 10)]
+    store.close()
+
+
+def test_a_fence_raised_while_a_batch_is_merged_rolls_it_back(database, postgres):
+    store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
+    successor = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
+    store.prepare(False)
+    store.raise_fence(OWNER, EPOCH)
+    store.register(OWNER, EPOCH, 0)
+    original = store.apply_in
+
+    def merge_slowly(transaction, batch, updates) -> None:
+        original(transaction, batch, updates)
+        successor.raise_fence(OWNER, NEWER)
+
+    store.apply_in = merge_slowly
+    with pytest.raises(FencedError):
+        store.apply(batch_of(1), counts(("ann", 1, 10)))
+    assert query(database, "SELECT * FROM balances") == []
+    position = successor.position("orders")
+    assert position is not None
+    assert position.txid == 0
+    store.close()
+    successor.close()
+
+
+def test_what_the_server_refuses_is_named_without_its_value(database):
+    store = open_beside(database)
+    execute(database, "ALTER TABLE balances ADD CONSTRAINT never_thirteen CHECK (n <> 13)")
+    with pytest.raises(RefusedError, match="never_thirteen") as refusal:
+        commit(database, store, batch_of(1), counts(("sesame", 13, 10)))
+    assert "sesame" not in str(refusal.value)
+    assert refusal.value.__suppress_context__
+    assert query(database, "SELECT * FROM balances") == []
+
+
+def test_a_nul_character_is_refused_while_staging(database):
+    store = open_beside(database)
+    with pytest.raises(RefusedError, match="column 'account'"):
+        store.stage(batch_of(1), counts(("a\0b", 1, 1)))
+
+
+def test_a_state_without_dsn_needs_a_ledger_in_postgres():
+    with pytest.raises(ConfigurationError, match="no dsn and the ledger is not in Postgres"):
+        PostgresState("balances").open(COUNTS, MemoryDatabase())
+
+
+def test_a_field_that_clashes_with_what_is_stored_beside_it_is_refused(database):
+    for name in ("txid", "previous_n", "PREVIOUS_TXID", "trident_digest"):
+        layout = StateLayout((KeyColumn(name, pa.string()),), COUNTS.values)
+        with pytest.raises(ConfigurationError, match="rename the field"):
+            PostgresState("balances").open(layout, database)
+
+
+def test_a_type_without_a_column_is_refused(database):
+    layout = StateLayout((KeyColumn("k", pa.list_(pa.int32())),), COUNTS.values)
+    with pytest.raises(ConfigurationError, match="cast it"):
+        PostgresState("balances").open(layout, database)
+
+
+def test_a_custom_combiner_works_on_staging_of_tasks(database):
+    join = ValueColumn("names", pa.string(), Merge.COMBINE, lambda stored, staged: f"{stored},{staged}")
+    layout = StateLayout((KeyColumn("k", pa.int32()),), (join,))
+    store = open_beside(database, layout)
+    commit(database, store, batch_of(1), held(layout, (1, "a"), (None, "n")))
+    batch = pa.RecordBatch.from_pylist([{"k": k, "names": name} for k, name in ((1, "b"), (2, "c"), (None, "m"))])
+    writes = [decode(text) for text in store.writer(batch_of(2))(iter([batch]))]
+    commit(database, store, batch_of(2), WrittenUpdates(tuple(writes)))
+    assert sorted(query(database, "SELECT k, names FROM balances WHERE k IS NOT NULL")) == [(1, "a,b"), (2, "c")]
+    assert query(database, "SELECT names FROM balances WHERE k IS NULL") == [("n,m",)]
+
+
+class TestErrors:
+    def test_a_connection_that_dies_before_commit_may_be_tried_again(self, database):
+        with pytest.raises(RetryableError):
+            self.die(database, before_commit=True)
+
+    def test_a_connection_that_dies_at_commit_leaves_the_outcome_open(self, database):
+        with pytest.raises(OutcomeUnknownError):
+            self.die(database, before_commit=False)
+
+    def test_a_lock_that_is_held_too_long_may_be_tried_again(self, postgres, database):
+        short = PostgresDatabase(postgres.dsn, lease_seconds=0.2)
+        execute(database, "CREATE TABLE t (n int)")
+        with database.transaction() as holder:
+            holder.connection.exec_driver_sql("LOCK TABLE t")
+            with pytest.raises(RetryableError, match="lock"), short.transaction() as transaction:
+                transaction.connection.exec_driver_sql("SELECT * FROM t")
+        short.close()
+
+    @pytest.mark.parametrize("part", ["dbname=nowhere", "user=nobody password=hunter2"])
+    def test_a_wrong_dsn_is_fatal_and_shows_no_password(self, postgres, part):
+        database = PostgresDatabase(psycopg.conninfo.make_conninfo(postgres.dsn, **dict(
+            item.split("=") for item in part.split()
+        )))  # fmt: skip
+        with pytest.raises(FatalError, match="DSN") as failure, database.transaction():
+            pass
+        assert "hunter2" not in f"{failure.value}{database!r}"
+        database.close()
+
+    def test_an_unreadable_dsn_is_not_shown(self):
+        with pytest.raises(ConfigurationError) as failure:
+            PostgresDatabase("hunter2 is no dsn")
+        assert "hunter2" not in str(failure.value)
+        assert failure.value.__suppress_context__
+
+    @staticmethod
+    def die(database: PostgresDatabase, before_commit: bool) -> None:
+        with database.transaction() as victim:
+            victim.connection.exec_driver_sql("SELECT 1")
+            pid = victim.connection.connection.driver_connection.info.backend_pid
+            execute(database, f"SELECT pg_terminate_backend({pid}, 5000)")
+            if before_commit:
+                victim.connection.exec_driver_sql("SELECT 1")

@@ -1,0 +1,244 @@
+"""The engine's rules that need no Spark session: error texts, sizes, folding, rows of a task."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PythonException
+
+from trident import Combiner, ConfigurationError, FatalError, FieldError, RetryableError, Topology
+from trident.base.digest import Digest
+from trident.engine.collecting import read_table, result_of
+from trident.engine.errors import classify
+from trident.engine.staging import StageRows, Staging, StagingChoice
+from trident.operations.aggregate import COPIES, REPEATED, fold
+from trident.operations.arrow import Add, Expand, Keep, Replace, split
+from trident.spouts.base import Edge, OffsetRange, PartitionId, RangeManifest
+from trident.spouts.control import CONTROL, WriteManifest, encode
+from trident.state.base import HeldUpdates, KeyColumn, Merge, StateLayout, ValueColumn, WrittenUpdates
+
+LAYOUT = StateLayout((KeyColumn("k", pa.string()),), (ValueColumn("n", pa.int64(), Merge.ADD),))
+WORD = encode(RangeManifest(7, PartitionId("t", 0), 3, Digest()))
+WRITE = encode(WriteManifest("s", "w1", Digest(count=2)))
+
+
+class Product(Combiner[int]):
+    result_type = "bigint"
+
+    def init(self, *values: object) -> int | None:
+        (value,) = values
+        return value if isinstance(value, int) else None
+
+    def combine(self, left: int, right: int) -> int:
+        return left * right
+
+
+def batch(*rows: tuple[str | None, int | None, str | None]) -> pa.RecordBatch:
+    keys, numbers, words = zip(*rows, strict=True)
+    arrays = [pa.array(keys, pa.string()), pa.array(numbers, pa.int64()), pa.array(words, pa.string())]
+    return pa.RecordBatch.from_arrays(arrays, names=["k", "n", CONTROL])
+
+
+def trace(*tail: str) -> PythonException:
+    frames = ['  File "/app/reader.py", line 3, in outer', "    inner()", '  File "/app/job.py", line 12, in decode']
+    return PythonException("\n".join(["", "Traceback (most recent call last):", *frames, "    int(x)", *tail, ""]))
+
+
+def test_an_exception_in_a_task_is_named_without_its_text() -> None:
+    error = classify(trace("ValueError: invalid literal 'secret'", "secret: too"), "job of 's'")
+    assert isinstance(error, RetryableError)
+    assert str(error) == (
+        "job of 's': Python code raised ValueError at /app/job.py:12 in decode. Nothing of the batch was applied."
+    )
+
+
+def test_own_errors_keep_kind_and_text_on_their_way_from_a_task() -> None:
+    fatal = classify(trace("trident.base.errors.ConfigurationError: the topic is gone"), "job")
+    assert isinstance(fatal, FatalError)
+    assert str(fatal) == "job: the topic is gone"
+    again = classify(trace("trident.base.errors.RetryableError: the broker did not answer"), "job")
+    assert isinstance(again, RetryableError)
+    assert str(again) == "job: the broker did not answer"
+
+
+def test_an_error_that_only_looks_like_ours_is_not_trusted() -> None:
+    error = classify(trace("elsewhere.errors.FatalError: secret"), "job")
+    assert isinstance(error, RetryableError)
+    assert "secret" not in str(error)
+
+
+def test_a_lost_connection_may_come_back() -> None:
+    assert isinstance(classify(ConnectionRefusedError("x"), "job"), RetryableError)
+    assert isinstance(classify(PythonException("no traceback at all"), "job"), RetryableError)
+
+
+def test_field_errors_can_be_pickled() -> None:
+    error = pickle.loads(pickle.dumps(FieldError("filter names a field", "x", ("a", "b"))))
+    assert (error.field, error.known) == ("x", ("a", "b"))
+
+
+def test_the_first_batch_is_expected_to_have_a_key_per_record() -> None:
+    choice = StagingChoice(Staging.AUTO, 40_000, LAYOUT)
+    assert choice.expected_bytes(1000) == 1000 * (32 + 8)
+    assert not choice.by_executors(1000)
+    assert choice.by_executors(1001)
+
+
+def test_later_batches_are_expected_to_be_like_the_last() -> None:
+    choice = StagingChoice(Staging.AUTO, 10_000, LAYOUT)
+    choice.learn(width=1000, rows=10, size=1000)
+    assert choice.expected_bytes(500) == 10 * 100.0
+    assert choice.expected_bytes(4000) == 40 * 100.0
+    assert choice.expected_bytes(5) == 5 * 100.0
+    choice.learn(width=1000, rows=200, size=None)
+    assert choice.expected_bytes(1000) == 200 * 100.0
+    choice.learn(width=1000, rows=0, size=0)
+    assert choice.expected_bytes(1000) == 0
+
+
+@pytest.mark.parametrize(("mode", "expected"), [(Staging.DRIVER, False), (Staging.EXECUTORS, True)])
+def test_a_fixed_choice_stays(mode: Staging, *, expected: bool) -> None:
+    choice = StagingChoice(mode, 1, LAYOUT)
+    assert choice.by_executors(1) is expected
+    assert choice.by_executors(10**9) is expected
+
+
+def lists(*values: list[int | None]) -> pa.ListArray[pa.Scalar[pa.DataType]]:
+    rows = [[{"f0": value, "row": True} for value in items] for items in values]
+    array = pa.array(rows, pa.list_(pa.struct([("f0", pa.int64()), ("row", pa.bool_())])))
+    assert isinstance(array, pa.ListArray)
+    return array
+
+
+def test_a_fold_leaves_out_missing_values() -> None:
+    assert fold(Product("f"), lists([2, None, 3], [], [None], [5])) == [6, None, None, 5]
+
+
+def test_a_fold_of_a_slice_sees_its_own_lists_only() -> None:
+    part = lists([2], [3, 4], [5]).slice(1, 2)
+    assert isinstance(part, pa.ListArray)
+    assert fold(Product("f"), part) == [12, 5]
+
+
+def test_records_and_words_are_told_apart() -> None:
+    records, words = split(batch(("a", 1, None), (None, None, WORD), ("b", None, None)))
+    assert words is not None
+    assert (records.num_rows, words.column(CONTROL).to_pylist()) == (2, [WORD])
+    assert split(batch(("a", 1, None)))[1] is None
+
+
+def never(records: pa.RecordBatch) -> pa.RecordBatch:
+    raise AssertionError("a function must not see a batch of words only")
+
+
+NK = pa.schema([("k", pa.string()), ("n", pa.int64()), (CONTROL, pa.string())])
+N = pa.schema([("n", pa.int64())])
+STEPS: dict[str, Callable[[], object]] = {
+    "filter": lambda: Keep(never, NK),  # type: ignore[arg-type]
+    "each": lambda: Add(never, N, NK),
+    "map": lambda: Replace(never, N, NK),
+    "flat_map": lambda: Expand(never, N, NK),
+}
+
+
+@pytest.mark.parametrize("verb", STEPS)
+def test_words_go_round_a_users_function(verb: str) -> None:
+    step = STEPS[verb]()
+    assert callable(step)
+    outcome = list(step([batch((None, None, WORD), (None, None, WRITE))]))
+    assert [row for part in outcome for row in part.column(CONTROL).to_pylist()] == [WORD, WRITE]
+
+
+@pytest.mark.parametrize(
+    ("returned", "pattern"),
+    [
+        (pa.array(["x"]), "does not convert to the declared int64"),
+        (pa.array([1, 2]), "2 values for 1 records"),
+        ([pa.array([1]), pa.array([2])], "2 arrays for 1 declared"),
+        ({"m": pa.array([1])}, "the fields m instead of the declared n"),
+    ],
+)
+def test_what_a_function_returns_must_be_what_was_declared(returned: object, pattern: str) -> None:
+    schema = pa.schema([*N, pa.field(CONTROL, pa.string())])
+    step = Replace(lambda _: returned, N, schema)  # type: ignore[arg-type,return-value]
+    with pytest.raises(ConfigurationError, match=pattern):
+        list(step([batch(("secret", 1, None))]))
+
+
+def edges() -> dict[str, tuple[Edge, ...]]:
+    return {"payments": (Edge(7, OffsetRange(PartitionId("t", 0), "id", 0, 3)),)}
+
+
+def test_a_table_is_updates_and_words() -> None:
+    table = pa.Table.from_batches([batch(("a", 1, None), (None, None, WORD))])
+    result = result_of("s", read_table(table, LAYOUT), edges())
+    assert isinstance(result.updates, HeldUpdates)
+    assert result.updates.rows.to_pylist() == [{"k": "a", "n": 1}]
+    assert result.manifests == (("payments", RangeManifest(7, PartitionId("t", 0), 3, Digest())),)
+
+
+def test_a_table_of_words_only_is_what_tasks_staged() -> None:
+    table = pa.table({CONTROL: [WORD, WRITE]})
+    result = result_of("s", read_table(table, None), edges())
+    assert result.updates == WrittenUpdates((WriteManifest("s", "w1", Digest(count=2)),))
+
+
+def test_a_word_of_another_job_fails_the_attempt() -> None:
+    stranger = encode(RangeManifest(8, PartitionId("t", 0), 3, Digest()))
+    with pytest.raises(RetryableError, match="not given"):
+        result_of("s", read_table(pa.table({CONTROL: [stranger]}), None), edges())
+
+
+def test_a_word_that_came_twice_fails_the_attempt() -> None:
+    with pytest.raises(RetryableError, match="read twice"):
+        read_table(pa.table({CONTROL: [REPEATED + WORD]}), None)
+    rows = pa.Table.from_batches([batch(("a", 1, None), (None, None, WORD))])
+    read_table(rows.append_column(COPIES, pa.array([5, 1])), LAYOUT)
+    with pytest.raises(RetryableError, match="read twice"):
+        read_table(rows.append_column(COPIES, pa.array([1, 2])), LAYOUT)
+
+
+def test_a_word_nobody_knows_is_fatal() -> None:
+    with pytest.raises(FatalError, match="one version"):
+        read_table(pa.table({CONTROL: ['["unknown"]']}), None)
+
+
+def test_staged_rows_leave_words_only() -> None:
+    staged: list[pa.RecordBatch] = []
+
+    def writer(batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
+        staged.extend(batches)
+        yield WRITE
+
+    step = StageRows(writer, LAYOUT.schema())
+    (out,) = step([batch(("a", 1, None), (None, None, WORD)), batch(("b", 2, None))])
+    assert sorted(out.column(CONTROL).to_pylist(), key=str) == sorted([WORD, WRITE])
+    assert [row for part in staged for row in part.to_pylist()] == [{"k": "a", "n": 1}, {"k": "b", "n": 2}]
+
+
+def test_nothing_to_stage_makes_no_write() -> None:
+    def writer(batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
+        raise AssertionError("nothing to write")
+
+    (out,) = StageRows(writer, LAYOUT.schema())([batch((None, None, WORD))])
+    assert out.column(CONTROL).to_pylist() == [WORD]
+    assert list(StageRows(writer, LAYOUT.schema())([])) == []
+
+
+def test_a_writer_that_stops_early_fails_the_attempt() -> None:
+    def writer(batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
+        next(batches)
+        yield WRITE
+
+    step = StageRows(writer, LAYOUT.schema())
+    with pytest.raises(FatalError, match="left rows unread"):
+        list(step([batch(("a", 1, None)), batch(("b", 2, None))]))
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201])
+def test_a_topology_needs_a_name(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="printable name"):
+        Topology(name)

@@ -1,0 +1,132 @@
+"""What a user's key-value store goes through when processes die in the middle of a batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap
+from trident.base.errors import ConfigurationError, FencedError, RefusedError
+from trident.state import BackingMap, BackingMapState, BackingPosition, ConditionalBackingMap, StateKind
+from trident.state.harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, ready, seen
+from trident.state.memory.database import MemoryDatabase
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.sqlite.database import SqliteDatabase
+
+ROWS = [(f"account {number}", 1, number) for number in range(7)]
+EXPECTED = {name: (2 * n, 2 * total) for name, n, total in ROWS}
+MAPS = [DictMap, ConditionalMap]
+
+
+def test_the_protocols_tell_maps_apart():
+    assert isinstance(DictMap(), BackingMap)
+    assert not isinstance(DictMap(), ConditionalBackingMap)
+    assert isinstance(ConditionalMap(), ConditionalBackingMap)
+
+
+@pytest.mark.parametrize("kind", [StateKind.OPAQUE, StateKind.TRANSACTIONAL])
+@pytest.mark.parametrize("make", MAPS)
+@pytest.mark.parametrize("puts", range(9))
+def test_a_batch_that_dies_after_any_put_is_completed_once(make, kind, puts):
+    harness = BackingHarness(make(), chunk_rows=3)
+    store = ready(harness, kind)
+    store.apply(batch_of(1), store.stage(batch_of(1), counts(*ROWS)))
+    staged = store.stage(batch_of(2), counts(*ROWS))
+    harness.map.puts_left = puts
+    try:
+        store.apply(batch_of(2), staged)
+    except KeyboardInterrupt:
+        assert puts < 8
+    else:
+        assert puts == 8
+    harness.map.puts_left = None
+    successor = harness.open(COUNTS, kind)
+    successor.prepare(False)
+    successor.raise_fence(OWNER, NEWER)
+    successor.apply(batch_of(2, epoch=NEWER), staged)
+    assert seen(harness) == EXPECTED
+
+
+def test_with_conditional_puts_a_stopped_owner_that_wakes_changes_nothing():
+    harness = BackingHarness(ConditionalMap())
+    store = ready(harness)
+    staged = store.stage(batch_of(1), counts(*ROWS))
+    original = harness.map.multi_put_if
+
+    def taken_over_meanwhile(changes):
+        harness.map.multi_put_if = original
+        successor = harness.open(COUNTS, StateKind.OPAQUE)
+        successor.raise_fence(OWNER, NEWER)
+        for txid in (1, 2):
+            batch = batch_of(txid, epoch=NEWER)
+            successor.apply(batch, successor.stage(batch, counts(*ROWS)))
+        return original(changes)
+
+    harness.map.multi_put_if = taken_over_meanwhile
+    with pytest.raises(FencedError):
+        store.apply(batch_of(1), staged)
+    assert seen(harness) == EXPECTED
+
+
+def test_the_position_lies_under_a_key_that_no_row_can_have():
+    harness = BackingHarness(DictMap())
+    store = ready(harness)
+    store.apply(batch_of(1), store.stage(batch_of(1), counts(*ROWS)))
+    (reserved,) = [key for key, value in harness.map.rows.items() if isinstance(value, BackingPosition)]
+    assert len(reserved) == len(COUNTS.keys) + 1
+
+
+def test_keys_are_asked_for_in_chunks():
+    harness = BackingHarness(DictMap(), chunk_rows=3)
+    store = ready(harness)
+    sizes: list[int] = []
+    original = harness.map.multi_get
+    harness.map.multi_get = lambda keys: sizes.append(len(keys)) or original(keys)
+    store.apply(batch_of(1), store.stage(batch_of(1), counts(*ROWS)))
+    assert sorted(sizes) == [1, 1, 3, 3]
+
+
+def test_a_merged_value_that_does_not_fit_is_refused_by_column():
+    harness = BackingHarness(DictMap())
+    store = ready(harness)
+    store.apply(batch_of(1), store.stage(batch_of(1), counts(("ann", 2**63 - 1, 1))))
+    with pytest.raises(RefusedError, match="column 'n'"):
+        store.apply(batch_of(2), store.stage(batch_of(2), counts(("ann", 1, 1))))
+
+
+def test_staged_updates_wait_in_the_ledgers_file(tmp_path):
+    database = SqliteDatabase(tmp_path / "ledger.db")
+    backing = ClearableMap()
+    store = BackingMapState("counts", backing).open(COUNTS, database)
+    store.prepare(False)
+    store.raise_fence(OWNER, EPOCH)
+    store.register(OWNER, EPOCH, 0)
+    staged = store.stage(batch_of(1), counts(*ROWS))
+    database.close()
+    again = BackingMapState("counts", backing).open(COUNTS, SqliteDatabase(tmp_path / "ledger.db"))
+    again.prepare(False)
+    again.apply(batch_of(1), staged)
+    again.clean_up(OWNER, EPOCH, 1)
+    with database.transaction() as transaction:
+        left = transaction.connection.exec_driver_sql("SELECT count(*) FROM trident_staged_blob").scalar()
+    database.close()
+    assert left == 0
+    assert len(backing.rows) == len(ROWS) + 1
+
+
+def test_a_description_and_a_repr_show_nothing_of_the_map():
+    state = BackingMapState("counts", DictMap())
+    assert "DictMap object" not in repr(state)
+    assert state.description()["map"] == "DictMap"
+
+
+@pytest.mark.parametrize("chunk_rows", [0, -1])
+def test_a_chunk_holds_at_least_one_row(chunk_rows):
+    with pytest.raises(ConfigurationError, match="chunk_rows"):
+        BackingMapState("counts", DictMap(), chunk_rows=chunk_rows)
+
+
+def test_any_ledger_of_this_library_can_hold_staged_updates(tmp_path):
+    databases = [MemoryDatabase(), SqliteDatabase(tmp_path / "x.db"), PostgresDatabase("postgresql://localhost/x")]
+    for database in databases:
+        assert not BackingMapState("counts", DictMap()).open(COUNTS, database).beside_ledger
+        database.close()
