@@ -52,7 +52,7 @@ from trident.coordinators.records import Commit, Plan
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.transitions import Word
 from trident.spouts.base import Source
-from trident.state.base import StateStore
+from trident.state.base import StagingLostError, StateStore
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_WAIT_S = 1.0
@@ -263,7 +263,12 @@ class BatchCoordinator:
         self._parts.repeater.call("dropping unfinished batches", partial(self._parts.plans.drop, command))
 
     def _commit_together(self, batch: BatchId, outcome: Outcome) -> Event:
-        self._finished(batch, outcome, self._parts.committer.together(batch, outcome))
+        try:
+            commit = self._parts.committer.together(batch, outcome)
+        except StagingLostError as error:
+            # nothing was pinned: an ordinary failure
+            return Happened(batch, Word.FAILED, reason=str(error))
+        self._finished(batch, outcome, commit)
         return Happened(batch, Word.COMMITTED)
 
     def _pin(self, batch: BatchId, outcome: Outcome) -> Event:

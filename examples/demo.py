@@ -121,7 +121,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--log", type=Path, help="where payments.py writes its log, to be kept")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for wanted in (signal.SIGINT, signal.SIGTERM):  # a shell's background jobs ignore the first
+        signal.signal(wanted, signal.default_int_handler)
     try:
         code = run(arguments.records, arguments.max_records, arguments.seed, arguments.log)
     except KeyboardInterrupt:

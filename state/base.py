@@ -14,6 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.spouts.control import WriteManifest
 
@@ -98,6 +99,14 @@ class WrittenUpdates:
 
 
 StagedUpdates = HeldUpdates | WrittenUpdates
+
+class StagingLostError(MismatchError):
+    """Rows that were accepted into staging are not all there any more; the batch is not applied.
+
+    Before the pin the attempt is dropped and read again (a server that crashed has emptied its
+    unlogged staging); after the pin a person has to decide.
+    """
+
 
 StagingWriter = Callable[[Iterator[pa.RecordBatch]], Iterator[str]]
 """Runs inside a Spark task, can be pickled: commits the rows of the layout under a fresh write id and

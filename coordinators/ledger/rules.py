@@ -229,8 +229,8 @@ def check_reset(progress: Progress, decision: ResetDecision) -> None:
         raise MismatchError(f"states={decision.states!r} is no reset decision; say 'clear' or 'adopt'.")
     if progress.pinned is not None and decision.states == "adopt":
         raise MismatchError(
-            f"txid {progress.pinned} is pinned and not done: adopting rows now would tear it. Nothing was written; roll "
-            "it forward first."
+            f"txid {progress.pinned} is pinned and not done: adopting rows now would tear it. Nothing was written; "
+            "roll it forward first."
         )
     if decision.birth_txid < progress.last_txid:
         raise MismatchError(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from confluent_kafka import Producer
 from kafka import KafkaAdminClient, TopicPartition
@@ -14,6 +15,9 @@ from pyspark.sql import Row, SparkSession
 
 from trident.spouts.base import BadRecordRow, Edge, OffsetRange, PartitionBounds, RangeManifest, Source
 from trident.spouts.control import CONTROL, decode
+
+FOREVER: Final = {"retention.ms": "-1"}
+"""For topics whose records carry old timestamps: the broker would delete them within a minute."""
 
 
 def produce(

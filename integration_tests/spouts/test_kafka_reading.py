@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from integration_tests.conftest import Kafka
 from integration_tests.spouts.logs import (
+    FOREVER,
     admin_of,
     edges_of,
     produce,
@@ -69,7 +70,7 @@ def test_readers_return_equal_rows_and_digests(kafka: Kafka, spark: SparkSession
 
 @each_reader
 def test_raw_keeps_keys_nulls_headers_and_large_records(kafka: Kafka, spark: SparkSession, reader: RangeReader) -> None:
-    topic = kafka.create_topic(configs={"max.message.bytes": "3000000"})
+    topic = kafka.create_topic(configs={"max.message.bytes": "3000000", **FOREVER})
     large = bytes(range(256)) * 4096
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "message.max.bytes": 3_000_000})
     stamp = 1_700_000_000_123
@@ -150,7 +151,7 @@ def test_empty_range_gives_a_manifest_without_asking_kafka(kafka: Kafka, spark: 
 
 @each_reader
 def test_bad_record_is_alone(kafka: Kafka, spark: SparkSession, reader: RangeReader) -> None:
-    topic = kafka.create_topic(partitions=2)
+    topic = kafka.create_topic(partitions=2, configs=FOREVER)
     values = numbers(0, 50)
     values[20] = b'{"n":"twenty"}'
     values[30] = b'{"n":30.0}'

@@ -12,7 +12,15 @@ import pytest
 from kafka import TopicPartition
 
 from integration_tests.conftest import Kafka
-from integration_tests.spouts.logs import admin_of, edges_of, produce, produce_committed, transaction, wait_until_stable
+from integration_tests.spouts.logs import (
+    FOREVER,
+    admin_of,
+    edges_of,
+    produce,
+    produce_committed,
+    transaction,
+    wait_until_stable,
+)
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
 from trident.spouts import OpaqueKafkaSpout, StartAt, TransactionalKafkaSpout
 from trident.spouts.base import OffsetsLostError, Source, Start
@@ -70,7 +78,7 @@ def test_new_partitions_appear(kafka: Kafka) -> None:
 
 
 def test_starts_follow_the_policy(kafka: Kafka) -> None:
-    topic = kafka.create_topic(partitions=2)
+    topic = kafka.create_topic(partitions=2, configs=FOREVER)
     servers = kafka.bootstrap_servers
     produce(servers, topic, [b"1"], timestamp=1_700_000_000_000)
     produce(servers, topic, [b"2"], timestamp=1_700_000_010_000)

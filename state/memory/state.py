@@ -17,6 +17,7 @@ from trident.state.base import (
     LedgerDatabase,
     Position,
     StagedUpdates,
+    StagingLostError,
     StagingWriter,
     StateKind,
     StateLayout,
@@ -198,7 +199,7 @@ class MemoryStore:
             staged = staging.get(write.write_id)
             rows = staged[2] if isinstance(staged, tuple) and staged[:2] == (batch.txid, batch.attempt) else None
             if not isinstance(rows, pa.Table) or _digest(write.write_id, rows) != write.digest:
-                raise MismatchError(f"{batch}: write {write.write_id} is not what was accepted; nothing was applied")
+                raise StagingLostError(f"{batch}: write {write.write_id} is not what was accepted; nothing was applied")
             tables.append(rows)
         return pa.concat_tables(tables) if tables else self._layout.schema().empty_table()
 

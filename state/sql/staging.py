@@ -9,9 +9,9 @@ import pyarrow as pa
 from sqlalchemy import BindParameter, Connection, bindparam, text
 
 from trident.base.digest import Digest, hash64, seed_of
-from trident.base.errors import MismatchError
 from trident.base.identity import BatchId
 from trident.spouts.control import WriteManifest
+from trident.state.base import StagingLostError
 from trident.state.rows import AnyArray
 from trident.state.sql.names import quote, quote_table
 from trident.state.sql.shape import ColumnSpec, TableShape
@@ -77,7 +77,7 @@ class Writes:
         what = f"{found.count} rows where {manifest.rows} were accepted"
         if found.count == manifest.rows:
             what = f"other rows than the {manifest.rows} accepted ones"
-        raise MismatchError(
+        raise StagingLostError(
             f"{self.batch}: staging table {self.table!r} holds {what} for write {manifest.write_id}; "
             "nothing was applied, the stored state is unchanged"
         )
