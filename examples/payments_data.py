@@ -14,7 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from confluent_kafka import KafkaError, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 ACCOUNTS = 100_000
 _FIRST_MS = 1_767_225_600_000  # 2026-01-01T00:00:00Z
@@ -66,6 +67,17 @@ def produce(bootstrap_servers: str, topic: str, count: int, seed: int, partition
         raise RuntimeError(f"{left} payments were not delivered; first error: {failed[0] if failed else 'time is up'}")
 
 
+def create_topic(bootstrap_servers: str, topic: str, partitions: int) -> None:
+    """Create the topic; a no-op when it is there."""
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers})
+    (outcome,) = admin.create_topics([NewTopic(topic, partitions, 1)]).values()
+    try:
+        outcome.result(60)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise
+
+
 def _json(ids: np.ndarray, owners: np.ndarray, amounts: np.ndarray) -> list[bytes]:
     numbers = pc.utf8_lpad(pa.array(owners).cast(pa.string()), 6, "0")
     joined = pc.binary_join_element_wise(
@@ -85,14 +97,17 @@ def _json(ids: np.ndarray, owners: np.ndarray, amounts: np.ndarray) -> list[byte
 
 
 def main() -> None:
-    """Produce payments to a topic that exists."""
+    """Produce payments to a topic."""
     parser = argparse.ArgumentParser(description="Produce seeded payments as JSON")
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--topic", default="payments")
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--create", action="store_true", help="create the topic if it is not there")
     arguments = parser.parse_args()
+    if arguments.create:
+        create_topic(arguments.bootstrap_servers, arguments.topic, arguments.partitions)
     produce(arguments.bootstrap_servers, arguments.topic, arguments.count, arguments.seed, arguments.partitions)
 
 

@@ -167,7 +167,8 @@ def test_a_bad_record_stops_with_its_place_or_is_kept(spark, kafka, postgres, to
     run(kept, spark, PostgresLedger(postgres.dsn))
     assert balances(postgres.dsn) == expected(records)
     with psycopg.connect(postgres.dsn) as connection:
-        letters = connection.execute("SELECT partition, record_offset, record_value FROM trident_dead_letter").fetchall()
+        query = "SELECT partition, record_offset, record_value FROM trident_dead_letter"
+        letters = connection.execute(query).fetchall()
     assert letters == [(2, 75, b'{"account": "secret-payload", "amou')]
 
 

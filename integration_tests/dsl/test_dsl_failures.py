@@ -44,7 +44,7 @@ def topology_of(build: str = "sum") -> Topology:
 
 @pytest.mark.parametrize(("build", "condition"), [("sum", "ARITHMETIC_OVERFLOW"), ("cast", "CAST_INVALID_INPUT")])
 def test_what_no_retry_heals_is_fatal(
-    spark: SparkSession, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str], build: str, condition: str
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, build: str, condition: str
 ) -> None:
     with pytest.raises(FatalError, match=condition) as caught:
         run(topology_of(build).compile(), spark)

@@ -25,7 +25,7 @@ class ArrowReader:
     next task with the same options.
     """
 
-    chunk_records: int = 20_000
+    chunk_records: int = 10_000
     stall_seconds: float = 30.0
 
     def __post_init__(self) -> None:

@@ -19,6 +19,7 @@ from trident.spouts.base import Edge, PartitionId
 from trident.spouts.decoders.base import Headers, TaskDecoder
 from trident.spouts.kafka.consumers import borrowed_consumer
 from trident.spouts.kafka.errors import PARTITION_EOF, raise_for_event
+from trident.spouts.readers.pause import collector_paused
 from trident.spouts.readers.tally import RangeTally
 from trident.spouts.rows import arrow_schema, control_batch, groups_of
 
@@ -38,8 +39,9 @@ class ReadRanges:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Read the ranges of every row that comes in; a row comes in once per run of its task."""
-        for group in groups_of(batches):
-            yield from self._read(self.groups[group])
+        with collector_paused():
+            for group in groups_of(batches):
+                yield from self._read(self.groups[group])
 
     def _read(self, edges: Sequence[Edge]) -> Iterator[pa.RecordBatch]:
         schema = arrow_schema(self.decoder.task_schema)

@@ -18,6 +18,7 @@ from trident.base.errors import ConfigurationError
 from trident.spouts.base import Edge, PartitionId, RangeManifest
 from trident.spouts.decoders.base import Headers, TaskDecoder
 from trident.spouts.kafka.options import KafkaOptions
+from trident.spouts.readers.pause import collector_paused
 from trident.spouts.readers.tally import RangeTally
 from trident.spouts.rows import arrow_schema, control_batch
 
@@ -97,6 +98,10 @@ class DecodeRanges:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Decode a task's rows and say at the end what they were, also when there were none."""
+        with collector_paused():
+            yield from self._decode(batches)
+
+    def _decode(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         edges = {edge.range.id: edge for edge in self.edges}
         tally: RangeTally | None = None
         for batch in batches:

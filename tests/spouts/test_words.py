@@ -90,3 +90,15 @@ def test_lost_offsets_travel_with_their_ranges() -> None:
     assert copy.ranges == error.ranges
     assert str(copy) == str(error)
     assert "t[3] 100..107" in str(copy)
+
+
+def test_collector_is_paused_only_inside_the_block() -> None:
+    import gc
+
+    from trident.spouts.readers.pause import collector_paused
+
+    assert gc.isenabled()
+    with pytest.raises(RuntimeError, match="over"), collector_paused():
+        assert not gc.isenabled()
+        raise RuntimeError("over")
+    assert gc.isenabled()

@@ -21,7 +21,9 @@ class SystemClock:
     """The clocks of this machine."""
 
     def monotonic(self) -> float:
+        """Return the system's monotonic clock."""
         return time.monotonic()
 
     def now(self) -> datetime:
+        """Return the system's time."""
         return datetime.now(UTC)

@@ -42,7 +42,8 @@ def apply_step(operation: Operation, frame: DataFrame) -> DataFrame:
     try:
         with quiet_spark_errors():
             after = operation.lower(frame, BUILD_CONTEXT)
-            names = after.schema.names
+            # Connect's client takes over the schema it knows after a filter: select() makes it ask the server
+            names = (after if is_classic(after.sparkSession) else after.select("*")).schema.names
     except AnalysisException as error:
         raise refusal(operation.verb, error, fields) from None
     if CONTROL not in names:

@@ -58,7 +58,7 @@ def parallelism_of(spark: SparkSession) -> int:
     if is_classic(spark):
         return max(1, spark.sparkContext.defaultParallelism)
     try:
-        return max(1, int(spark.conf.get("spark.default.parallelism") or "0") or os.cpu_count() or 1)
+        return max(1, int(spark.conf.get("spark.default.parallelism", "0") or "0") or os.cpu_count() or 1)
     except (PySparkException, ValueError):
         return os.cpu_count() or 1
 

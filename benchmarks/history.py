@@ -1,0 +1,112 @@
+"""When each batch was committed and what it held, read from a system's own tables after its run.
+
+The time is the server's own record of the commit (`track_commit_timestamp`), the same clock for all
+systems and the one that Kafka's timestamps were made with. It is taken just before the commit
+record is flushed to the disk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import psycopg
+
+from benchmarks.workloads import PARTITIONS
+
+Stretches = tuple[tuple[int, int, int], ...]
+"""Partition, first offset, offset behind the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One committed batch; the time is in seconds since the epoch."""
+
+    committed_at: float
+    stretches: Stretches
+
+    @property
+    def records(self) -> int:
+        """How many records it held; the topics have no holes."""
+        return sum(stop - start for _, start, stop in self.stretches)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """All batches of a run in the order of their commits."""
+
+    batches: Sequence[Batch]
+
+    @property
+    def records(self) -> int:
+        """How many records were read by all batches."""
+        return sum(batch.records for batch in self.batches)
+
+    def records_per_second(self) -> float:
+        """Return the rate between the first and the last commit; the first batch only starts the clock.
+
+        So what a system does once, such as starting a JVM, does not count for any of them.
+        """
+        first, last = self.batches[0], self.batches[-1]
+        return (self.records - first.records) / (last.committed_at - first.committed_at)
+
+    def commit_gap_ms_median(self) -> float:
+        """Return the median time between two commits."""
+        times = np.array([batch.committed_at for batch in self.batches])
+        return float(np.median(np.diff(times)) * 1000)
+
+    def latencies_ms(self, timestamps: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return the time from each record's Kafka timestamp to its commit, by the record's number.
+
+        Record k has offset k // PARTITIONS of partition k % PARTITIONS. Raises RuntimeError when the
+        batches don't hold each record once.
+        """
+        latencies = np.full(len(timestamps), np.nan)
+        for batch in self.batches:
+            for partition, start, stop in batch.stretches:
+                numbers = np.arange(start, stop) * PARTITIONS + partition
+                latencies[numbers] = batch.committed_at * 1000 - timestamps[numbers]
+        if self.records != len(timestamps) or np.isnan(latencies).any():
+            raise RuntimeError("the batches of the run don't hold each record once")
+        return latencies
+
+
+def trident_history(dsn: str) -> History:
+    """Read the ledger."""
+    rows = _rows(
+        dsn,
+        "SELECT c.txid, extract(epoch FROM pg_xact_commit_timestamp(c.xmin)), p.ranges FROM trident_commit AS c "
+        "JOIN trident_plan AS p ON p.topology = c.topology AND p.attempt = c.attempt ORDER BY c.txid",
+    )
+    return History([Batch(float(at), _of_plan(ranges)) for _, at, ranges in rows])
+
+
+def plain_history(dsn: str) -> History:
+    """Read the tables that the hand-written systems keep: a row per batch, and the offsets that it read."""
+    rows = _rows(
+        dsn,
+        "SELECT b.id, extract(epoch FROM pg_xact_commit_timestamp(b.xmin)), "
+        "array_agg(ARRAY[o.partition, o.start_offset, o.stop_offset]) "
+        "FROM batches AS b JOIN batch_offsets AS o ON o.batch = b.id GROUP BY b.id, b.xmin ORDER BY b.id",
+    )
+    return History([Batch(float(at), tuple((p, a, z) for p, a, z in parts)) for _, at, parts in rows])
+
+
+HISTORIES: Mapping[str, Callable[[str], History]] = {
+    "trident": trident_history,
+    "structured_streaming": plain_history,
+    "floor": plain_history,
+}
+
+
+def _of_plan(ranges: str) -> Stretches:
+    planned = [item["range"] for item in json.loads(ranges)]
+    return tuple((item["id"]["partition"], item["start"], item["stop"]) for item in planned)
+
+
+def _rows(dsn: str, query: str) -> list[tuple]:
+    with psycopg.connect(dsn) as connection:
+        return connection.execute(query).fetchall()

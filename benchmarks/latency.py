@@ -1,0 +1,59 @@
+"""From a record's Kafka timestamp to its commit, for every record, under a steady load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import psycopg
+
+from benchmarks.expected import expected_of
+from benchmarks.history import HISTORIES
+from benchmarks.measure import command, deadline_seconds
+from benchmarks.processes import running
+from benchmarks.servers import Servers
+from benchmarks.systems.arguments import DSN_VARIABLE
+from benchmarks.traffic import SteadyTraffic
+from benchmarks.workloads import Workload
+
+_SETTLE_SECONDS = 5.0
+_WARM_BATCHES = 2
+_WARM_RECORDS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Percentiles over records, the rate that was really produced, and whether the result was exact."""
+
+    ms_p50: float
+    ms_p99: float
+    per_second: float
+    exact: bool
+
+
+def steady_load(
+    system: str, workload: Workload, per_second: float, seconds: float, servers: Servers, logs: Path
+) -> Latency:
+    """Run a system on a topic that grows at this rate.
+
+    It is warm before that: some batches are in the topic when it starts, and records of the first
+    seconds of the steady load don't count either.
+    """
+    warm = max(_WARM_BATCHES * workload.batch, min(_WARM_RECORDS, workload.records))
+    settling = int(per_second * _SETTLE_SECONDS)
+    records = warm + settling + int(per_second * seconds)
+    topic = f"latency-{workload.name}-{system}"
+    servers.make_topic(topic)
+    traffic = SteadyTraffic(servers.bootstrap_servers, topic, records)
+    words = command(system, servers, topic, workload.batch, records)
+    log = logs / f"{system}-{workload.name}-latency.log"
+    traffic.at_once(warm)
+    with servers.database() as dsn:
+        with running(words, log, {DSN_VARIABLE: dsn}) as process:
+            process.wait_until(_first_rows(dsn), deadline_seconds(warm))
+            reached = traffic.at_rate(records - warm, per_second)
+            process.wait(deadline_seconds(records))
+        latencies = HISTORIES[system](dsn).latencies_ms(traffic.timestamps)[warm + settling :]
+        p50, p99 = np.percentile(latencies, [50, 99])
+        return Latency(float(p50), float(p99), reached, expected_of(records).difference(dsn) == 0)

@@ -1,0 +1,72 @@
+"""Resident memory of a process and of all that it started."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+_EVERY_SECONDS = 0.25
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Resident:
+    """MiB by part; pages that processes share are counted in each of them."""
+
+    driver: float = 0.0
+    jvm: float = 0.0
+    workers: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.driver + self.jvm + self.workers
+
+
+def resident(pid: int) -> Resident:
+    """Measure the process (the driver), the Java processes below it, and all others below it (the workers)."""
+    driver = jvm = workers = 0.0
+    try:
+        root = psutil.Process(pid)
+        driver = root.memory_info().rss / _MIB
+        children = root.children(recursive=True)
+    except psutil.NoSuchProcess:
+        return Resident(driver)
+    for child in children:
+        try:
+            size, name = child.memory_info().rss / _MIB, child.name()
+        except psutil.NoSuchProcess:
+            continue
+        if name == "java":
+            jvm += size
+        else:
+            workers += size
+    return Resident(driver, jvm, workers)
+
+
+class PeakMemory:
+    """Watches a process tree from a thread while its block runs; `mib` is the most that was seen."""
+
+    def __init__(self, pid: int) -> None:
+        self.mib = 0.0
+        self._pid = pid
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="peak-memory", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(_EVERY_SECONDS):
+            self.mib = max(self.mib, resident(self._pid).total)
