@@ -20,6 +20,7 @@ from benchmarks.workloads import Workload
 _SETTLE_SECONDS = 5.0
 _WARM_BATCHES = 2
 _WARM_RECORDS = 20_000
+_NEARLY = 0.95  # one payment in fifty does not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,19 @@ def steady_load(
     traffic.at_once(warm)
     with servers.database() as dsn:
         with running(words, log, {DSN_VARIABLE: dsn}) as process:
-            process.wait_until(_first_rows(dsn), deadline_seconds(warm))
+            process.wait_until(lambda: _counted(dsn) >= warm * _NEARLY, deadline_seconds(warm))
             reached = traffic.at_rate(records - warm, per_second)
             process.wait(deadline_seconds(records))
         latencies = HISTORIES[system](dsn).latencies_ms(traffic.timestamps)[warm + settling :]
         p50, p99 = np.percentile(latencies, [50, 99])
         return Latency(float(p50), float(p99), reached, expected_of(records).difference(dsn) == 0)
+
+
+def _counted(dsn: str) -> int:
+    """Return how many payments are in the table, which the system may not have made yet."""
+    with psycopg.connect(dsn) as connection:
+        made = connection.execute("SELECT to_regclass('balances') IS NOT NULL").fetchone()
+        if made is None or not made[0]:
+            return 0
+        counted = connection.execute("SELECT coalesce(sum(n), 0) FROM balances").fetchone()
+    return int(counted[0]) if counted else 0

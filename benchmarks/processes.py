@@ -15,7 +15,7 @@ import psutil
 from trident.services.processes import ServerCommand, ServerProcess
 
 ROOT = Path(__file__).parents[1]
-_POLL_SECONDS = 0.05
+_POLL_SECONDS = 0.1
 _GONE_SECONDS = 15
 
 

@@ -252,7 +252,9 @@ class BatchCoordinator:
         if command.tries > 1:
             pause = self._options.retry_pause.total_seconds() * 2 ** (command.tries - 2)
             self._parts.stopping.wait(min(pause, _LONGEST_PAUSE_S))
-        plan = self._parts.repeater.call(f"planning {command.batch}", partial(self._parts.plans.make, command))
+        plans, repeater = self._parts.plans, self._parts.repeater
+        plan = repeater.call(f"asking what there is for {command.batch}", partial(plans.build, command))
+        repeater.call(f"planning {command.batch}", partial(plans.store, command, plan))
         if plan is None:
             return Happened(command.batch, Word.NOTHING_TO_PLAN)
         self._planned[command.batch] = plan

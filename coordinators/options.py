@@ -47,7 +47,10 @@ class RunOptions:
     give_up_after: timedelta = timedelta(minutes=2)
     """How long an unreachable broker or database is tried again before the topology stops."""
     lease: timedelta = timedelta(seconds=10)
-    """How long after its last heartbeat a coordinator still holds the topology."""
+    """How long after its last heartbeat a coordinator still holds the topology.
+
+    A `PostgresLedger` derives its lock and idle timeouts from its own `lease_seconds`: change both together.
+    """
     on_running: OnRunning = OnRunning.WAIT
     until: Until = Until.STOPPED
     keep: Keep = field(default_factory=Keep)

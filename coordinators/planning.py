@@ -83,24 +83,28 @@ class PlanMaker:
     epoch: Epoch
     clock: Clock
 
-    def make(self, command: MakePlan) -> Plan | None:
-        """Plan the attempt and store it, dropping what the command says; None when there is nothing to read.
+    def build(self, command: MakePlan) -> Plan | None:
+        """Ask the spouts and share out what there is; None when there is nothing to read. Writes nothing.
 
-        Idempotent per attempt: a repeat after a lost answer finds the stored plan. A loss alone takes
-        no txid; it is recorded with the next plan that has something to read.
+        A loss alone takes no txid; it is recorded with the next plan that has something to read.
         """
-        batch = command.batch
         self.book.forget_finished()
         if command.drop_from is not None:
             self._forget_from(command.drop_from)
-        made = self._build(command)
-        plan = None if made.is_empty else made
+        built = self._build(command)
+        return None if built.is_empty else built
+
+    def store(self, command: MakePlan, plan: Plan | None) -> None:
+        """Write the built plan and the drop that goes with it; repeated after a lost answer it finds them done.
+
+        A repeat must bring the very same plan: one attempt number never stands for two plans.
+        """
+        batch = command.batch
         if plan is not None or command.drop_from is not None:
             self.ledger.plan(batch.owner, batch.epoch, plan, command.drop_from)
         if plan is not None:
             self.book.plans[plan.txid] = plan
             self.book.last_txid = max(self.book.last_txid, plan.txid)
-        return plan
 
     def drop(self, command: DropFrom) -> None:
         """Drop live attempts without planning anything in their place; idempotent."""

@@ -108,7 +108,9 @@ def _state(connection: psycopg.Connection) -> tuple[int, dict[int, int]]:
     """Return the number of the next batch and the positions to go on from."""
     with connection.transaction():
         newest = connection.execute("SELECT max(id) FROM batches").fetchone()
-        stops = connection.execute("SELECT partition, max(stop_offset) FROM batch_offsets GROUP BY partition").fetchall()
+        stops = connection.execute(
+            "SELECT partition, max(stop_offset) FROM batch_offsets GROUP BY partition"
+        ).fetchall()
     number = newest[0] + 1 if newest and newest[0] is not None else 0
     return number, dict(stops)
 

@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.systems.arguments import Arguments, parse
@@ -93,21 +94,26 @@ def _run(query: StreamingQuery, expected_records: int) -> None:
 def _read_so_far(query: StreamingQuery) -> int:
     """Return how many records the finished batches held; the topic begins at offset zero."""
     progress = query.lastProgress
-    return sum(_positions(progress["sources"][0]["endOffset"]).values()) if progress else 0
+    return sum(_positions(_source(progress)["endOffset"]).values()) if progress else 0
 
 
 def _offsets(query: StreamingQuery) -> Iterator[tuple[int, list[Offsets]]]:
     for progress in query.recentProgress:
-        source = progress["sources"][0]
+        source = _source(progress)
         starts, stops = _positions(source["startOffset"]), _positions(source["endOffset"])
         if starts != stops:
-            yield progress["batchId"], [Offsets(part, starts.get(part, 0), stop) for part, stop in stops.items()]
+            yield progress.batchId, [Offsets(part, starts.get(part, 0), stop) for part, stop in stops.items()]
 
 
-def _positions(offset: Any) -> dict[int, int]:
+def _source(progress: StreamingQueryProgress) -> dict[str, Any]:
+    """Return what a progress report says of its only source; only its JSON tells a missing offset from a text."""
+    source: dict[str, Any] = json.loads(progress.json)["sources"][0]
+    return source
+
+
+def _positions(offset: dict[str, dict[str, int]] | None) -> dict[int, int]:
     """Return the offset by partition of the only topic; None stands for the beginning."""
-    topics = json.loads(offset) if isinstance(offset, str) else offset
-    return {int(part): int(position) for parts in (topics or {}).values() for part, position in parts.items()}
+    return {int(part): position for parts in (offset or {}).values() for part, position in parts.items()}
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ class PostgresDatabase:
     in a transaction and a client that is gone all end on the server's side before `lease_seconds`.
     """
 
-    def __init__(self, dsn: str, *, pool_size: int = 4, lease_seconds: float = 30.0) -> None:
+    def __init__(self, dsn: str, *, pool_size: int = 4, lease_seconds: float = 10.0) -> None:
         if pool_size < 1:
             raise ConfigurationError(f"pool_size must be at least 1, not {pool_size}")
         if lease_seconds <= 0:

@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
+from trident.base.digest import Digest
 from trident.base.errors import (
     ConfigurationError,
     FatalError,
     FencedError,
     LeaseHeldError,
     MismatchError,
+    OutcomeUnknownError,
     RetryableError,
 )
 from trident.base.identity import Epoch
@@ -26,8 +28,9 @@ from trident.coordinators.options import OnRunning, RunOptions, Until
 from trident.coordinators.resetting import reset_topology
 from trident.coordinators.session import Session
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
+from trident.spouts.control import WriteManifest
 from trident.state import MemoryState, SqliteState, StateKind
-from trident.state.base import State
+from trident.state.base import State, WrittenUpdates
 
 OPTIONS = RunOptions(
     until=Until.CAUGHT_UP,
@@ -187,6 +190,71 @@ def test_a_batch_that_hangs_times_out_and_its_late_result_changes_nothing():
     assert place.rows("balances") == job.topic.expected()
     hung = next(request.batch.attempt for request in job.processor.attempts if request.batch.txid == 2)
     assert hung in job.processor.cancelled
+
+
+def test_staging_that_a_server_lost_before_the_pin_is_read_again():
+    place = memory_place()
+
+    def lose_once(request, result):
+        if request.tries == 1 and request.batch.txid == 2:
+            lost = WriteManifest("balances", "gone", Digest(3, 1, 2, 3))
+            return replace(result, updates=WrittenUpdates((lost,)))
+        return result
+
+    job = make_job(payments(), place.state("balances"), meddle=lose_once)
+    run(job, place.ledger())
+    assert place.rows("balances") == job.topic.expected()
+    assert max(request.tries for request in job.processor.attempts) == 2
+
+
+def test_a_ledger_that_can_not_be_reached_is_tried_again_then_given_up():
+    place = memory_place()
+    ledger = place.ledger()
+    plan = ledger.plan
+    calls = []
+
+    def flaky(*arguments):
+        calls.append(arguments)
+        if len(calls) in (2, 3, 5):
+            raise OutcomeUnknownError("the connection was lost") if len(calls) == 3 else RetryableError("away")
+        plan(*arguments)
+        if len(calls) == 7:
+            raise OutcomeUnknownError("the answer was lost")
+
+    ledger.plan = flaky
+    job = make_job(payments(), place.state("balances"))
+    run(job, ledger)
+    assert place.rows("balances") == job.topic.expected()
+
+    def away(*arguments):
+        raise RetryableError("away")
+
+    ledger.plan = away
+    job.topic.partitions[0].append(("late", 1))
+    with pytest.raises(FatalError, match=r"gave up: planning .* failed for 1 s"):
+        run(job, ledger, replace(OPTIONS, give_up_after=timedelta(seconds=1)))
+
+
+def test_a_commit_whose_answer_was_lost_is_found_done(place):
+    ledger = place.ledger()
+    lost = set()
+    together, pin, done = ledger.commit_together, ledger.pin, ledger.done
+
+    def losing(name, call):
+        def lose_each_answer_once(owner, epoch, first, *rest):
+            call(owner, epoch, first, *rest)
+            if (name, first.txid) not in lost:
+                lost.add((name, first.txid))
+                raise OutcomeUnknownError("the answer was lost")
+
+        return lose_each_answer_once
+
+    ledger.commit_together = losing("together", together)
+    ledger.pin, ledger.done = losing("pin", pin), losing("done", done)
+    job = make_job(payments(), place.state("balances"))
+    run(job, ledger)
+    assert place.rows("balances") == job.topic.expected()
+    assert len(lost) in (8, 16)
 
 
 def test_no_more_than_max_pending_batches_are_processed_at_once():

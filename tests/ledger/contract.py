@@ -638,6 +638,17 @@ class ResetContract:
         ledger.finish_reset(new.epoch, "payments", decision)
         assert new.snapshot().owner.incarnation == "second"
 
+    def test_clearing_the_states_makes_a_pin_void(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        plan = run.plan()
+        run.pin(plan)
+        decision = ResetDecision("second", 1, "clear", None)
+        ledger.decide_reset(run.epoch, "payments", decision)
+        ledger.finish_reset(run.epoch, "payments", decision)
+        snapshot = successor(run).snapshot()
+        assert (snapshot.done, snapshot.pin, snapshot.live) == (1, None, ())
+        assert snapshot.owner.incarnation == "second"
+
     def test_a_reset_is_refused(self, ledger: AnyLedger) -> None:
         run = started(ledger)
         plan = run.plan()
@@ -654,7 +665,7 @@ class ResetContract:
             ledger.finish_reset(run.epoch, "payments", decision)
         run.pin(plan)
         with pytest.raises(MismatchError, match="is pinned and not done"):
-            ledger.decide_reset(run.epoch, "payments", decision)
+            ledger.decide_reset(run.epoch, "payments", replace(decision, states="adopt"))
         run.done(plan)
         ledger.decide_reset(run.epoch, "payments", decision)
         for other in (replace(decision, incarnation="third"), replace(decision, states="adopt")):
