@@ -14,6 +14,7 @@ BASELINE = "structured_streaming"
 _MEASURED = "trident"
 _LEAST_SPEEDUP = 1.8
 _LARGEST_GAP_RATIO = 0.5
+_FILE_WIDTH = 130
 NOTES = """\
 records/s: from the first to the last commit in Postgres, records of the first batch not counted, so that starting up \
 is left out for every system; wall: the whole process, start and end included
@@ -46,6 +47,12 @@ class Shown:
     line: Line
     wall_seconds: float
     load_per_second: float | None
+
+
+def wide_console() -> Console:
+    """Return a console that does not squeeze the tables when its output goes to a file or a pipe."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_FILE_WIDTH)
 
 
 def write_lines(lines: Sequence[Line], file: Path) -> None:

@@ -20,7 +20,7 @@ from rich.console import Console
 from benchmarks.expected import expected_of
 from benchmarks.latency import Latency, steady_load
 from benchmarks.measure import MODULES, Run, full_speed
-from benchmarks.report import Line, Shown, show, write_lines
+from benchmarks.report import Line, Shown, show, wide_console, write_lines
 from benchmarks.servers import Servers, local_servers
 from benchmarks.workloads import PARTITIONS, SEED, WORKLOADS, Workload
 from examples.payments_data import produce
@@ -88,7 +88,7 @@ class Benchmark:
         return latencies
 
     def _say(self, workload: Workload, system: str, text: str, exact: bool) -> None:
-        self._console.print(f"{workload.name}, {system}: {text}, {'exact' if exact else 'NOT EXACT'}")
+        self._console.print(f"{workload.name}, {system}: {text}, {'exact' if exact else 'NOT EXACT'}", soft_wrap=True)
 
 
 def _median(runs: Sequence[Run]) -> Run:
@@ -132,7 +132,7 @@ def _options() -> Options:
 
 def main() -> int:
     """Run, show and write; returns the exit code."""
-    options, console = _options(), Console(highlight=False)
+    options, console = _options(), wide_console()
     logs = Path(tempfile.mkdtemp(prefix="trident-benchmark-"))
     console.print(f"what the systems print goes to {logs}")
     results: list[Shown] = []

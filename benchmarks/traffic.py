@@ -27,7 +27,8 @@ class SteadyTraffic:
         self.timestamps: npt.NDArray[np.int64] = np.zeros(records, np.int64)
         self._topic = topic
         self._values: Iterator[bytes] = chain.from_iterable(payments(records, SEED))
-        self._failed: list[KafkaError] = []
+        failed: list[KafkaError] = []  # the client must not refer to this object: it then ends with it
+        self._failed = failed
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
@@ -36,7 +37,7 @@ class SteadyTraffic:
                 "log_level": 3,
                 "queue.buffering.max.messages": 1_000_000,
                 "delivery.report.only.error": True,
-                "on_delivery": lambda error, _: self._failed.append(error) if error else None,
+                "on_delivery": lambda error, _: failed.append(error) if error else None,
             }
         )
 

@@ -97,8 +97,15 @@ def test_collector_is_paused_only_inside_the_block() -> None:
 
     from trident.spouts.readers.pause import collector_paused
 
+    seen = []
+
+    def fail_inside() -> None:
+        with collector_paused():
+            seen.append(gc.isenabled())
+            raise RuntimeError("over")
+
     assert gc.isenabled()
-    with pytest.raises(RuntimeError, match="over"), collector_paused():
-        assert not gc.isenabled()
-        raise RuntimeError("over")
+    with pytest.raises(RuntimeError, match="over"):
+        fail_inside()
+    assert seen == [False]
     assert gc.isenabled()

@@ -16,6 +16,8 @@ _ENGINE_OPTIONS: Mapping[str, str] = {
     "spark.sql.adaptive.enabled": "false",
     # one Arrow batch per task as a rule: the driver handles few large ones
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # with a limit Spark sizes the batch anew for every row
+    "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     # an overflow is an error, never a wrapped sum or a silent null
     "spark.sql.ansi.enabled": "true",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
