@@ -2,6 +2,7 @@
 PYTHON ?= python3
 MINUTES ?= 10
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
@@ -13,7 +14,7 @@ help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
 	@echo "make test              every test; PYTEST_ARGS='-k name' for some"
 	@echo "make lint              ruff and mypy --strict"
-	@echo "make bench             throughput and latency beside hand-written Structured Streaming"
+	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
 	@echo "make soak MINUTES=10   resident memory over time"
 	@echo "make wheel             sdist and wheel into dist/"
 	@echo "make constraints       pin the newest versions of all dependencies that fit"
@@ -31,7 +32,7 @@ lint: $(INSTALLED)
 	@$(RUN) -m mypy
 
 bench: $(INSTALLED) java
-	@$(RUN) -m benchmarks.run
+	@$(RUN) -m benchmarks.run $(BENCH_ARGS)
 
 soak: $(INSTALLED) java
 	@$(RUN) -m benchmarks.soak --minutes $(MINUTES)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from operator import itemgetter
 from typing import cast
 
 import numpy as np
@@ -55,7 +56,8 @@ class ReadRanges:
         yield control_batch(schema, [item.tally.manifest(item.position) for item in open_ranges.values()])
 
     def _fetch(self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange]) -> Iterator[MessageRecords]:
-        single = next(iter(unfinished)) if len(unfinished) == 1 else None
+        # all that was assigned: records of a finished range may still be on their way
+        assigned = frozenset(unfinished)
         remaining = 0
         deadline = 0.0
         while unfinished:
@@ -65,7 +67,7 @@ class ReadRanges:
             elif time.monotonic() > deadline:
                 raise RetryableError(_stalled(unfinished, self.stall_seconds))
             messages = consumer.consume(min(remaining, self.chunk_records), _WAIT_SECONDS)
-            yield from _take(consumer, unfinished, single, messages)
+            yield from _take(consumer, unfinished, assigned, messages)
 
 
 class _OpenRange:
@@ -112,8 +114,8 @@ class MessageRecords:
     @cached_property
     def timestamps(self) -> npt.NDArray[np.int64]:
         """Milliseconds since the epoch, -1 for none."""
-        stamps = [stamp for _, stamp in map(Message.timestamp, self._messages)]
-        return np.array(stamps, dtype=np.int64)
+        stamps = map(itemgetter(1), map(Message.timestamp, self._messages))
+        return np.fromiter(stamps, np.int64, len(self._messages))
 
     @cached_property
     def values(self) -> list[bytes | None]:
@@ -143,14 +145,15 @@ def _assign(consumer: Consumer, ranges: Iterable[_OpenRange]) -> None:
 def _take(
     consumer: Consumer,
     unfinished: dict[PartitionId, _OpenRange],
-    single: PartitionId | None,
+    assigned: frozenset[PartitionId],
     messages: list[Message],
 ) -> Iterator[MessageRecords]:
     """Yield the records of the ranges that are still open, and close those that have ended."""
-    events = [message for message in messages if message.error() is not None]
-    if events:
+    events: list[Message] = []
+    if any(map(Message.error, messages)):
+        events = [message for message in messages if message.error() is not None]
         messages = [message for message in messages if message.error() is None]
-    parts = {single: messages} if single is not None else _by_partition(messages)
+    parts = _by_partition(messages, assigned)
     for id_, part in parts.items():
         item = unfinished.get(id_)
         if item is not None and part:
@@ -165,10 +168,20 @@ def _take(
             consumer.pause([TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition)])
 
 
-def _by_partition(messages: list[Message]) -> dict[PartitionId, list[Message]]:
+def _by_partition(messages: list[Message], assigned: frozenset[PartitionId]) -> dict[PartitionId, list[Message]]:
+    """Split what one fetch returned; where one topic is assigned only the borders of its long runs are looked at."""
+    if len(assigned) == 1:
+        return {next(iter(assigned)): messages}
     parts: dict[PartitionId, list[Message]] = {}
-    for (topic, partition), run in groupby(messages, key=lambda message: (message.topic(), message.partition())):
-        parts.setdefault(PartitionId(topic, partition), []).extend(run)
+    if len({id_.topic for id_ in assigned}) > 1:
+        for (topic, number), run in groupby(messages, key=lambda message: (message.topic(), message.partition())):
+            parts.setdefault(PartitionId(topic, number), []).extend(run)
+        return parts
+    topic = next(iter(assigned)).topic
+    numbers = np.fromiter(map(Message.partition, messages), np.int64, len(messages))
+    starts = [0, *(int(border) + 1 for border in np.flatnonzero(np.diff(numbers)))] if messages else []
+    for start, stop in zip(starts, [*starts[1:], len(messages)], strict=False):
+        parts.setdefault(PartitionId(topic, int(numbers[start])), []).extend(messages[start:stop])
     return parts
 
 
