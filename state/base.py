@@ -100,6 +100,7 @@ class WrittenUpdates:
 
 StagedUpdates = HeldUpdates | WrittenUpdates
 
+
 class StagingLostError(MismatchError):
     """Rows that were accepted into staging are not all there any more; the batch is not applied.
 
