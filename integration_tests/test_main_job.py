@@ -172,6 +172,21 @@ def test_a_bad_record_stops_with_its_place_or_is_kept(spark, kafka, postgres, to
     assert letters == [(2, 75, b'{"account": "secret-payload", "amou')]
 
 
+def test_records_that_only_spark_can_decode_are_counted_too(spark, kafka, postgres, topic):
+    """Single quotes are for Spark's own parser; the batches with them, and those after them, take the careful way."""
+    records = payments(600)
+    produce(kafka.bootstrap_servers, topic, records)
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    producer.produce(topic, b"{'account': 'quoted', 'amount': 7}", partition=1)
+    assert producer.flush(30) == 0
+    more = payments(600, first=600)
+    produce(kafka.bootstrap_servers, topic, more)
+    run(build(kafka, topic, PostgresState("balances"), limit=500), spark, PostgresLedger(postgres.dsn))
+    assert balances(postgres.dsn) == expected([*records, ("quoted", 7), *more])
+
+
 def test_an_overflow_is_refused_and_nothing_is_lost(spark, kafka, postgres, topic):
     produce(kafka.bootstrap_servers, topic, [("rich", 2**62), ("rich", 2**62 - 1), ("poor", 5)])
     topology = build(kafka, topic, PostgresState("balances"))

@@ -178,8 +178,11 @@ class Source(Protocol):
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Resolve a start policy (None: the spout's own) to numbers: `earliest` is the position to start at."""
 
-    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return a lazy frame: the decoded rows of the ranges and their control rows.
+
+        A `quick` read may answer with an `Undecoded` word instead of decoding a record; then its rows are
+        not all there, and the caller throws them away and reads the ranges again without `quick`.
 
         The frame has the fields of `schema()` and the control column (`spouts.control`): null for
         a record, an encoded `RangeManifest` (one per range, also for a range without rows) or

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import uuid
 from dataclasses import dataclass
 
 from trident.base.digest import Digest
@@ -34,7 +35,14 @@ class WriteManifest:
         return self.digest.count
 
 
-ControlRow = RangeManifest | BadRecordRow | WriteManifest
+@dataclass(frozen=True, slots=True)
+class Undecoded:
+    """A quick read met records that only the careful way can decode: the job is to be run again that way."""
+
+    count: int
+
+
+ControlRow = RangeManifest | BadRecordRow | WriteManifest | Undecoded
 
 
 def encode(row: ControlRow) -> str:
@@ -49,6 +57,8 @@ def encode(row: ControlRow) -> str:
             return json.dumps(["bad", *where, row.reason, _to_text(row.key), _to_text(row.value)])
         case WriteManifest():
             return json.dumps(["write", row.state, row.write_id, _digest(row.digest)])
+        case Undecoded():
+            return json.dumps(["undecoded", row.count, uuid.uuid4().hex])
 
 
 def decode(text: str) -> ControlRow:
@@ -65,6 +75,8 @@ def decode(text: str) -> ControlRow:
     if kind == "write":
         state, write_id, digest = rest
         return WriteManifest(state, write_id, Digest(*digest))
+    if kind == "undecoded":
+        return Undecoded(rest[0])
     raise ValueError(f"unknown control row of kind {kind!r}")
 
 

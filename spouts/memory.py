@@ -162,7 +162,7 @@ class MemorySource:
         end = len(self._log)
         return (PartitionBounds(self._id, TOPIC_ID, end if policy is StartAt.LATEST else 0, end),)
 
-    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the lazy frame of the ranges; the rows travel inside the job."""
         schema = StructType([*self.schema(spark).fields, StructField(CONTROL, StringType())])
         groups = spread(edges, tasks)

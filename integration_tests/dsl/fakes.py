@@ -59,7 +59,7 @@ class RowsSource:
     def starts(self) -> tuple[PartitionBounds, ...]:
         return self.bounds()
 
-    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         schema = StructType([*self.schema(spark).fields, StructField(CONTROL, StringType())])
         rows: list[tuple[object, ...]] = []
         for edge in edges:

@@ -146,7 +146,7 @@ def test_a_small_batch_is_one_task_without_a_shuffle(spark: SparkSession) -> Non
     source = rows_spout("account string, amount bigint", ROWS, ROWS).source
 
     class OneTask(RowsSource):
-        def read(self, spark: SparkSession, edges: object, tasks: int) -> DataFrame:
+        def read(self, spark: SparkSession, edges: object, tasks: int, quick: bool = False) -> DataFrame:
             return spark.range(10).selectExpr("'a' AS account", "id AS amount", f"CAST(NULL AS STRING) AS {CONTROL}")
 
     frame = OneTask(source.ddl, source.partitions).read(spark, (), 1).coalesce(1)

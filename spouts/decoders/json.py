@@ -12,10 +12,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
-from trident.spouts.control import CONTROL
+from trident.spouts.control import CONTROL, Undecoded
 from trident.spouts.decoders.base import Records
 from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
-from trident.spouts.rows import arrow_schema
+from trident.spouts.rows import arrow_schema, control_batch
 
 FALLBACK = "__trident_fallback"
 """A record that the task left to Spark's own `from_json`, with where it came from; null otherwise."""
@@ -116,6 +116,10 @@ class JsonTaskDecoder:
         if left:
             yield _left_to_spark(schema, records, left)
 
+    def quick(self) -> QuickJsonTaskDecoder | JsonTaskDecoder:
+        """Return the fast path alone, for schemas that it covers."""
+        return self if self.plan is None else QuickJsonTaskDecoder(self.schema, self.plan)
+
     def finish(self, frame: DataFrame) -> DataFrame:
         """Decode what was left to Spark, and turn what it calls corrupt into control rows."""
         with_corrupt = StructType([*self.schema.fields, StructField(_CORRUPT, StringType())])
@@ -134,6 +138,42 @@ class JsonTaskDecoder:
         if self.plan is None:
             return from_spark.alias(name)
         return F.when(left, from_spark).otherwise(F.col(quoted)).alias(name)
+
+
+@dataclass(frozen=True, slots=True)
+class QuickJsonTaskDecoder:
+    """See `TaskDecoder.quick`: without the step in the JVM a batch costs a fifth less, and most need none of it."""
+
+    schema: StructType
+    plan: FastPlan
+
+    @property
+    def task_schema(self) -> StructType:
+        """The fields and the control column."""
+        return StructType([*self.schema.fields, StructField(CONTROL, StringType())])
+
+    @property
+    def wants_headers(self) -> bool:
+        """JSON records have no use for them."""
+        return False
+
+    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+        """Return what the fast path accepted, and a word on how many it did not."""
+        schema = arrow_schema(self.task_schema)
+        columns, left = FastJson.of(self.plan).decode(records.values)
+        if columns and len(columns[0]):
+            nulls = pa.nulls(len(columns[0]), pa.string())
+            yield pa.RecordBatch.from_arrays([*columns, nulls], schema=schema)
+        if left:
+            yield control_batch(schema, [Undecoded(len(left))])
+
+    def quick(self) -> QuickJsonTaskDecoder:
+        """It is."""
+        return self
+
+    def finish(self, frame: DataFrame) -> DataFrame:
+        """Nothing is left to do."""
+        return frame
 
 
 def _left_to_spark(schema: pa.Schema, records: Records, rows: list[int] | range) -> pa.RecordBatch:

@@ -89,9 +89,10 @@ class KafkaSource:
                     begins[item.id] = min(max(stamps[item.id], item.earliest), item.stop)
         return tuple(PartitionBounds(item.id, item.topic_id, begins[item.id], item.stop) for item in found)
 
-    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int) -> DataFrame:
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the lazy frame of the ranges; see `Source.read`."""
-        return self._reader.read(spark, self._options, self._task_decoder(spark), edges, tasks)
+        decoder = self._task_decoder(spark)
+        return self._reader.read(spark, self._options, decoder.quick() if quick else decoder, edges, tasks)
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check after a read that the topics are still the planned ones and the ranges' beginnings still there."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from trident.base.digest import Digest
 from trident.spouts.base import BadRecordRow, Edge, OffsetRange, OffsetsLostError, PartitionId, RangeManifest
-from trident.spouts.control import ControlRow, WriteManifest, decode, encode
+from trident.spouts.control import ControlRow, Undecoded, WriteManifest, decode, encode
 from trident.spouts.readers.spread import spread
 from trident.spouts.readers.tally import RangeTally, position_digest
 
@@ -24,6 +24,7 @@ ROWS = st.one_of(
     st.builds(RangeManifest, BIGINT, st.none() | IDS, st.none() | BIGINT, DIGESTS, BIGINT, st.none() | BIGINT),
     st.builds(BadRecordRow, IDS, BIGINT, st.none() | BIGINT, st.text(max_size=20), BYTES, BYTES),
     st.builds(WriteManifest, st.text(max_size=20), st.text(max_size=20), DIGESTS),
+    st.builds(Undecoded, BIGINT),
 )
 
 

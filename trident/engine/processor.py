@@ -18,8 +18,11 @@ from trident.engine.sessions import cancel_tagged, engine_session, parallelism_o
 from trident.engine.staging import DEFAULT_THRESHOLD, WORDS_ONLY, StageRows, Staging, StagingChoice
 from trident.operations.base import BatchContext
 from trident.spouts.base import Edge, Source
+from trident.spouts.control import Undecoded
 from trident.state.base import StateStore
 
+CAREFUL_BATCHES = 50
+"""After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
 SMALL_BATCH = 20_000
 """Up to so many positions one task does all: a second one costs more than it saves."""
 
@@ -52,6 +55,7 @@ class SparkProcessor:
         self._choices = {
             name: StagingChoice(staging, staging_threshold, leaf.layout) for name, leaf in self._leaves.items()
         }
+        self._careful_batches = dict.fromkeys(compiled.spouts, 0)
         self._only_executors = staging is Staging.EXECUTORS
 
     @property
@@ -92,14 +96,27 @@ class SparkProcessor:
             return empty_result(state, leaf.layout)
         try:
             with tagged(self._spark, _tag(request.batch)), quiet_spark_errors():
-                collected = self._collect(leaf, request, edges[leaf.spout], width)
+                collected = self._read_as_needed(leaf, request, edges[leaf.spout], width)
         except SPARK_FAILURES as error:
             raise classify(error, f"{request.batch}, job of the state {state!r}") from None
         self._learn(state, width, collected)
         return result_of(state, collected, edges)
 
-    def _collect(self, leaf: Leaf, request: ProcessRequest, edges: Sequence[Edge], width: int) -> Collected:
-        frame = self._read(leaf, edges, width)
+    def _read_as_needed(self, leaf: Leaf, request: ProcessRequest, edges: Sequence[Edge], width: int) -> Collected:
+        """Read the quick way; where that does not do, read again carefully, and the next batches too."""
+        careful = self._careful_batches[leaf.spout]
+        if not careful:
+            collected = self._collect(leaf, request, edges, width, quick=True)
+            if not any(isinstance(word, Undecoded) for word in collected.words):
+                return collected
+            careful = CAREFUL_BATCHES
+        self._careful_batches[leaf.spout] = careful - 1
+        return self._collect(leaf, request, edges, width, quick=False)
+
+    def _collect(
+        self, leaf: Leaf, request: ProcessRequest, edges: Sequence[Edge], width: int, *, quick: bool
+    ) -> Collected:
+        frame = self._read(leaf, edges, width, quick)
         context = BatchContext(request.batch_time)
         staged_by_tasks = self._stage_rows(leaf, request.batch, width)
         if staged_by_tasks is None:
@@ -107,9 +124,9 @@ class SparkProcessor:
         staged = leaf.lower(frame, context, for_driver=False).mapInArrow(staged_by_tasks, WORDS_ONLY)
         return read_table(staged.toArrow(), None)
 
-    def _read(self, leaf: Leaf, edges: Sequence[Edge], width: int) -> DataFrame:
+    def _read(self, leaf: Leaf, edges: Sequence[Edge], width: int, quick: bool) -> DataFrame:
         tasks = 1 if width <= SMALL_BATCH else max(1, min(len(edges), self._parallelism))
-        frame = self._sources[leaf.spout].read(self._spark, edges, tasks)
+        frame = self._sources[leaf.spout].read(self._spark, edges, tasks, quick)
         # coalesce tells Spark that all rows are in one place, so that no grouping shuffles them
         return frame.coalesce(1) if tasks == 1 else frame
 
