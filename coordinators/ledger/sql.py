@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
+from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger import history, reads, registry, resets, retention, rules, writes
 from trident.coordinators.ledger import lease as leases
@@ -28,7 +29,7 @@ from trident.coordinators.records import (
     StartPosition,
     TopologySpec,
 )
-from trident.state.database import SqlDatabase
+from trident.state.database import SqlDatabase, SqlTransaction
 
 
 class SqlLedger:
@@ -120,8 +121,7 @@ class SqlLedger:
         try:
             with self._database.transaction() as transaction:
                 _refuse_done(reads.read_progress(transaction.connection, owner.topology), owner, commit)
-                for step in (*copies, *applies):
-                    step(transaction)
+                _run_steps(transaction, (*copies, *applies), owner, epoch)
                 progress = _locked(transaction.connection, owner, epoch)
                 # The lost call may have ended while the applies waited for its locks.
                 _refuse_done(progress, owner, commit)
@@ -163,6 +163,16 @@ class SqlLedger:
 
 class _AlreadyDone(Exception):
     """The attempt is done; nothing of this transaction is needed."""
+
+
+def _run_steps(transaction: SqlTransaction, steps: Sequence[TransactionStep], owner: Owner, epoch: Epoch) -> None:
+    """Run the stores' parts; a state that a successor has moved on means being fenced, and is said to be that."""
+    try:
+        for step in steps:
+            step(transaction)
+    except MismatchError:
+        reads.lock_fence(transaction.connection, owner.topology, epoch)
+        raise
 
 
 def _refuse_done(progress: Progress | None, owner: Owner, commit: Commit) -> None:
