@@ -42,7 +42,7 @@ class Kill:
     phase: str
 
 
-KILLS = (Kill(0.2, "being processed"), Kill(0.45, "being committed"), Kill(0.7, "being processed"))
+KILLS = (Kill(0.25, "being processed"), Kill(0.6, "being committed"))
 _NEEDED_KILLS = 2
 
 
