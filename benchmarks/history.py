@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -107,6 +108,6 @@ def _of_plan(ranges: str) -> Stretches:
     return tuple((item["id"]["partition"], item["start"], item["stop"]) for item in planned)
 
 
-def _rows(dsn: str, query: str) -> list[tuple]:
+def _rows(dsn: str, query: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(dsn) as connection:
         return connection.execute(query).fetchall()

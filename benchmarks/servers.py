@@ -42,7 +42,7 @@ class Servers:
             name = urlsplit(dsn).path.removeprefix("/")
             self._execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
-    def _execute(self, statement: sql.Composable) -> None:
+    def _execute(self, statement: sql.SQL | sql.Composed) -> None:
         with psycopg.connect(self.postgres.dsn, autocommit=True) as connection:
             connection.execute(statement)
 

@@ -99,7 +99,8 @@ class BatchCoordinator:
         self._plan_ms: dict[BatchId, int] = {}
         self._outcomes: dict[BatchId, Outcome] = {}
         self._deadlines: dict[BatchId, float] = {}
-        self._next_due = 0.0
+        self._next_due = self._earliest_due = 0.0
+        self._asked_only_full = False
         self._planner = ThreadPoolExecutor(1, "trident-plan")
         self._processing = ThreadPoolExecutor(options.max_pending, "trident-process")
         self._committing = ThreadPoolExecutor(1, "trident-commit")
@@ -171,17 +172,19 @@ class BatchCoordinator:
         """Keep the timers and the book of processed batches in step with what came back."""
         now = self._clock.monotonic()
         if word.word is Word.PLANNED:
-            self._next_due = now + self._options.emit_interval.total_seconds()
+            self._next_due = self._earliest_due = now + self._options.emit_interval.total_seconds()
         elif word.word is Word.NOTHING_TO_PLAN:
             self._next_due = now + self._options.idle_interval.total_seconds()
         elif word.word in (Word.PROCESSED, Word.FAILED):
+            self._next_due = min(self._next_due, max(now, self._earliest_due))
             self._deadlines.pop(word.batch, None)
             self._acker.forget(word.batch)
         if word.word is Word.FAILED and any(item.batch == word.batch for item in self._state.live):
             _log.warning("%s failed and is tried again with later ones: %s", word.batch, word.reason)
 
     def _is_caught_up(self) -> bool:
-        return self._options.until is Until.CAUGHT_UP and not self._state.live
+        """Nothing live, and the last plan that found nothing would have taken a part-full batch too."""
+        return self._options.until is Until.CAUGHT_UP and not self._state.live and not self._asked_only_full
 
     def _time_out(self, now: float) -> None:
         for batch in [batch for batch, deadline in self._deadlines.items() if now >= deadline]:
@@ -199,6 +202,7 @@ class BatchCoordinator:
     def _perform(self, command: Command) -> None:
         match command:
             case MakePlan():
+                self._asked_only_full = command.only_full
                 self._submit(self._planner, command.batch, partial(self._make_plan, command))
             case DropFrom():
                 self._submit(self._planner, None, partial(self._drop, command))

@@ -86,13 +86,15 @@ class PlanMaker:
     def build(self, command: MakePlan) -> Plan | None:
         """Ask the spouts and share out what there is; None when there is nothing to read. Writes nothing.
 
-        A loss alone takes no txid; it is recorded with the next plan that has something to read.
+        With `only_full` also None when the limits left nothing over. A loss alone takes no txid; it is
+        recorded with the next plan that has something to read.
         """
         self.book.forget_finished()
         if command.drop_from is not None:
             self._forget_from(command.drop_from)
         built = self._build(command)
-        return None if built.is_empty else built
+        is_part_full = self.book.lag == 0
+        return None if built.is_empty or (command.only_full and is_part_full) else built
 
     def store(self, command: MakePlan, plan: Plan | None) -> None:
         """Write the built plan and the drop that goes with it; repeated after a lost answer it finds them done.

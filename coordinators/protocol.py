@@ -95,11 +95,16 @@ Event = Due | StopRequested | Broken | Happened
 
 @dataclass(frozen=True, slots=True)
 class MakePlan:
-    """Drop live attempts at txids >= `drop_from`, if set, and plan this attempt, in one transaction."""
+    """Drop live attempts at txids >= `drop_from`, if set, and plan this attempt, in one transaction.
+
+    `only_full` asks for nothing rather than for a batch below its limits: while another one is being
+    processed, a small one would only pay the fixed cost of a batch for records that can go together.
+    """
 
     batch: BatchId
     tries: int
     drop_from: int | None = None
+    only_full: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,11 +306,12 @@ def wants_plan(state: ProtocolState) -> bool:
 def _plan_next(state: ProtocolState) -> Step:
     if not wants_plan(state):
         return state, ()
+    busy = any(item.status is Status.PROCESSING for item in state.live)
     planned, command = _plan(state, state.done + len(state.live) + 1, drop_from=None)
-    return planned, (command,)
+    return planned, (replace(command, only_full=busy),)
 
 
-def _plan(state: ProtocolState, txid: int, drop_from: int | None) -> tuple[ProtocolState, Command]:
+def _plan(state: ProtocolState, txid: int, drop_from: int | None) -> tuple[ProtocolState, MakePlan]:
     attempt = state.last_attempt + 1
     tries = dict(state.tries).get(txid, 0) + 1
     batch = BatchId(state.owner, state.epoch, txid, attempt)

@@ -23,7 +23,7 @@ from trident.services.jars import connector_jars
 _CORES = 2
 _LOOK_SECONDS = 0.2
 _SMALL = 10_000
-"""Records per batch up to which one task without a shuffle is faster than two tasks with one."""
+"""Records per batch up to which one task does it all, without a shuffle."""
 
 _OPTIONS = {
     "spark.driver.memory": "2g",

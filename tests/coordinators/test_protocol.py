@@ -105,7 +105,14 @@ def test_txids_are_planned_contiguously_and_one_at_a_time():
     state, commands = run(FRESH, Due(), Due())
     assert commands == [MakePlan(batch(11, 21), 1)]
     state, commands = run(state, Happened(batch(11, 21), Word.PLANNED), Due())
-    assert commands == [Process(batch(11, 21), 1), MakePlan(batch(12, 22), 1)]
+    assert commands == [Process(batch(11, 21), 1), MakePlan(batch(12, 22), 1, only_full=True)]
+
+
+def test_a_part_full_batch_is_planned_only_while_none_is_processed():
+    state, _ = planned(FRESH, 11, 21)
+    assert step(state, Due())[1] == (MakePlan(batch(12, 22), 1, only_full=True),)
+    state, _ = run(state, Happened(batch(11, 21), Word.PROCESSED))
+    assert step(state, Due())[1] == (MakePlan(batch(12, 22), 1),)
 
 
 def test_no_more_than_max_pending_batches_are_live():
@@ -164,7 +171,7 @@ def test_tries_of_later_batches_that_were_dropped_are_counted():
     state = three_processing()
     state, _ = run(state, Happened(batch(11, 21), Word.FAILED), Happened(batch(11, 24), Word.PLANNED))
     _, commands = run(state, Due())
-    assert commands == [MakePlan(batch(12, 25), 2)]
+    assert commands == [MakePlan(batch(12, 25), 2, only_full=True)]
 
 
 def test_words_about_an_old_attempt_change_nothing():

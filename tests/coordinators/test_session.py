@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -255,6 +256,23 @@ def test_a_commit_whose_answer_was_lost_is_found_done(place):
     run(job, ledger)
     assert place.rows("balances") == job.topic.expected()
     assert len(lost) in (8, 16)
+
+
+def test_what_arrives_while_a_batch_is_processed_goes_into_one_batch():
+    place = memory_place()
+    topic = Topic([[("first", 1)]])
+
+    def arrive(request, result):
+        if request.batch.txid == 1:
+            for n in range(6):
+                topic.partitions[0].append(("later", n))
+                time.sleep(0.02)
+        return result
+
+    job = make_job(topic, place.state("balances"), meddle=arrive)
+    summary = run(job, place.ledger())
+    assert place.rows("balances") == topic.expected()
+    assert summary.batches == 2
 
 
 def test_no_more_than_max_pending_batches_are_processed_at_once():
