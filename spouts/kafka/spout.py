@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
@@ -17,7 +18,7 @@ from trident.spouts.readers.base import RangeReader
 
 
 @dataclass(frozen=True, slots=True)
-class _KafkaSpout:
+class _KafkaSpout(ABC):
     topics: str | Sequence[str]
     _: KW_ONLY
     bootstrap_servers: str
@@ -50,9 +51,9 @@ class _KafkaSpout:
         self._options()
 
     @property
+    @abstractmethod
     def kind(self) -> SpoutKind:
         """Say what a new attempt at a txid may read."""
-        raise NotImplementedError
 
     @property
     def limits(self) -> Limits:
