@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +13,7 @@ import psutil
 
 _EVERY_SECONDS = 0.25
 _MIB = 1 << 20
+_LEFT = re.compile(r"Pause .* \d+M->(\d+)M\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,19 @@ def resident(pid: int) -> Resident:
         else:
             workers += size
     return Resident(driver, jvm, workers)
+
+
+def whole_heap_options(folder: Path) -> str:
+    """Return options for JDK_JAVA_OPTIONS: take the whole heap at the start, and log collections into the folder."""
+    # a share of the machine's memory is cut to -Xmx by each JVM, whatever its own is; -Xms is not
+    return f"-XX:InitialRAMPercentage=50 -XX:+AlwaysPreTouch -Xlog:gc:file={folder}/gc-%p.log"
+
+
+def heap_left(folder: Path) -> int:
+    """Return the least MiB that one of the last collections left, in the JVM with most of them; 0 before any."""
+    logs = [log.read_text() for log in folder.glob("gc-*.log")]
+    left = max((_LEFT.findall(text) for text in logs), key=len, default=[])
+    return min((int(size) for size in left[-20:]), default=0)
 
 
 class PeakMemory:
