@@ -53,8 +53,9 @@ def resident(pid: int) -> Resident:
 
 def whole_heap_options(folder: Path) -> str:
     """Return options for JDK_JAVA_OPTIONS: take the whole heap at the start, and log collections into the folder."""
-    # a share of the machine's memory is cut to -Xmx by each JVM, whatever its own is; -Xms is not
-    return f"-XX:InitialRAMPercentage=50 -XX:+AlwaysPreTouch -Xlog:gc:file={folder}/gc-%p.log"
+    # A share of the machine's memory is cut to -Xmx by each JVM, whatever its own is (-Xms is not); with
+    # MaxHeapFreeRatio=100 what is free is not given back, only to be taken again.
+    return f"-XX:InitialRAMPercentage=50 -XX:MaxHeapFreeRatio=100 -XX:+AlwaysPreTouch -Xlog:gc:file={folder}/gc-%p.log"
 
 
 def heap_left(folder: Path) -> int:
