@@ -87,6 +87,18 @@ def _check_rows(arrays: Sequence[AnyArray], rows: int, verb: str) -> None:
             )
 
 
+def _over_records(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, work: Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]]
+) -> Iterator[pa.RecordBatch]:
+    """Do the work on each Arrow batch's records, without their control column, and pass its words on."""
+    for batch in batches:
+        records, words = split(batch)
+        if records.num_rows:
+            yield from work(records.drop_columns([CONTROL]))
+        if words is not None:
+            yield bare(words, schema)
+
+
 @dataclass(frozen=True, slots=True)
 class Keep:
     """Keeps the records for which the function's mask is true."""
@@ -96,19 +108,14 @@ class Keep:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        for batch in batches:
-            records, words = split(batch)
-            if records.num_rows:
-                kept = records.filter(self._mask(records.drop_columns([CONTROL])))
-                # a task's batches must agree in their schema, and records alone may come without nulls
-                yield assemble(kept.columns, kept.schema.names, self.schema)
-            if words is not None:
-                yield bare(words, self.schema)
+        return _over_records(batches, self.schema, self._work)
 
-    def _mask(self, records: pa.RecordBatch) -> pa.BooleanArray:
+    def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         (mask,) = fit(self.function(records), pa.schema([pa.field("mask", pa.bool_())]), "filter")
         _check_rows([mask], records.num_rows, "filter")
-        return cast(pa.BooleanArray, mask)
+        kept = records.filter(cast(pa.BooleanArray, mask))
+        # a task's batches must agree in their schema, and records alone may come without nulls
+        yield assemble(kept.columns, kept.schema.names, self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +128,13 @@ class Add:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        for batch in batches:
-            records, words = split(batch)
-            if records.num_rows:
-                plain = records.drop_columns([CONTROL])
-                added = fit(self.function(plain), self.declared, "each")
-                _check_rows(added, plain.num_rows, "each")
-                names = [*plain.schema.names, *self.declared.names]
-                yield assemble([*plain.columns, *added], names, self.schema)
-            if words is not None:
-                yield bare(words, self.schema)
+        return _over_records(batches, self.schema, self._work)
+
+    def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        added = fit(self.function(records), self.declared, "each")
+        _check_rows(added, records.num_rows, "each")
+        names = [*records.schema.names, *self.declared.names]
+        yield assemble([*records.columns, *added], names, self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +147,12 @@ class Replace:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        for batch in batches:
-            records, words = split(batch)
-            if records.num_rows:
-                arrays = fit(self.function(records.drop_columns([CONTROL])), self.declared, "map")
-                _check_rows(arrays, records.num_rows, "map")
-                yield assemble(arrays, self.declared.names, self.schema)
-            if words is not None:
-                yield bare(words, self.schema)
+        return _over_records(batches, self.schema, self._work)
+
+    def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        arrays = fit(self.function(records), self.declared, "map")
+        _check_rows(arrays, records.num_rows, "map")
+        yield assemble(arrays, self.declared.names, self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +165,9 @@ class Expand:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        for batch in batches:
-            records, words = split(batch)
-            if records.num_rows:
-                result = self.function(records.drop_columns([CONTROL]))
-                parts = [result] if isinstance(result, pa.RecordBatch | pa.Table) else result
-                for part in parts:
-                    arrays = fit(part, self.declared, "flat_map")
-                    yield assemble(arrays, self.declared.names, self.schema)
-            if words is not None:
-                yield bare(words, self.schema)
+        return _over_records(batches, self.schema, self._work)
+
+    def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        result = self.function(records)
+        for part in [result] if isinstance(result, pa.RecordBatch | pa.Table) else result:
+            yield assemble(fit(part, self.declared, "flat_map"), self.declared.names, self.schema)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import base64
-import shutil
 import signal
 import subprocess
-import tempfile
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
@@ -20,7 +16,8 @@ from kafka.errors import KafkaError
 from trident.base.errors import FatalError
 from trident.services.jars import kafka_classpath
 from trident.services.java import find_java
-from trident.services.processes import ServerCommand, ServerProcess, free_ports
+from trident.services.local_server import LocalServer
+from trident.services.processes import ServerCommand, free_ports
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -54,10 +51,9 @@ appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=%d %p %c{1.}: %m%n
 """
 _HEAP = "-Xmx768m"
-_START_SECONDS = 60
 
 
-class LocalKafka:
+class LocalKafka(LocalServer):
     """A real broker with its data in a temporary folder; use it as a context manager.
 
     Starting fetches the broker's jars the first time. `kill()` and `stop()` keep the data and the
@@ -65,54 +61,20 @@ class LocalKafka:
     Not for use from several threads at once.
     """
 
+    stop_signal = signal.SIGTERM
+    start_seconds = 60
+
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="trident-kafka-"))
+        super().__init__("kafka")
         self._broker_port, self._controller_port = free_ports(2)
-        self._process: ServerProcess | None = None
 
     def __repr__(self) -> str:
         return f"LocalKafka({self.bootstrap_servers!r})"
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def bootstrap_servers(self) -> str:
         """Address for clients, the same over restarts."""
         return f"127.0.0.1:{self._broker_port}"
-
-    @property
-    def pid(self) -> int | None:
-        """Process id of the running broker."""
-        return self._process.pid if self._process else None
-
-    def start(self) -> None:
-        """Start the broker and wait until it answers; a no-op while it runs.
-
-        Raises `ConfigurationError` without Java or jars, `FatalError` with the log's end if it does not start.
-        """
-        if self._process is not None and self._process.is_alive:
-            return
-        java, classpath = find_java(), ":".join(str(jar) for jar in kafka_classpath())
-        logging = self._folder / "log4j2.properties"
-        base = [str(java), _HEAP, f"-Dlog4j2.configurationFile={logging}", "-cp", classpath]
-        properties = self._folder / "server.properties"
-        if not properties.exists():
-            logging.write_text(_LOGGING)
-            self._format(base, properties)
-        command = ServerCommand([*base, "kafka.Kafka", str(properties)], self._folder / "broker.log", signal.SIGKILL)
-        self._process = ServerProcess(command)
-        self._process.wait_until(self._answers, _START_SECONDS)
 
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic; returns when the broker has it. Raises Kafka's own error if it is there already."""
@@ -123,20 +85,15 @@ class LocalKafka:
         finally:
             admin.close()
 
-    def kill(self) -> None:
-        """End the broker as a power cut does (SIGKILL); its data stays. May be called again."""
-        if self._process is not None:
-            self._process.kill()
-
-    def stop(self) -> None:
-        """Shut the broker down in order; its data stays. May be called again."""
-        if self._process is not None:
-            self._process.stop(signal.SIGTERM)
-
-    def close(self) -> None:
-        """End the broker and delete its data; may be called again."""
-        self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
+    def _command(self) -> ServerCommand:
+        java, classpath = find_java(), ":".join(str(jar) for jar in kafka_classpath())
+        logging = self._folder / "log4j2.properties"
+        base = [str(java), _HEAP, f"-Dlog4j2.configurationFile={logging}", "-cp", classpath]
+        properties = self._folder / "server.properties"
+        if not properties.exists():
+            logging.write_text(_LOGGING)
+            self._format(base, properties)
+        return ServerCommand([*base, "kafka.Kafka", str(properties)], self._folder / "broker.log", signal.SIGKILL)
 
     def _format(self, base: list[str], properties: Path) -> None:
         cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

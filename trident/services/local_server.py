@@ -1,0 +1,79 @@
+"""What every server for local use has in common: a folder of its own, a process, start, kill and close."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar, Self
+
+from trident.services.processes import ServerCommand, ServerProcess
+
+
+class LocalServer(ABC):
+    """A server with its data in a temporary folder; use it as a context manager.
+
+    `kill()` and `stop()` keep the data and the ports, so that `start()` brings the same server
+    back; leaving the block deletes the data. Not for use from several threads at once.
+    """
+
+    stop_signal: ClassVar[signal.Signals]
+    start_seconds: ClassVar[float]
+
+    def __init__(self, name: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix=f"trident-{name}-"))
+        self._process: ServerProcess | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the server, None before its first start."""
+        return self._process.pid if self._process else None
+
+    def start(self) -> None:
+        """Start the server and wait until it answers; a no-op while it runs.
+
+        Raises `ConfigurationError` without what it needs, `FatalError` with the log's end if it does not start.
+        """
+        if self._process is not None and self._process.is_alive:
+            return
+        self._process = ServerProcess(self._command())
+        self._process.wait_until(self._answers, self.start_seconds)
+
+    def stop(self) -> None:
+        """Shut the server down in order; its data stays. May be called again."""
+        if self._process is not None:
+            self._process.stop(self.stop_signal)
+
+    def kill(self) -> None:
+        """End the server as a power cut does; its data stays. May be called again."""
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """End the server and delete its data; may be called again."""
+        self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @abstractmethod
+    def _command(self) -> ServerCommand:
+        """Prepare the data if this is the first start, and say how to start."""
+
+    @abstractmethod
+    def _answers(self) -> bool:
+        """Say whether clients are served by now."""
