@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trident.base.clock import Clock
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.acker import Acker
@@ -165,6 +166,7 @@ class BatchCoordinator:
             self._acker.ack(word.batch, edge)
         if not self._acker.is_processed(word.batch):
             return Happened(word.batch, Word.FAILED, reason="not all that was read was acknowledged")
+        reached(CrashPoint.AFTER_ACK, word.batch.txid)
         self._outcomes[word.batch] = word.outcome
         return Happened(word.batch, Word.PROCESSED)
 
@@ -297,9 +299,11 @@ class BatchCoordinator:
             self._clean_up(batch)
 
     def _clean_up(self, batch: BatchId) -> None:
+        reached(CrashPoint.BEFORE_CLEAN_UP, batch.txid)
         clean = partial(self._parts.ledger.clean_up, batch.owner, batch.epoch, self._options.keep)
         self._parts.repeater.call("cleaning the ledger up", clean)
         for name, store in self._parts.stores.items():
+            reached(CrashPoint.BETWEEN_CLEAN_UPS, batch.txid)
             tidy = partial(store.clean_up, batch.owner, batch.epoch, batch.txid)
             self._parts.repeater.call(f"cleaning state {name!r} up", tidy)
 

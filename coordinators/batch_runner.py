@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FatalError
 from trident.base.identity import BatchId
 from trident.coordinators.committing import Outcome
@@ -58,6 +59,7 @@ class BatchRunner:
         started = time.perf_counter()
         request = ProcessRequest(batch, plan.tries, plan.batch_time, edges)
         results = self.processor.process(request)
+        reached(CrashPoint.AFTER_PROCESSING, batch.txid)
         acknowledged = tuple(id_ for result in results for id_ in complete_edges(edges[result.state], result))
         require_agreement(results)
         self._verify_sources(plan)
@@ -87,9 +89,11 @@ class BatchRunner:
         return tuple(letters)
 
     def _stage(self, batch: BatchId, result: JobResult) -> StagedUpdates:
-        if isinstance(result.updates, HeldUpdates):
-            return self.stores[result.state].stage(batch, result.updates)
-        return result.updates
+        staged = result.updates
+        if isinstance(staged, HeldUpdates):
+            staged = self.stores[result.state].stage(batch, staged)
+        reached(CrashPoint.AFTER_STAGING, batch.txid)
+        return staged
 
 
 def _first_of_each(results: tuple[JobResult, ...]) -> tuple[tuple[str, RangeManifest], ...]:

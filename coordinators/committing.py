@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FatalError, RefusedError
 from trident.base.identity import BatchId
 from trident.coordinators.ledger.base import Ledger, TransactionStep
@@ -88,6 +89,8 @@ class Committer:
             store = self._stores[name]
             copies.append(lambda tx, store=store, updates=updates: store.copy_in(tx, batch, updates))  # type: ignore[misc]
             applies.append(lambda tx, store=store, updates=updates: store.apply_in(tx, batch, updates))  # type: ignore[misc]
+        applies.append(lambda _: reached(CrashPoint.IN_PIN_TRANSACTION, batch.txid))
+        reached(CrashPoint.IN_TURN, batch.txid)
         try:
             self._repeater.call(
                 f"committing {batch}",
@@ -100,12 +103,17 @@ class Committer:
                 f"the store refused {batch} for good: {error}. Nothing of this txid was applied or pinned; it is read "
                 "again at the next start. Change the data's type, filter the record out, or widen the column."
             ) from error
+        reached(CrashPoint.AFTER_DONE, batch.txid)
         return outcome.commit(started)
 
     def pin(self, batch: BatchId, outcome: Outcome) -> None:
         """Make the durable decision."""
         self._started[batch] = time.perf_counter()
-        self._repeater.call(f"pinning {batch}", lambda: self._ledger.pin(batch.owner, batch.epoch, outcome.pin()))
+        reached(CrashPoint.IN_TURN, batch.txid)
+        pin = outcome.pin()
+        reached(CrashPoint.BEFORE_PIN, batch.txid)
+        self._repeater.call(f"pinning {batch}", lambda: self._ledger.pin(batch.owner, batch.epoch, pin))
+        reached(CrashPoint.AFTER_PIN, batch.txid)
 
     def apply(self, batch: BatchId, state: str, pin: Pin) -> None:
         """Apply the pinned batch to one state from what is durable, once."""
@@ -120,12 +128,15 @@ class Committer:
                 f"state {state!r} refused {batch} for good: {error}. The txid is pinned: states that have it keep it, "
                 "this one has nothing of it, and its staged rows stay. Mend the table and start again to roll it on."
             ) from error
+        reached(CrashPoint.AFTER_APPLY, batch.txid)
 
     def done(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Record that every state has the txid."""
         started = self._started.pop(batch, time.perf_counter())
         commit = outcome.commit(started)
+        reached(CrashPoint.BEFORE_DONE, batch.txid)
         self._repeater.call(f"finishing {batch}", lambda: self._ledger.done(batch.owner, batch.epoch, commit))
+        reached(CrashPoint.AFTER_DONE, batch.txid)
         return commit
 
 

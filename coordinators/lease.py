@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from datetime import timedelta
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, LeaseHeldError, TridentError
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.base import Ledger
@@ -47,6 +48,7 @@ def take_lease(
             told = True
             stopping.wait(min(_LONGEST_POLL_S, duration.total_seconds() / 10))
         else:
+            reached(CrashPoint.AFTER_LEASE)
             if acquired.previous_holder:
                 _log.info("took topology %r over from %s", topology, acquired.previous_holder)
             return acquired.epoch
@@ -86,7 +88,9 @@ class Heartbeat:
     def _beat(self) -> None:
         while not self._closing.wait(self._pause):
             try:
+                reached(CrashPoint.BEFORE_RENEWAL)
                 self._ledger.renew(self._topology, self._epoch)
+                reached(CrashPoint.AFTER_RENEWAL)
             except FencedError as error:
                 self._on_fenced(error)
                 return

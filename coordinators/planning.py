@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from trident.base.clock import Clock
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.planner import SpoutView, plan_ranges
@@ -103,7 +104,9 @@ class PlanMaker:
         """
         batch = command.batch
         if plan is not None or command.drop_from is not None:
+            reached(CrashPoint.BEFORE_PLAN, batch.txid)
             self.ledger.plan(batch.owner, batch.epoch, plan, command.drop_from)
+            reached(CrashPoint.AFTER_PLAN, batch.txid)
         if plan is not None:
             self.book.plans[plan.txid] = plan
             self.book.last_txid = max(self.book.last_txid, plan.txid)

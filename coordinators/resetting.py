@@ -12,6 +12,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.committing import Committer, outcome_of_pin
@@ -55,6 +56,7 @@ def reset_topology(
                 snapshot = _roll_forward(ledger, stores, spec, snapshot, Committer(ledger, stores, repeater), epoch)
             decision = ResetDecision(secrets.token_hex(8), snapshot.last_txid, _states(keep_rows), start)
             ledger.decide_reset(epoch, spec.name, decision)
+            reached(CrashPoint.AFTER_DECIDING_RESET)
         finish_reset(ledger, stores, spec, epoch, decision)
         return decision
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from trident.base.clock import Clock, SystemClock
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError
 from trident.base.identity import Epoch
 from trident.coordinators.batch_coordinator import BatchCoordinator, Parts
@@ -122,6 +123,7 @@ class Session:
         starts = (*known, *added)
         owner, spec = taken.snapshot.owner, self._plan.spec
         self._repeater.call("storing the start", lambda: self._ledger.set_starts(owner, taken.epoch, starts))
+        reached(CrashPoint.AFTER_STARTS)
         snapshot = self._repeater.call("reading the ledger", lambda: self._ledger.register(taken.epoch, spec))
         return TakenOver(taken.epoch, snapshot, taken.waiting)
 

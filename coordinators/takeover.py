@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.ledger.base import Ledger
@@ -39,15 +40,20 @@ def raise_fences(
     `epoch` was raised in the ledger before. May be repeated as a whole.
     """
     first = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
+    reached(CrashPoint.AFTER_REGISTRATION)
     together = all(store.beside_ledger for store in stores.values())
     for name, store in stores.items():
         repeater.call(f"preparing state {name!r}", partial(store.prepare, together))
+        reached(CrashPoint.AFTER_PREPARATION)
         _raise_fence(store, first.owner, epoch, repeater)
-    return repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
+    snapshot = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
+    reached(CrashPoint.AFTER_READING_LEDGER)
+    return snapshot
 
 
 def _raise_fence(store: StateStore, owner: Owner, epoch: Epoch, repeater: Repeater) -> None:
     repeater.call(f"raising the fence of state {store.name!r}", lambda: store.raise_fence(owner, epoch))
+    reached(CrashPoint.AFTER_FENCE)
 
 
 def finish_reset(
@@ -58,7 +64,9 @@ def finish_reset(
     for store in stores.values():
         change = store.clear if decision.states == "clear" else store.adopt
         change(owner, epoch, decision.birth_txid)
+        reached(CrashPoint.AFTER_RESETTING_STATE)
     ledger.finish_reset(epoch, spec.name, decision)
+    reached(CrashPoint.AFTER_RESET)
     return ledger.register(epoch, spec)
 
 
@@ -75,6 +83,7 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch:
             store.register(snapshot.owner, epoch, snapshot.done)
             position = store.position(snapshot.owner.topology)
             assert position is not None
+        reached(CrashPoint.AFTER_CHECKING)
         if position.owner != snapshot.owner:
             raise MismatchError(_wrong(snapshot, name, f"belongs to incarnation {position.owner.incarnation}"))
         pin = snapshot.pin

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from confluent_kafka import Consumer, Message, TopicPartition
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.spouts.base import Edge, PartitionId
 from trident.spouts.decoders.base import Headers, TaskDecoder
@@ -53,6 +54,7 @@ class ReadRanges:
                 _assign(consumer, unfinished.values())
                 for records in self._fetch(consumer, unfinished):
                     yield from self.decoder.decode(records)
+                    reached(CrashPoint.READING)
         yield control_batch(schema, [item.tally.manifest(item.position) for item in open_ranges.values()])
 
     def _fetch(self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange]) -> Iterator[MessageRecords]:

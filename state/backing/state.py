@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import ConfigurationError, FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.backing.blobs import BlobStore, open_blobs
@@ -133,6 +134,8 @@ class BackingMapStore:
         keyed = keyed_rows(self._layout, self._rows_of(batch, updates))
         for chunk in _chunks(list(keyed.items()), self._state.chunk_rows):
             self._apply_chunk(batch, dict(chunk))
+            reached(CrashPoint.BETWEEN_CHUNKS, batch.txid)
+        reached(CrashPoint.BEFORE_POSITION, batch.txid)
         moved = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)
         self._put_reserved(found, _stored(moved, batch.epoch))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import psycopg
 import pyarrow as pa
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
 from trident.base.identity import BatchId
 from trident.spouts.control import WriteManifest, encode
@@ -43,6 +44,7 @@ class PostgresWriter:
         except psycopg.Error as error:
             # The driver's text quotes rows, and a task's error ends in logs.
             raise classify(error) from None
+        reached(CrashPoint.AFTER_COPY, self.batch.txid)
         if digest.count:
             yield encode(WriteManifest(self.state, write_id, digest))
 

@@ -7,6 +7,7 @@ import zlib
 
 from sqlalchemy import Connection, text
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.spouts.control import WriteManifest
@@ -125,6 +126,7 @@ class SqlStateStore:
                 self._check_fence(transaction.connection, batch.owner, batch.epoch)
                 raise
             self._check_fence(transaction.connection, batch.owner, batch.epoch)
+            reached(CrashPoint.IN_APPLY, batch.txid)
 
     def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Bring held updates into a table that only this transaction sees."""

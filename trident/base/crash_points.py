@@ -1,0 +1,71 @@
+"""Named places where a process may die: the tests let it die at each of them, in production nothing happens.
+
+A process-wide switch instead of an argument: the places lie in stores, readers and Spark tasks as
+well, and an argument would have to go through every constructor that users see. Not armed, a place
+costs one comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+
+
+class CrashPoint(StrEnum):
+    """Every border between two effects, in the order of a batch's life; then those of a coordinator's."""
+
+    BEFORE_PLAN = "before the plan is written"
+    AFTER_PLAN = "after the plan is written"
+    READING = "while a task reads"
+    AFTER_COPY = "after a task's COPY, before its manifest"
+    AFTER_PROCESSING = "after all jobs came back"
+    AFTER_STAGING = "after a state's updates are staged"
+    AFTER_ACK = "after everything is acked"
+    IN_TURN = "in the commit turn"
+    BEFORE_PIN = "before the pin is written"
+    IN_PIN_TRANSACTION = "in the transaction of pin, applies and done, before its COMMIT"
+    AFTER_PIN = "after the pin is written"
+    IN_APPLY = "in a state's own transaction, before its COMMIT"
+    BETWEEN_CHUNKS = "between two chunks of a per-key store"
+    BEFORE_POSITION = "after a per-key store's chunks, before its position"
+    AFTER_APPLY = "after the apply to one state"
+    BEFORE_DONE = "after every apply, before done"
+    AFTER_DONE = "after done, before spouts are told"
+    BEFORE_CLEAN_UP = "before history is cleaned up"
+    BETWEEN_CLEAN_UPS = "between the clean-ups of ledger and states"
+    BEFORE_RENEWAL = "before the lease is renewed"
+    AFTER_RENEWAL = "after the lease is renewed"
+    AFTER_LEASE = "take-over: the ledger's epoch is raised"
+    AFTER_REGISTRATION = "take-over: the topology is registered or checked"
+    AFTER_PREPARATION = "take-over: a state's tables are there"
+    AFTER_FENCE = "take-over: a state's epoch is raised"
+    AFTER_READING_LEDGER = "take-over: all that is open is read"
+    AFTER_CHECKING = "take-over: a state's position is checked, or the state is registered"
+    AFTER_STARTS = "take-over: start positions are stored"
+    AFTER_DECIDING_RESET = "reset: the decision is recorded"
+    AFTER_RESETTING_STATE = "reset: one state follows the decision"
+    AFTER_RESET = "reset: the new incarnation is open"
+
+
+Action = Callable[[CrashPoint, int], None]
+"""Gets the place and the txid that is dealt with there, 0 where there is none."""
+
+_action: Action | None = None
+
+
+def reached(point: CrashPoint, txid: int = 0) -> None:
+    """Say that the place is reached; does nothing unless a test has armed this process."""
+    if _action is not None:
+        _action(point, txid)
+
+
+@contextmanager
+def armed(action: Action) -> Iterator[None]:
+    """Call the action at every place that this process reaches while the block runs, from any thread."""
+    global _action
+    before, _action = _action, action
+    try:
+        yield
+    finally:
+        _action = before
