@@ -51,11 +51,18 @@ def resident(pid: int) -> Resident:
     return Resident(driver, jvm, workers)
 
 
-def whole_heap_options(folder: Path) -> str:
-    """Return options for JDK_JAVA_OPTIONS: take the whole heap at the start, and log collections into the folder."""
+def steady_options(folder: Path) -> str:
+    """Return options for JDK_JAVA_OPTIONS under which what a JVM holds is what it needs.
+
+    The whole heap is taken at the start, memory that the compiler and others freed goes back to the
+    system at once, and collections are logged into the folder.
+    """
     # A share of the machine's memory is cut to -Xmx by each JVM, whatever its own is (-Xms is not); with
-    # MaxHeapFreeRatio=100 what is free is not given back, only to be taken again.
-    return f"-XX:InitialRAMPercentage=50 -XX:MaxHeapFreeRatio=100 -XX:+AlwaysPreTouch -Xlog:gc:file={folder}/gc-%p.log"
+    # MaxHeapFreeRatio=100 what is free is not given back, only to be taken again. A compilation takes some
+    # 20 MiB for a moment, which malloc would keep: seen with native memory tracking.
+    heap = "-XX:InitialRAMPercentage=50 -XX:MaxHeapFreeRatio=100 -XX:+AlwaysPreTouch"
+    freed = "-XX:+IgnoreUnrecognizedVMOptions -XX:TrimNativeHeapInterval=2000"
+    return f"{heap} {freed} -Xlog:gc:file={folder}/gc-%p.log"
 
 
 def heap_left(folder: Path) -> int:

@@ -6,8 +6,9 @@ minute. The exit code is 1 when it grows by more than 1 MiB per minute after the
 when the result is not exact.
 
 A JVM takes its heap from the system bit by bit, as far as it may, and does not give it back: that
-would look like a leak for an hour. So here it takes the whole heap at the start; what grows then is
-a leak outside of it. Inside, what is left of the heap after a collection is printed beside it.
+would look like a leak for an hour; malloc keeps what a compilation took for a moment. So here it
+takes the whole heap at the start and gives freed memory outside of it back; what grows then is a
+leak. Inside, what is left of the heap after a collection is printed beside it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmarks.expected import expected_of
-from benchmarks.memory import Resident, heap_left, resident, whole_heap_options
+from benchmarks.memory import Resident, heap_left, resident, steady_options
 from benchmarks.processes import ROOT, SystemProcess, running
 from benchmarks.report import wide_console
 from benchmarks.servers import Servers, local_servers
@@ -69,7 +70,7 @@ class Soak:
         traffic = SteadyTraffic(self._servers.bootstrap_servers, _TOPIC, slices * rate * _SAMPLE_SECONDS)
         words = [str(ROOT / "examples" / "payments.py"), "--bootstrap-servers", self._servers.bootstrap_servers]
         with self._servers.database() as dsn:
-            environment = {"PAYMENTS_DSN": dsn, "JDK_JAVA_OPTIONS": whole_heap_options(self._log.parent)}
+            environment = {"PAYMENTS_DSN": dsn, "JDK_JAVA_OPTIONS": steady_options(self._log.parent)}
             with running([*words, "--topic", _TOPIC], self._log, environment) as process, Watcher(dsn) as watcher:
                 self._feed(process, watcher, traffic, slices, rate)
                 process.wait_until(lambda: watcher.look().records >= traffic.produced, _PATIENCE_SECONDS)
