@@ -11,6 +11,7 @@ import secrets
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
@@ -49,16 +50,38 @@ def reset_topology(
         epoch = take_lease(ledger, spec.name, options.lease, OnRunning.REFUSE, stopping, repeater)
         stack.callback(ledger.release, spec.name, epoch)
         stack.enter_context(Heartbeat(ledger, spec.name, epoch, options.lease, lambda _: stopping.set()))
-        snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
-        decision = snapshot.open_reset
-        if decision is None:
-            if keep_rows and snapshot.pin is not None:
-                snapshot = _roll_forward(ledger, stores, spec, snapshot, Committer(ledger, stores, repeater), epoch)
-            decision = ResetDecision(secrets.token_hex(8), snapshot.last_txid, _states(keep_rows), start)
-            ledger.decide_reset(epoch, spec.name, decision)
-            reached(CrashPoint.AFTER_DECIDING_RESET)
-        finish_reset(ledger, stores, spec, epoch, decision)
-        return decision
+        wanted = Wanted(secrets.token_hex(8), keep_rows, start)
+        return carry_out_reset(ledger, stores, spec, epoch, wanted, repeater)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the person asked for, with the id of the incarnation to open."""
+
+    incarnation: str
+    keep_rows: bool
+    start: str | None
+
+
+def carry_out_reset(
+    ledger: Ledger,
+    stores: Mapping[str, StateStore],
+    spec: TopologySpec,
+    epoch: Epoch,
+    wanted: Wanted,
+    repeater: Repeater,
+) -> ResetDecision:
+    """Take over with that epoch, record the decision, carry it out; an open one that is found is finished instead."""
+    snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
+    decision = snapshot.open_reset
+    if decision is None:
+        if wanted.keep_rows and snapshot.pin is not None:
+            snapshot = _roll_forward(ledger, stores, spec, snapshot, Committer(ledger, stores, repeater), epoch)
+        decision = ResetDecision(wanted.incarnation, snapshot.last_txid, _states(wanted.keep_rows), wanted.start)
+        ledger.decide_reset(epoch, spec.name, decision)
+        reached(CrashPoint.AFTER_DECIDING_RESET)
+    finish_reset(ledger, stores, spec, epoch, decision)
+    return decision
 
 
 def _states(keep_rows: bool) -> str:

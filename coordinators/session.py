@@ -100,7 +100,7 @@ class Session:
 
     def _run_held(self, epoch: Epoch, sources: Mapping[str, Source], stores: Mapping[str, StateStore]) -> RunSummary:
         taken = take_over_topology(self._ledger, stores, self._plan.spec, epoch, self._repeater)
-        taken = self._with_starts(taken, sources)
+        taken = with_starts(self._ledger, self._plan.spec, taken, sources, self._repeater)
         coordinator = self._coordinator = self._build(taken, sources, stores)
         if self._stop_requested.is_set():
             coordinator.stop()
@@ -111,25 +111,6 @@ class Session:
         self._stopping.set()
         if self._coordinator is not None:
             self._coordinator.break_off(error)
-
-    def _with_starts(self, taken: TakenOver, sources: Mapping[str, Source]) -> TakenOver:
-        """Resolve start policies once per incarnation and spout, before the first plan."""
-        known = taken.snapshot.starts or ()
-        policy = start_policy(taken.snapshot.start)
-        missing = [name for name in sources if not any(item.spout == name for item in known)]
-        if taken.snapshot.starts is not None and not missing:
-            return taken
-        added = [start for name in missing for start in self._resolve(name, sources[name], policy)]
-        starts = (*known, *added)
-        owner, spec = taken.snapshot.owner, self._plan.spec
-        self._repeater.call("storing the start", lambda: self._ledger.set_starts(owner, taken.epoch, starts))
-        reached(CrashPoint.AFTER_STARTS)
-        snapshot = self._repeater.call("reading the ledger", lambda: self._ledger.register(taken.epoch, spec))
-        return TakenOver(taken.epoch, snapshot, taken.waiting)
-
-    def _resolve(self, name: str, source: Source, policy: Start | None) -> list[StartPosition]:
-        bounds = self._repeater.call(f"asking where stream {name!r} starts", lambda: source.starts(policy))
-        return [StartPosition(name, item.id, item.topic_id, item.earliest) for item in bounds]
 
     def _build(
         self, taken: TakenOver, sources: Mapping[str, Source], stores: Mapping[str, StateStore]
@@ -149,7 +130,7 @@ class Session:
             repeater=self._repeater,
             stopping=self._stopping,
         )
-        first = first_step(taken, self._fresh(taken, stores))
+        first = first_step(taken, fresh_state(taken, stores, self._options))
         coordinator = BatchCoordinator(parts, first, self._options, self._clock, random.SystemRandom())
         for item in first[0].live:
             assert snapshot.pin is not None
@@ -164,19 +145,43 @@ class Session:
         )
         return coordinator
 
-    def _fresh(self, taken: TakenOver, stores: Mapping[str, StateStore]) -> ProtocolState:
-        snapshot = taken.snapshot
-        return ProtocolState(
-            owner=snapshot.owner,
-            epoch=taken.epoch,
-            states=frozenset(stores),
-            together=all(store.beside_ledger for store in stores.values()),
-            max_pending=self._options.max_pending,
-            max_tries=self._options.max_tries,
-            done=snapshot.done,
-            last_attempt=snapshot.last_attempt,
-            tries=tuple((plan.txid, plan.tries) for plan in snapshot.live),
-        )
+
+def fresh_state(taken: TakenOver, stores: Mapping[str, StateStore], options: RunOptions) -> ProtocolState:
+    """Return the protocol of a new owner with nothing live; tries of attempts that were live keep counting."""
+    snapshot = taken.snapshot
+    return ProtocolState(
+        owner=snapshot.owner,
+        epoch=taken.epoch,
+        states=frozenset(stores),
+        together=all(store.beside_ledger for store in stores.values()),
+        max_pending=options.max_pending,
+        max_tries=options.max_tries,
+        done=snapshot.done,
+        last_attempt=snapshot.last_attempt,
+        tries=tuple((plan.txid, plan.tries) for plan in snapshot.live),
+    )
+
+
+def with_starts(
+    ledger: Ledger, spec: TopologySpec, taken: TakenOver, sources: Mapping[str, Source], repeater: Repeater
+) -> TakenOver:
+    """Resolve start policies once per incarnation and spout, before the first plan."""
+    known = taken.snapshot.starts or ()
+    policy = start_policy(taken.snapshot.start)
+    missing = [name for name in sources if not any(item.spout == name for item in known)]
+    if taken.snapshot.starts is not None and not missing:
+        return taken
+    added = [start for name in missing for start in _resolve(name, sources[name], policy, repeater)]
+    starts = (*known, *added)
+    repeater.call("storing the start", lambda: ledger.set_starts(taken.snapshot.owner, taken.epoch, starts))
+    reached(CrashPoint.AFTER_STARTS)
+    snapshot = repeater.call("reading the ledger", lambda: ledger.register(taken.epoch, spec))
+    return TakenOver(taken.epoch, snapshot, taken.waiting)
+
+
+def _resolve(name: str, source: Source, policy: Start | None, repeater: Repeater) -> list[StartPosition]:
+    bounds = repeater.call(f"asking where stream {name!r} starts", lambda: source.starts(policy))
+    return [StartPosition(name, item.id, item.topic_id, item.earliest) for item in bounds]
 
 
 def open_parts(

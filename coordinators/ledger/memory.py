@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from trident.base.clock import Clock, SystemClock
@@ -36,12 +36,20 @@ class MemoryLedger:
     """A ledger that ends with its process; see `Ledger` for what each method guarantees.
 
     A topology is taken up again, in the same process, by giving the same object to its next run.
-    Leases are timed by the given clock.
+    Leases are timed by the given clock. `draw_id` makes incarnations and the tokens of epochs from a
+    number of bytes; whoever replaces it promises that it never returns the same one again.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        self._database = MemoryDatabase()
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        *,
+        database: MemoryDatabase | None = None,
+        draw_id: Callable[[int], str] = secrets.token_hex,
+    ) -> None:
+        self._database = MemoryDatabase() if database is None else database
         self._clock = clock or SystemClock()
+        self._draw_id = draw_id
 
     def __repr__(self) -> str:
         return "MemoryLedger()"
@@ -62,7 +70,7 @@ class MemoryLedger:
             now = self._clock.monotonic()
             if before is not None and not before.released and now < before.beat_at + before.seconds:
                 raise lease_held(topology, before.holder, before.beat_at + before.seconds - now)
-            epoch = Epoch(before.epoch.number + 1 if before else 1, secrets.token_hex(16))
+            epoch = Epoch(before.epoch.number + 1 if before else 1, self._draw_id(16))
             rows.put_holding(topology, Holding(epoch, lease.holder, now, lease.duration.total_seconds()))
             return Acquired(epoch, before.holder if before else None)
 
@@ -90,7 +98,11 @@ class MemoryLedger:
             rows = Rows(transaction)
             rows.check_epoch(spec.name, epoch)
             entry = rows.find(spec.name)
-            entry = _first_entry(spec) if entry is None else replace(entry, spec=merged_spec(entry.spec, spec))
+            entry = (
+                _first_entry(spec, self._draw_id(8))
+                if entry is None
+                else replace(entry, spec=merged_spec(entry.spec, spec))
+            )
             rows.put(entry)
             return entry.snapshot()
 
@@ -221,8 +233,7 @@ class MemoryLedger:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""
 
 
-def _first_entry(spec: TopologySpec) -> Entry:
-    incarnation = secrets.token_hex(8)
+def _first_entry(spec: TopologySpec, incarnation: str) -> Entry:
     progress = Progress(incarnation, 0, 0, None, None, 0, 0, None)
     return Entry(spec, progress, 0, incarnations=frozenset({incarnation}))
 

@@ -1,14 +1,11 @@
-"""A state in memory, beside a memory ledger: for tests and examples."""
+"""A state in memory, beside a memory ledger or in a database of its own: for tests, examples and simulations."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import numpy as np
-import pyarrow as pa
-
-from trident.base.digest import Digest, hash64, seed_of
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.spouts.control import WriteManifest
@@ -25,39 +22,46 @@ from trident.state.base import (
     Value,
     WrittenUpdates,
 )
-from trident.state.folding import Row, StoredRow, check_fit, current, keyed_rows, merged_with, updated
+from trident.state.folding import Row, StoredRow, current, merged_with, updated
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
+from trident.state.memory.staged import ArrowRows, StagedWrite
 from trident.state.positions import Standing, check_epoch, is_in, stands
-from trident.state.rows import conform
 from trident.state.sql.shape import table_shape
 from trident.state.values import OpaqueValue, TransactionalValue
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryState:
-    """Results in memory, in the database object of a memory ledger; they end with the process."""
+    """Results in memory, in the database object of a memory ledger; they end with the process.
+
+    With a `database` of its own the state has its own fence and staging, as one in another server has.
+    """
 
     name: str
     kind: StateKind = field(default=StateKind.OPAQUE, kw_only=True)
+    database: MemoryDatabase | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts of a topology inside one process."""
         return {"store": "memory", "kind": str(self.kind)}
 
     def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> MemoryStore:
-        """Share the ledger's memory."""
+        """Share the ledger's memory, or open the state's own."""
         if not isinstance(ledger_database, MemoryDatabase):
             raise ConfigurationError(
                 f"state {self.name!r} lives in memory and the ledger does not: after a restart the ledger would know "
                 "batches that the state has lost; use MemoryLedger with it"
             )
         table_shape(self.name, self.name, self.kind, layout)
-        return MemoryStore(ledger_database, self.name, self.kind, layout)
+        if self.database is None or self.database is ledger_database:
+            return MemoryStore(ledger_database, self.name, self.kind, layout)
+        return MemoryStore(self.database, self.name, self.kind, layout, beside_ledger=False)
 
     def rows(self, ledger_database: LedgerDatabase) -> list[dict[str, Value]]:
         """Return the current rows, key columns and value columns by name, in no order."""
-        assert isinstance(ledger_database, MemoryDatabase)
-        with ledger_database.transaction() as transaction:
+        database = self.database or ledger_database
+        assert isinstance(database, MemoryDatabase)
+        with database.transaction() as transaction:
             layout = transaction.table(_LAYOUTS).get(self.name)
             if not isinstance(layout, StateLayout):
                 return []
@@ -67,14 +71,30 @@ class MemoryState:
 
 
 class MemoryStore:
-    """An opened memory state; see `StateStore` for what holds of every method."""
+    """An opened memory state; see `StateStore` for what holds of every method.
 
-    def __init__(self, database: MemoryDatabase, name: str, kind: StateKind, layout: StateLayout) -> None:
+    `rows` is what it does with Arrow; a simulation, which has none, gives another one.
+    """
+
+    def __init__(
+        self,
+        database: MemoryDatabase,
+        name: str,
+        kind: StateKind,
+        layout: StateLayout,
+        *,
+        beside_ledger: bool = True,
+        rows: ArrowRows | None = None,
+        draw_id: Callable[[], str] = lambda: uuid.uuid4().hex,
+    ) -> None:
         self._database = database
         self._name = name
         self._kind = kind
         self._layout = layout
-        self._apart = False
+        self._rows = rows or ArrowRows(layout)
+        self._draw_id = draw_id
+        self._beside_ledger = beside_ledger
+        self._apart = not beside_ledger
 
     @property
     def name(self) -> str:
@@ -83,8 +103,8 @@ class MemoryStore:
 
     @property
     def beside_ledger(self) -> bool:
-        """Always: there is no other place."""
-        return True
+        """Whether it uses the ledger's own database object."""
+        return self._beside_ledger
 
     def prepare(self, together: bool) -> None:
         """Remember the layout; raises MismatchError when rows of another one are there."""
@@ -122,13 +142,13 @@ class MemoryStore:
 
     def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
         """Check the rows; without the shortcut keep them until they are applied."""
-        rows = conform(updates.rows, self._layout.schema())
+        rows = self._rows.conform(updates.rows)
         if not self._apart:
             return HeldUpdates(rows)
-        write_id = uuid.uuid4().hex
+        write_id = self._draw_id()
         with self._database.transaction() as transaction:
-            transaction.table(_staging_table(self._name))[write_id] = (batch.txid, batch.attempt, rows)
-        return WrittenUpdates((WriteManifest(self._name, write_id, _digest(write_id, rows)),))
+            transaction.table(_staging_table(self._name))[write_id] = StagedWrite(batch.txid, batch.attempt, rows)
+        return WrittenUpdates((WriteManifest(self._name, write_id, self._rows.digest(write_id, rows)),))
 
     def writer(self, batch: BatchId) -> StagingWriter | None:
         """Return None: tasks of other processes can't reach this memory."""
@@ -155,9 +175,9 @@ class MemoryStore:
         stored = transaction.table(_rows_table(self._name))
         changed: dict[Row, StoredRow] = {
             key: updated(self._kind, stored.get(key), batch.txid, merged_with(self._layout, staged))
-            for key, staged in keyed_rows(self._layout, rows).items()
+            for key, staged in rows.items()
         }
-        check_fit(self._layout, changed)
+        self._rows.check_fit(changed)
         for key, row in changed.items():
             stored[key] = row
         moved = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)
@@ -169,7 +189,7 @@ class MemoryStore:
             self._owned(transaction, owner, epoch)
             staging = transaction.table(_staging_table(self._name))
             for write_id, staged in list(staging.items()):
-                if isinstance(staged, tuple) and staged[0] <= done:
+                if isinstance(staged, StagedWrite) and staged.txid <= done:
                     del staging[write_id]
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
@@ -190,18 +210,22 @@ class MemoryStore:
     def close(self) -> None:
         """Do nothing: the memory is the ledger's."""
 
-    def _rows_of(self, transaction: MemoryTransaction, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+    def _rows_of(self, transaction: MemoryTransaction, batch: BatchId, updates: StagedUpdates) -> dict[Row, Row]:
+        """Return the staged rows by key; raises StagingLostError unless they are those that were accepted."""
         if isinstance(updates, HeldUpdates):
-            return conform(updates.rows, self._layout.schema())
+            return self._rows.keyed([self._rows.conform(updates.rows)])
         staging = transaction.table(_staging_table(self._name))
         tables = []
         for write in updates.writes:
             staged = staging.get(write.write_id)
-            rows = staged[2] if isinstance(staged, tuple) and staged[:2] == (batch.txid, batch.attempt) else None
-            if not isinstance(rows, pa.Table) or _digest(write.write_id, rows) != write.digest:
+            if not isinstance(staged, StagedWrite) or not self._is_accepted(staged, batch, write):
                 raise StagingLostError(f"{batch}: write {write.write_id} is not what was accepted; nothing was applied")
-            tables.append(rows)
-        return pa.concat_tables(tables) if tables else self._layout.schema().empty_table()
+            tables.append(staged.rows)
+        return self._rows.keyed(tables)
+
+    def _is_accepted(self, staged: StagedWrite, batch: BatchId, write: WriteManifest) -> bool:
+        same_batch = (staged.txid, staged.attempt) == (batch.txid, batch.attempt)
+        return same_batch and self._rows.digest(write.write_id, staged.rows) == write.digest
 
     def _owned(self, transaction: MemoryTransaction, owner: Owner, epoch: Epoch) -> Position | None:
         standing = self._standing(transaction, owner.topology)
@@ -234,10 +258,6 @@ def _rows_table(name: str) -> str:
 
 def _staging_table(name: str) -> str:
     return f"state {name} staging"
-
-
-def _digest(write_id: str, rows: pa.Table) -> Digest:
-    return Digest.of(hash64(seed_of(write_id), np.arange(rows.num_rows, dtype=np.int64)))
 
 
 def _row(key: object) -> Row:

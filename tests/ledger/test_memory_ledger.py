@@ -10,7 +10,7 @@ from tests.ledger.contract import LedgerContract
 from tests.ledger.making import commit_of, pin_of, started
 from trident.base.errors import RefusedError
 from trident.coordinators.ledger import Ledger, MemoryLedger
-from trident.state.memory.database import MemoryTransaction
+from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
 class SteppedClock:
@@ -65,3 +65,12 @@ def test_a_refused_commit_takes_back_what_states_wrote() -> None:
         ledger.commit_together(run.owner, run.epoch, pin_of(plan), commit_of(plan), [write], [refuse])
     with ledger.database.transaction() as transaction:
         assert transaction.table("state") == {}
+
+
+def test_ids_and_memory_can_be_given() -> None:
+    numbers = iter(range(10))
+    database = MemoryDatabase()
+    ledger = MemoryLedger(database=database, draw_id=lambda _: f"id-{next(numbers)}")
+    run = started(ledger)
+    assert ledger.database is database
+    assert (run.epoch.token, run.owner.incarnation) == ("id-0", "id-1")

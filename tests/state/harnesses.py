@@ -36,17 +36,25 @@ def plain(layout: StateLayout, key: tuple, stored: object) -> dict[str, object]:
 
 
 class MemoryHarness(StateHarness):
-    def __init__(self) -> None:
+    """A state beside a memory ledger (`beside`) or in a database of its own."""
+
+    def __init__(self, beside: bool = True) -> None:
         self.database = MemoryDatabase()
+        self.beside = beside
 
     def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
-        return MemoryState("counts", kind=kind).open(layout, self.database)
+        if self.beside:
+            return MemoryState("counts", kind=kind).open(layout, self.database)
+        return MemoryState("counts", kind=kind, database=self.database).open(layout, MemoryDatabase())
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         with self.database.transaction() as transaction:
             return [plain(layout, key, row) for key, row in transaction.table("state counts rows").items()]
 
     def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+        if not self.beside:
+            store.apply(batch, updates)
+            return
         with self.database.transaction() as transaction:
             store.copy_in(transaction, batch, updates)
             store.apply_in(transaction, batch, updates)

@@ -19,9 +19,9 @@ from trident.state.testing import StateContract, StateHarness
 
 
 class TestMemoryState(StateContract):
-    @pytest.fixture
-    def harness(self) -> MemoryHarness:
-        return MemoryHarness()
+    @pytest.fixture(params=[True, False], ids=["beside the ledger", "apart"])
+    def harness(self, request: pytest.FixtureRequest) -> MemoryHarness:
+        return MemoryHarness(request.param)
 
     def leave_rows_without_owner(self, harness: StateHarness) -> None:
         assert isinstance(harness, MemoryHarness)
