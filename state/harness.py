@@ -17,6 +17,8 @@ from trident.state.base import (
     StateStore,
     ValueColumn,
 )
+from trident.state.folding import Row, StoredRow, current
+from trident.state.values import OpaqueValue, TransactionalValue
 
 OWNER = Owner("orders", "first-life")
 EPOCH = Epoch(3, "c")
@@ -45,6 +47,19 @@ class StateHarness(ABC):
     def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
         """Apply a batch as the coordinator does: here, in a transaction of the store's own."""
         store.apply(batch, updates)
+
+
+def shown(layout: StateLayout, key: Row, stored: StoredRow) -> dict[str, object]:
+    """Return a stored Python value as a SQL table would show it."""
+    names = [column.name for column in layout.values]
+    keys = {column.name: value for column, value in zip(layout.keys, key, strict=True)}
+    row = keys | dict(zip(names, current(stored), strict=True))
+    if isinstance(stored, OpaqueValue):
+        before = stored.previous or (None,) * len(names)
+        row |= {f"previous_{name}": value for name, value in zip(names, before, strict=True)}
+    if isinstance(stored, (OpaqueValue, TransactionalValue)):
+        row["txid"] = stored.txid
+    return row
 
 
 def batch_of(txid: int, attempt: int | None = None, epoch: Epoch = EPOCH, owner: Owner = OWNER) -> BatchId:

@@ -1,12 +1,5 @@
 # ruff: noqa: D102, S106 - the names of the tests are sentences, and a fencing token is no password
-"""The contract of a state as a suite of tests: whoever adds a store subclasses it and gives a harness.
-
-    class TestMyState(StateContract):
-        @pytest.fixture
-        def harness(self): ...
-
-Needs pytest, which the library itself does not.
-"""
+"""The contract of a state as a suite of tests; public as `trident.testing`."""
 
 from __future__ import annotations
 
@@ -241,7 +234,7 @@ class StateContract:
         store = ready(harness, layout=layout)
         put(harness, store, batch_of(1), held(layout, ("a", top)))
         with pytest.raises(RefusedError) as refusal:
-            put(harness, store, batch_of(2), held(layout, ("a", 1)))
+            put(harness, store, batch_of(2), held(layout, ("b", 1), ("a", 1)))
         assert str(top) not in str(refusal.value)
         assert [str(row["n"]) for row in harness.rows(layout)] == [str(top)]
         position = store.position("orders")

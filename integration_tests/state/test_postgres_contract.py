@@ -12,7 +12,7 @@ from trident.base.identity import BatchId
 from trident.state import PostgresState
 from trident.state.base import StagedUpdates, StateKind, StateLayout, StateStore
 from trident.state.postgres.database import PostgresDatabase
-from trident.state.testing import StateContract, StateHarness
+from trident.testing import StateContract, StateHarness
 
 
 class PostgresHarness(StateHarness):

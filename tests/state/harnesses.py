@@ -8,31 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from trident.base.identity import BatchId
-from trident.state.backing.maps import BackingKey, BackingPosition, BackingValue
-from trident.state.backing.state import BackingMapState
+from trident.state.backing.maps import BackingKey, BackingValue
 from trident.state.base import StagedUpdates, StateKind, StateLayout, StateStore
+from trident.state.harness import shown
 from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.state import MemoryState
 from trident.state.sqlite.database import SqliteDatabase
 from trident.state.sqlite.state import SqliteState
-from trident.state.testing import StateHarness
-from trident.state.values import OpaqueValue, TransactionalValue
-
-
-def plain(layout: StateLayout, key: tuple, stored: object) -> dict[str, object]:
-    """Show a stored Python value as a SQL table would."""
-    keys = {column.name: value for column, value in zip(layout.keys, key, strict=True)}
-    names = [column.name for column in layout.values]
-    match stored:
-        case TransactionalValue():
-            return {**keys, **dict(zip(names, stored.value, strict=True)), "txid": stored.txid}
-        case OpaqueValue():
-            before = stored.previous or (None,) * len(names)
-            previous = {f"previous_{name}": value for name, value in zip(names, before, strict=True)}
-            return {**keys, **dict(zip(names, stored.current, strict=True)), **previous, "txid": stored.txid}
-        case tuple():
-            return {**keys, **dict(zip(names, stored, strict=True))}
-    raise AssertionError(f"unexpected {type(stored)}")
+from trident.testing import BackingMapHarness, StateHarness
 
 
 class MemoryHarness(StateHarness):
@@ -49,7 +32,7 @@ class MemoryHarness(StateHarness):
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         with self.database.transaction() as transaction:
-            return [plain(layout, key, row) for key, row in transaction.table("state counts rows").items()]
+            return [shown(layout, key, row) for key, row in transaction.table("state counts rows").items()]
 
     def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
         if not self.beside:
@@ -134,18 +117,9 @@ class ConditionalMap(ClearableMap):
         return stored
 
 
-class BackingHarness(StateHarness):
-    sees_foreign_rows = False
-
+class BackingHarness(BackingMapHarness):
     def __init__(self, backing_map: DictMap, chunk_rows: int = 1_000) -> None:
-        self.map = backing_map
-        self.chunk_rows = chunk_rows
-        self.database = MemoryDatabase()
-        self.can_clear = hasattr(backing_map, "clear")
+        super().__init__(backing_map, chunk_rows=chunk_rows)
 
-    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
-        return BackingMapState("counts", self.map, kind=kind, chunk_rows=self.chunk_rows).open(layout, self.database)
-
-    def rows(self, layout: StateLayout) -> list[dict[str, object]]:
-        stored = self.map.rows.items()
-        return [plain(layout, key, row) for key, row in stored if not isinstance(row, BackingPosition)]
+    def items(self):
+        return self.map.rows.items()

@@ -15,7 +15,7 @@ from tests.state.harnesses import (
     MemoryHarness,
     SqliteHarness,
 )
-from trident.state.testing import StateContract, StateHarness
+from trident.testing import StateContract, StateHarness
 
 
 class TestMemoryState(StateContract):

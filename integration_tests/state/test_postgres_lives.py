@@ -1,0 +1,48 @@
+"""Random lives of a state in PostgreSQL, beside the same perfect model as the stores without a server."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+import psycopg
+import pytest
+
+from integration_tests.state.test_postgres_contract import PostgresHarness
+from tests.state.machine import Bench, Crash, live_long
+from trident.base.errors import TridentError
+from trident.base.identity import BatchId
+from trident.state.base import StagedUpdates, StateKind, StateStore
+
+
+class PostgresBench(Bench):
+    """Its tables are made anew for each life, in one database."""
+
+    def __init__(self, dsn: str, apart: bool) -> None:
+        self.apart = apart
+        with psycopg.connect(dsn) as connection:
+            for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall():
+                connection.execute(f"DROP TABLE {name}")
+        self.harness = PostgresHarness(dsn, beside=not apart)
+
+    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+        """Cut the connection in the middle of the transaction: no rollback, no farewell."""
+        with suppress(Crash, TridentError), self.harness.database.transaction() as transaction:
+            store.copy_in(transaction, batch, updates)
+            if after:
+                store.apply_in(transaction, batch, updates)
+            driver = transaction.connection.connection.driver_connection
+            with socket.socket(fileno=driver.pgconn.socket) as cut:
+                cut.shutdown(socket.SHUT_RDWR)
+                cut.detach()
+            raise Crash
+        return True
+
+    def close(self) -> None:
+        self.harness.close()
+
+
+@pytest.mark.parametrize("kind", list(StateKind))
+@pytest.mark.parametrize("apart", [False, True], ids=["beside the ledger", "apart"])
+def test_a_long_life_in_postgres_ends_with_the_models_values(postgres, apart: bool, kind: StateKind) -> None:
+    live_long(kind, lambda: PostgresBench(postgres.dsn, apart), examples=6, steps=25)

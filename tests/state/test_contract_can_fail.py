@@ -1,0 +1,185 @@
+"""The contract refuses stores that break it: each of these lacks one guard, and a test of the suite says so."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import pytest
+
+import trident.state.backing.state as backing_state
+import trident.state.memory.state as memory_state
+from tests.state.harnesses import BackingHarness, ConditionalMap, DictMap, MemoryHarness
+from trident.base.errors import FencedError
+from trident.state.base import StateKind, StateLayout, StateStore
+from trident.state.folding import check_fit, updated
+from trident.state.memory.database import MemoryDatabase, MemoryTransaction
+from trident.state.memory.state import MemoryStore
+from trident.state.values import OpaqueValue, TransactionalValue
+from trident.testing import StateContract, StateHarness
+
+Failures = set[str]
+
+
+class MemoryContract(StateContract):
+    def leave_rows_without_owner(self, harness: StateHarness) -> None:
+        assert isinstance(harness, MemoryHarness)
+        with harness.database.transaction() as transaction:
+            transaction.table("state counts rows")["ann",] = (1, 1)
+
+
+def cases(test: Callable[..., None]) -> Iterator[dict[str, object]]:
+    """Return the keyword arguments of every case that pytest would run."""
+    choices = []
+    for mark in getattr(test, "pytestmark", []):
+        names, values = mark.args
+        names = [names] if isinstance(names, str) else list(names)
+        choices.append([dict(zip(names, value if len(names) > 1 else (value,), strict=True)) for value in values])
+    for chosen in product(*choices):
+        yield {name: value for part in chosen for name, value in part.items()}
+
+
+def failures_of(contract: StateContract, make: Callable[[], StateHarness]) -> Failures:
+    """Return the names of the tests that fail, or end with an error, on fresh harnesses."""
+    failed: Failures = set()
+    for name, test in inspect.getmembers(contract, inspect.ismethod):
+        if not name.startswith("test_"):
+            continue
+        for arguments in cases(test):
+            try:
+                test(make(), **arguments)
+            except (Exception, pytest.fail.Exception):  # noqa: BLE001 - whatever ends a test is a failure of it
+                failed.add(name)
+    return failed
+
+
+def memory_failures(make: Callable[[], StateHarness] = MemoryHarness) -> Failures:
+    return failures_of(MemoryContract(), make)
+
+
+def map_failures(make: Callable[[], DictMap]) -> Failures:
+    return failures_of(StateContract(), lambda: BackingHarness(make(), chunk_rows=2))
+
+
+class Broken(MemoryHarness):
+    store = MemoryStore
+
+    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+        return self.store(self.database, "counts", kind, layout)
+
+
+def test_the_stores_of_the_library_keep_the_contract() -> None:
+    assert memory_failures() == set()
+    assert map_failures(ConditionalMap) == set()
+
+
+def test_a_store_without_txid_check_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_state, "is_in", lambda position, batch, name: False)
+    assert {
+        "test_the_same_batch_again_is_skipped",
+        "test_another_attempt_at_an_applied_txid_is_refused",
+        "test_a_gap_is_refused",
+        "test_an_older_txid_is_refused",
+    } <= memory_failures()
+
+
+def test_a_store_that_compares_txids_but_not_attempts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compares_txids_only(position, batch, name):
+        return position.txid == batch.txid or is_in(position, batch, name)
+
+    is_in = memory_state.is_in
+    monkeypatch.setattr(memory_state, "is_in", compares_txids_only)
+    assert "test_another_attempt_at_an_applied_txid_is_refused" in memory_failures()
+
+
+@pytest.mark.parametrize("module", [memory_state, backing_state], ids=["memory", "per key"])
+def test_a_store_without_fence_is_found(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
+    monkeypatch.setattr(module, "check_epoch", lambda stored, given, name: None)
+    failed = memory_failures() if module is memory_state else map_failures(ConditionalMap)
+    assert {"test_an_old_epoch_writes_nothing", "test_an_old_epoch_can_neither_clear_nor_adopt"} <= failed
+
+
+def test_a_store_that_ignores_an_epochs_token_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def numbers_only(stored, given, name):
+        if stored is not None and stored.number > given.number:
+            raise FencedError(name)
+
+    monkeypatch.setattr(memory_state, "check_epoch", numbers_only)
+    assert memory_failures() == {"test_two_epochs_of_one_number_are_told_apart"}
+
+
+def test_a_store_that_leaves_half_a_refused_batch_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MemoryTransaction, "roll_back", lambda self: None)
+    monkeypatch.setattr(memory_state, "check_fit", lambda layout, changed: None)
+
+    class LateRefusal(MemoryStore):
+        def apply_in(self, transaction, batch, updates):
+            super().apply_in(transaction, batch, updates)
+            check_fit(self._layout, transaction.table(f"state {self.name} rows"))
+
+    class LateHarness(Broken):
+        store = LateRefusal
+
+    assert "test_an_overflow_is_refused_and_changes_nothing" in memory_failures(LateHarness)
+
+
+@pytest.mark.parametrize("module", [memory_state, backing_state], ids=["memory", "per key"])
+def test_a_store_that_forgets_the_previous_value_is_found(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
+    def forgetful(kind, stored, txid, update):
+        row = updated(kind, stored, txid, update)
+        return OpaqueValue(row.txid, None, row.current) if isinstance(row, OpaqueValue) else row
+
+    monkeypatch.setattr(module, "updated", forgetful)
+    failed = memory_failures() if module is memory_state else map_failures(DictMap)
+    assert "test_opaque_values_keep_what_was_before" in failed
+
+
+def test_a_store_that_forgets_the_txid_of_a_value_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def timeless(kind, stored, txid, update):
+        row = updated(kind, stored, txid, update)
+        return TransactionalValue(0, row.value) if isinstance(row, TransactionalValue) else row
+
+    monkeypatch.setattr(memory_state, "updated", timeless)
+    assert memory_failures() == {"test_transactional_values_keep_their_txid"}
+
+
+def test_a_store_that_does_not_look_at_what_was_accepted_is_found() -> None:
+    class Trusting(MemoryStore):
+        def _rows_of(self, transaction, batch, updates):
+            staging = transaction.table(f"state {self.name} staging")
+            rows = [staged[2] for staged in staging.values() if staged[0] == batch.txid]
+            return rows[-1] if rows else super()._rows_of(transaction, batch, updates)
+
+    class TrustingHarness(Broken):
+        store = Trusting
+
+    assert "test_written_updates_must_be_what_was_accepted" in memory_failures(TrustingHarness)
+
+
+def test_a_map_that_loses_nulls_or_puts_is_found() -> None:
+    class NoNulls(ConditionalMap):
+        def multi_put_if(self, changes):
+            return super().multi_put_if([change for change in changes if None not in change[0]])
+
+    class Deaf(ConditionalMap):
+        def multi_put_if(self, changes):
+            return [True for _ in changes]
+
+    class Careless(ConditionalMap):
+        def multi_put_if(self, changes):
+            self.multi_put([(key, new) for key, _, new in changes])
+            return [False for _ in changes]
+
+    assert "test_null_is_a_key_like_any_other" in map_failures(NoNulls)
+    assert "test_batches_add_up" in map_failures(Deaf)
+    assert "test_batches_add_up" in map_failures(Careless)
+
+
+def test_a_harness_over_another_database_each_time_is_found() -> None:
+    class Forgetful(MemoryHarness):
+        def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+            self.database = MemoryDatabase()
+            return super().open(layout, kind)
+
+    assert "test_registering_and_preparing_again_change_nothing" in memory_failures(Forgetful)

@@ -1,0 +1,112 @@
+"""Random lives of every store that needs no server, beside a perfect model."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import trident.state.memory.state as memory_state
+from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap, MemoryHarness, SqliteHarness
+from tests.state.machine import Bench, Crash, live_long
+from trident.base.identity import BatchId
+from trident.state.base import StagedUpdates, StateKind, StateStore
+from trident.state.folding import updated
+from trident.state.memory.database import MemoryTransaction
+from trident.state.values import OpaqueValue, StaleTxidError
+
+
+class MemoryBench(Bench):
+    def __init__(self, apart: bool) -> None:
+        self.apart = apart
+        self.harness = MemoryHarness()
+
+    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+        with suppress(Crash), self.harness.database.transaction() as transaction:
+            store.copy_in(transaction, batch, updates)
+            store.apply_in(transaction, batch, updates)
+            raise Crash
+        return True
+
+
+class SqliteBench(Bench):
+    def __init__(self, apart: bool) -> None:
+        self.apart = apart
+        self.folder = Path(tempfile.mkdtemp(prefix="trident-lives-"))
+        self.harness = SqliteHarness(self.folder, beside=not apart)
+
+    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+        """Drop the connection in the middle of the transaction, without a rollback."""
+        with suppress(Crash), self.harness.database.transaction() as transaction:
+            store.copy_in(transaction, batch, updates)
+            if after:
+                store.apply_in(transaction, batch, updates)
+            transaction.connection.invalidate()
+            raise Crash
+        return True
+
+    def close(self) -> None:
+        self.harness.close()
+        shutil.rmtree(self.folder)
+
+
+class MapBench(Bench):
+    atomic = False
+
+    def __init__(self, backing_map: DictMap) -> None:
+        self.harness = BackingHarness(backing_map, chunk_rows=2)
+
+    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+        """Die after so many puts."""
+        self.harness.map.puts_left = after
+        try:
+            store.apply(batch, updates)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            self.harness.map.puts_left = None
+        return False
+
+
+BENCHES = {
+    "memory beside the ledger": lambda: MemoryBench(apart=False),
+    "memory apart": lambda: MemoryBench(apart=True),
+    "map": lambda: MapBench(DictMap()),
+    "map that can be cleared": lambda: MapBench(ClearableMap()),
+    "map with conditional puts": lambda: MapBench(ConditionalMap()),
+}
+
+
+@pytest.mark.parametrize("kind", list(StateKind))
+@pytest.mark.parametrize("make", BENCHES.values(), ids=BENCHES)
+def test_a_long_life_ends_with_the_models_values(make, kind: StateKind) -> None:
+    live_long(kind, make, examples=40)
+
+
+@pytest.mark.parametrize("kind", list(StateKind))
+@pytest.mark.parametrize("apart", [False, True], ids=["beside the ledger", "apart"])
+def test_a_long_life_in_sqlite_ends_with_the_models_values(apart: bool, kind: StateKind) -> None:
+    live_long(kind, lambda: SqliteBench(apart), examples=12)
+
+
+def forgetful(kind, stored, txid, update):
+    row = updated(kind, stored, txid, update)
+    return OpaqueValue(row.txid, None, row.current) if isinstance(row, OpaqueValue) else row
+
+
+BROKEN = {
+    "no txid check": (memory_state, "is_in", lambda position, batch, name: False),
+    "no fence": (memory_state, "check_epoch", lambda stored, given, name: None),
+    "no previous value": (memory_state, "updated", forgetful),
+    "no rollback": (MemoryTransaction, "roll_back", lambda self: None),
+}
+
+
+@pytest.mark.parametrize(("place", "name", "instead"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_store_does_not_live_long(monkeypatch: pytest.MonkeyPatch, place, name: str, instead) -> None:
+    monkeypatch.setattr(place, name, instead)
+    with pytest.raises((AssertionError, pytest.fail.Exception, StaleTxidError)):
+        live_long(StateKind.OPAQUE, lambda: MemoryBench(apart=True), examples=200, shrink=False)
