@@ -3,12 +3,13 @@ PYTHON ?= python3
 MINUTES ?= 10
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+GUARD ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak wheel constraints clean java
+.PHONY: help demo test lint bench soak mutants wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
@@ -16,6 +17,7 @@ help:
 	@echo "make lint              ruff and mypy --strict"
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
 	@echo "make soak MINUTES=10   resident memory over time"
+	@echo "make mutants           each guard removed in a copy of the tree: which test notices? GUARD=word for some"
 	@echo "make wheel             sdist and wheel into dist/"
 	@echo "make constraints       pin the newest versions of all dependencies that fit"
 	@echo "make clean             delete all that make has made"
@@ -36,6 +38,9 @@ bench: $(INSTALLED) java
 
 soak: $(INSTALLED) java
 	@$(RUN) -m benchmarks.soak --minutes $(MINUTES)
+
+mutants: $(INSTALLED)
+	@$(RUN) -m tests.mutants.run --guard '$(GUARD)'
 
 wheel: $(INSTALLED)
 	@$(RUN) -m build --no-isolation

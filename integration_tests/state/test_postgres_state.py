@@ -11,6 +11,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import (
     ConfigurationError,
     FatalError,
@@ -22,7 +23,16 @@ from trident.base.errors import (
 )
 from trident.spouts.control import WriteManifest, decode
 from trident.state import PostgresState
-from trident.state.base import HeldUpdates, KeyColumn, Merge, StateKind, StateLayout, ValueColumn, WrittenUpdates
+from trident.state.base import (
+    HeldUpdates,
+    KeyColumn,
+    Merge,
+    Position,
+    StateKind,
+    StateLayout,
+    ValueColumn,
+    WrittenUpdates,
+)
 from trident.state.harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, held
 from trident.state.memory.database import MemoryDatabase
 from trident.state.postgres.database import PostgresDatabase
@@ -168,6 +178,56 @@ def test_staging_is_logged_unless_the_whole_topology_commits_at_once(database):
     assert query(database, persistence) == [("u",)]
     store.prepare(False)
     assert query(database, persistence) == [("p",)]
+
+
+def test_staging_of_a_state_apart_is_logged_from_its_first_moment(database, postgres):
+    store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
+    store.prepare(False)
+    persistence = "SELECT relpersistence FROM pg_class WHERE relname = 'trident_staging_balances'"
+    assert query(database, persistence) == [("p",)]
+    store.close()
+
+
+def test_a_position_is_read_when_the_batch_at_work_has_ended(database):
+    store = open_beside(database)
+    found: list[Position | None] = []
+    reading = threading.Thread(target=lambda: found.append(store.position("orders")))
+    with database.transaction() as transaction:
+        staged = store.stage(batch_of(1), counts(("ann", 1, 10)))
+        store.copy_in(transaction, batch_of(1), staged)
+        store.apply_in(transaction, batch_of(1), staged)
+        reading.start()
+        reading.join(0.3)
+        assert reading.is_alive()
+    reading.join(10)
+    assert [position.txid for position in found if position] == [1]
+
+
+def test_raising_a_fence_waits_for_a_batch_that_has_passed_it(database, postgres):
+    store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
+    successor = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
+    store.prepare(False)
+    successor.prepare(False)
+    store.raise_fence(OWNER, EPOCH)
+    store.register(OWNER, EPOCH, 0)
+    raising = threading.Thread(target=successor.raise_fence, args=(OWNER, NEWER))
+    waited: list[bool] = []
+
+    def raise_it_now(point: CrashPoint, _: int) -> None:
+        if point is CrashPoint.IN_APPLY:
+            raising.start()
+            raising.join(0.3)
+            waited.append(raising.is_alive())
+
+    with armed(raise_it_now):
+        store.apply(batch_of(1), store.stage(batch_of(1), counts(("ann", 1, 10))))
+    raising.join(10)
+    assert waited == [True]
+    assert query(database, "SELECT n, total FROM balances") == [(1, 10)]
+    with pytest.raises(FencedError):
+        store.apply(batch_of(2), store.stage(batch_of(2), counts(("ann", 1, 10))))
+    store.close()
+    successor.close()
 
 
 def test_a_batch_at_work_is_waited_for_and_found(database, postgres):

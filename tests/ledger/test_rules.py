@@ -166,7 +166,7 @@ def test_pins() -> None:
     rules.check_pin(AT_ONE, EPOCH, pin, live, FIRST, None)
     wrong: dict[str, tuple[Progress, StoredPlan | None, Plan | None]] = {
         "txid 2 is. Nothing": (replace(AT_ONE, pinned=2, pinned_attempt=3), live, FIRST),
-        "0 is done": (BORN, live, FIRST),
+        "can.t be pinned: 0 is done": (BORN, live, FIRST),
         "is not live": (AT_ONE, None, FIRST),
         "2 is not live": (AT_ONE, replace(live, status=PlanStatus.DROPPED), FIRST),
         "at txid 2 is not live": (AT_ONE, replace(live, incarnation="old"), FIRST),

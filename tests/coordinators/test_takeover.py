@@ -1,0 +1,96 @@
+"""A take-over raises every fence before it reads what is open."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from tests.coordinators.fakes import LAYOUT
+from trident.base.errors import FencedError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.ledger import MemoryLedger
+from trident.coordinators.records import Lease, Snapshot, TopologySpec
+from trident.coordinators.retrying import Repeater
+from trident.coordinators.takeover import raise_fences
+from trident.state import SqliteState
+from trident.state.base import StateStore, WrittenUpdates
+
+SPEC = TopologySpec("payments", {"s": {"spout": "list"}}, {"first": {}, "second": {}})
+
+
+@dataclass
+class Diary:
+    """Writes down what is asked of a store or a ledger, in order, and passes it on."""
+
+    of: object
+    named: str
+    lines: list[str]
+    said: list[object] = field(default_factory=list)
+
+    def __getattr__(self, name: str):
+        asked = getattr(self.of, name)
+        if not callable(asked):
+            return asked
+
+        def ask(*args, **options):
+            self.lines.append(f"{self.named}.{name}")
+            answer = asked(*args, **options)
+            self.said.append(answer)
+            return answer
+
+        return ask
+
+
+@pytest.fixture
+def stores(tmp_path) -> dict[str, StateStore]:
+    ledger = MemoryLedger()
+    names = ("first", "second")
+    return {name: SqliteState(name, path=tmp_path / f"{name}.db").open(LAYOUT, ledger.database) for name in names}
+
+
+@pytest.fixture
+def repeater() -> Repeater:
+    return Repeater(timedelta(seconds=1), threading.Event())
+
+
+def test_what_is_open_is_read_after_the_last_fence_is_raised(stores, repeater):
+    lines: list[str] = []
+    ledger = MemoryLedger()
+    epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
+    diary = Diary(ledger, "ledger", lines)
+    watched = {name: Diary(store, name, lines) for name, store in stores.items()}
+    snapshot = raise_fences(diary, watched, SPEC, epoch, repeater)  # type: ignore[arg-type]
+    fences = [number for number, line in enumerate(lines) if line.endswith(".raise_fence")]
+    reads = [number for number, line in enumerate(lines) if line == "ledger.register"]
+    positions = [line for line in lines if line.endswith(".position")]
+    assert len(fences) == len(stores)
+    assert reads[-1] > max(fences)
+    assert not positions
+    assert isinstance(snapshot, Snapshot)
+    assert snapshot is diary.said[-1]
+
+
+def test_an_owner_before_can_write_to_no_state_any_more(stores, repeater):
+    ledger = MemoryLedger()
+    old = ledger.acquire("payments", Lease("old", timedelta(0))).epoch
+    owner = raise_fences(ledger, stores, SPEC, old, repeater).owner
+    for store in stores.values():
+        store.register(owner, old, 0)
+    new = ledger.acquire("payments", Lease("new", timedelta(seconds=5))).epoch
+    raise_fences(ledger, stores, SPEC, new, repeater)
+    for store in stores.values():
+        with pytest.raises(FencedError):
+            store.apply(BatchId(owner, old, 1, 1), WrittenUpdates(()))
+        store.apply(BatchId(owner, new, 1, 2), WrittenUpdates(()))
+
+
+def test_a_store_that_knows_a_newer_epoch_stops_the_take_over(stores, repeater):
+    ledger = MemoryLedger()
+    epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
+    stores["second"].prepare(False)
+    stores["second"].raise_fence(Owner("payments", "another life"), Epoch(9, "newer"))
+    with pytest.raises(FencedError):
+        raise_fences(ledger, stores, SPEC, epoch, repeater)

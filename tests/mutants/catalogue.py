@@ -1,0 +1,363 @@
+"""Every mutant, by the part of the product whose guard it removes."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_STATES = ("tests/state/test_contract.py",)
+_LEDGERS = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py", "tests/ledger/test_rules.py")
+_PROTOCOL = ("tests/coordinators/test_protocol.py",)
+_SESSION = ("tests/coordinators/test_session.py",)
+_POSTGRES_STATE = ("integration_tests/state/test_postgres_state.py",)
+_POSTGRES_LEDGER = ("integration_tests/ledger/test_postgres_ledger.py",)
+
+_VALUES = (
+    Mutant(
+        "a transactional value takes a txid once",
+        "state/values.py",
+        "        if self.txid == txid:\n            return self\n",
+        "",
+        ("tests/state/test_values.py",),
+    ),
+    Mutant(
+        "an opaque value that comes again starts from the previous one",
+        "state/values.py",
+        "before = self.previous if self.txid == txid else self.current",
+        "before = self.current",
+        ("tests/state/test_values.py",),
+    ),
+)
+_STATE = (
+    Mutant(
+        "txid compare-and-set of SQL states",
+        "state/sql/meta.py",
+        "AND incarnation = :incarnation AND txid = :txid - 1",
+        "AND incarnation = :incarnation",
+        _STATES,
+    ),
+    Mutant(
+        "txid comparison of states without SQL",
+        "state/positions.py",
+        "position.txid == batch.txid - 1",
+        "position.txid <= batch.txid",
+        _STATES,
+    ),
+    Mutant(
+        "attempt comparison of an applied txid",
+        "state/positions.py",
+        "(position.owner, position.txid, position.attempt) == (batch.owner, batch.txid, batch.attempt)",
+        "(position.owner, position.txid) == (batch.owner, batch.txid)",
+        _STATES,
+    ),
+    Mutant(
+        "incarnation of a SQL state",
+        "state/sql/meta.py",
+        "AND state = :state AND incarnation = :incarnation AND txid",
+        "AND state = :state AND txid",
+        _STATES,
+    ),
+    Mutant(
+        "epoch check in the state's database",
+        "state/sql/meta.py",
+        "if row is not None and (row[0], row[1]) == (epoch.number, epoch.token):",
+        "if row is not None:",
+        _STATES,
+    ),
+    Mutant(
+        "epoch check of states without SQL",
+        "state/positions.py",
+        "if stored is not None and stored != given and stored.number >= given.number:",
+        "if False:",
+        _STATES,
+    ),
+    Mutant(
+        "FOR SHARE on the fence row of the state's database",
+        "state/postgres/dialect.py",
+        'for_share = " FOR SHARE"',
+        'for_share = ""',
+        _POSTGRES_STATE,
+    ),
+    Mutant(
+        "row lock of a position that is read",
+        "state/postgres/dialect.py",
+        'for_update = " FOR UPDATE"',
+        'for_update = ""',
+        _POSTGRES_STATE,
+    ),
+    Mutant(
+        "manifest acceptance: only accepted writes are read",
+        "state/sql/staging.py",
+        "{WRITE_ID} IN :writes",
+        "({WRITE_ID} IN :writes OR true)",
+        _STATES,
+    ),
+    Mutant(
+        "digest of staged rows",
+        "state/sql/staging.py",
+        "if found == manifest.digest:",
+        "if found.count == manifest.digest.count:",
+        _STATES,
+    ),
+    Mutant(
+        "row count of a manifest",
+        "state/sql/staging.py",
+        "if found == manifest.digest:",
+        "if found.count <= manifest.digest.count:",
+        _STATES,
+    ),
+    Mutant(
+        "row count of a merge",
+        "state/sql/store.py",
+        "if changed != expected:",
+        "if False:",
+        _STATES,
+    ),
+    Mutant(
+        "staging is durable before the pin",
+        "state/sql/store.py",
+        "        if not self._apart:\n            return HeldUpdates(rows)",
+        "        if True:\n            return HeldUpdates(rows)",
+        _SESSION,
+    ),
+    Mutant(
+        "staging apart from the ledger is logged",
+        "state/postgres/dialect.py",
+        'kind = "TABLE" if durable else "UNLOGGED TABLE"',
+        'kind = "UNLOGGED TABLE"',
+        _POSTGRES_STATE,
+    ),
+    Mutant(
+        "BEGIN IMMEDIATE",
+        "state/sqlite/database.py",
+        'connection.exec_driver_sql("BEGIN IMMEDIATE")',
+        'connection.exec_driver_sql("BEGIN")',
+        ("tests/state/test_databases.py",),
+    ),
+    Mutant(
+        "a lost answer to COMMIT is no failure",
+        "state/sql/transactions.py",
+        "if is_lost(driver_error(error)):",
+        "if False:",
+        _POSTGRES_STATE,
+    ),
+    Mutant(
+        "conditional put of a per-key store",
+        "state/backing/state.py",
+        "if isinstance(self._map, ConditionalBackingMap):",
+        "if False:",
+        ("tests/state/test_backing_map.py",),
+    ),
+    Mutant(
+        "the position of a per-key store comes after its chunks",
+        "state/backing/state.py",
+        "        keyed = keyed_rows(self._layout, self._rows_of(batch, updates))\n",
+        "        keyed = keyed_rows(self._layout, self._rows_of(batch, updates))\n"
+        "        early = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)\n"
+        "        self._put_reserved(found, _stored(early, batch.epoch))\n"
+        "        found = self._owned(batch.owner, batch.epoch)\n",
+        ("tests/state/test_backing_map.py",),
+    ),
+)
+_LEDGER = (
+    Mutant(
+        "epoch check in the ledger",
+        "coordinators/ledger/rules.py",
+        "if stored != epoch:",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "the epoch's token counts like its number",
+        "coordinators/ledger/rules.py",
+        "if stored != epoch:",
+        "if stored is None or stored.number != epoch.number:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "FOR SHARE on the ledger's fence row",
+        "coordinators/ledger/reads.py",
+        '    .suffix_with("FOR SHARE OF trident_fence", dialect="postgresql")\n',
+        "",
+        _POSTGRES_LEDGER,
+    ),
+    Mutant(
+        "row lock of the progress row",
+        "coordinators/ledger/reads.py",
+        "    .with_for_update(of=PROGRESS)\n",
+        "",
+        _POSTGRES_LEDGER,
+    ),
+    Mutant(
+        "a fresh lease is not taken over",
+        "coordinators/ledger/lease.py",
+        "if before is not None and _holds(sessions, topology, before):",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "plan chaining: a range starts where the one before stopped",
+        "coordinators/ledger/chaining.py",
+        "if range_.start != reached:",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "no partition is absent from a plan",
+        "coordinators/ledger/chaining.py",
+        "if missing:",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "a plan keeps to the topic's id",
+        "coordinators/ledger/chaining.py",
+        "if range_.topic_id != topic_id:",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "attempt numbers are never reused",
+        "coordinators/ledger/rules.py",
+        "if plan.attempt <= progress.last_attempt:",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "what an older epoch left unpinned is not adopted",
+        "coordinators/ledger/rules.py",
+        "return decided or before.epoch == epoch.number",
+        "return True",
+        _LEDGERS,
+    ),
+    Mutant(
+        "a pinned txid is not dropped",
+        "coordinators/ledger/rules.py",
+        "if progress.pinned is not None and drop_from <= progress.pinned:",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "a pin needs the live attempt",
+        "coordinators/ledger/rules.py",
+        "if stored is None or stored.status is not PlanStatus.LIVE or stored.incarnation != progress.incarnation:",
+        "if stored is None:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "order of commits in the ledger: a pin needs the txid before to be done",
+        "coordinators/ledger/rules.py",
+        "if progress.done != pin.txid - 1:",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "done needs the pin of the same attempt",
+        "coordinators/ledger/rules.py",
+        "if (progress.pinned, progress.pinned_attempt) != (commit.txid, commit.attempt):",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "a repeated commit looks again under the locks",
+        "coordinators/ledger/sql.py",
+        "                # The lost call may have ended while the applies waited for its locks.\n"
+        "                _refuse_done(progress, owner, commit)\n",
+        "",
+        _POSTGRES_LEDGER,
+    ),
+)
+_COORDINATOR = (
+    Mutant(
+        "attempt comparison of words that come back",
+        "coordinators/protocol.py",
+        "(item for item in state.live if item.batch == event.batch)",
+        "(item for item in state.live if item.batch.txid == event.batch.txid)",
+        _PROTOCOL,
+    ),
+    Mutant(
+        "done only after every state",
+        "coordinators/protocol.py",
+        "    waiting = item.waiting - {event.state}\n    if waiting:",
+        "    waiting = item.waiting - {event.state}\n    if False:",
+        _PROTOCOL,
+    ),
+    Mutant(
+        "order of commits in the protocol",
+        "coordinators/protocol.py",
+        "    item = replace(state.live[0], status=move(Status.READY, Word.TURN))",
+        "    item = replace(state.live[-1], status=move(Status.READY, Word.TURN))",
+        _PROTOCOL,
+    ),
+    Mutant(
+        "order of the take-over: what is open is read after every fence",
+        "coordinators/takeover.py",
+        '    snapshot = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))\n'
+        "    reached(CrashPoint.AFTER_READING_LEDGER)\n    return snapshot",
+        "    return first",
+        ("tests/coordinators/test_takeover.py",),
+    ),
+    Mutant(
+        "a take-over raises the fence of every state",
+        "coordinators/takeover.py",
+        "        _raise_fence(store, first.owner, epoch, repeater)\n",
+        "",
+        ("tests/coordinators/test_takeover.py",),
+    ),
+    Mutant(
+        "a state must stand where the ledger says",
+        "coordinators/takeover.py",
+        "if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):",
+        "if False:",
+        _SESSION,
+    ),
+    Mutant(
+        "a partition that a metadata answer leaves out keeps its position",
+        "coordinators/planner.py",
+        "for id_ in sorted({*view.positions, *bounds}):",
+        "for id_ in sorted(bounds):",
+        ("tests/coordinators/test_planner.py",),
+    ),
+    Mutant(
+        "topic id: a topic created anew stops",
+        "coordinators/planner.py",
+        "if known is not None and known.topic_id != bound.topic_id:",
+        "if False:",
+        ("tests/coordinators/test_planner.py",),
+    ),
+    Mutant(
+        "a transactional spout never skips",
+        "coordinators/planner.py",
+        "if view.kind is SpoutKind.TRANSACTIONAL or view.on_lost is LostOffsets.STOP:",
+        "if view.on_lost is LostOffsets.STOP:",
+        ("tests/coordinators/test_planner.py",),
+    ),
+    Mutant(
+        "end-of-range check",
+        "coordinators/completeness.py",
+        "if manifest.position is not None and manifest.position < edge.range.stop:",
+        "if False:",
+        ("tests/coordinators/test_completeness.py",),
+    ),
+    Mutant(
+        "jobs that read the same range must agree",
+        "coordinators/completeness.py",
+        "if seen.setdefault(key, manifest.digest) != manifest.digest:",
+        "if False:",
+        ("tests/coordinators/test_completeness.py",),
+    ),
+    Mutant(
+        "a batch is processed when all of it is acked",
+        "coordinators/acker.py",
+        "return self._value.get(batch) == 0 and not self._open[batch]",
+        "return True",
+        ("tests/coordinators/test_acker.py",),
+    ),
+    Mutant(
+        "offsets are checked again after the read",
+        "coordinators/batch_runner.py",
+        "        self._verify_sources(plan)\n",
+        "",
+        _SESSION,
+    ),
+)
+MUTANTS = (*_VALUES, *_STATE, *_LEDGER, *_COORDINATOR)
