@@ -1,0 +1,111 @@
+"""What must hold after a death and at the end: recounted from the plans in the ledger and from the log itself."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from integration_tests.crash_matrix.cases import Site
+from integration_tests.crash_matrix.lives import Life
+from integration_tests.crash_matrix.places import Rows, Seen
+from tests.coordinators.fakes import Topic
+from trident.coordinators.ledger import codec
+from trident.coordinators.ledger.schema import PIN, PROGRESS
+from trident.coordinators.records import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A plan that was pinned, and in which incarnation."""
+
+    incarnation: str
+    plan: Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that is durable of a topology; `done` before and after the states were looked at."""
+
+    done_before: int
+    seen: tuple[Seen, ...]
+    done: int
+    incarnation: str
+    decided: tuple[Decided, ...]
+    """In the order of their txids."""
+
+
+def facts_of(life: Life) -> Facts:
+    """Read ledger and states on connections of their own; a dead process's COMMIT may still arrive meanwhile."""
+    place = life.place
+    ledger = place.ledger()
+    ledger.open()
+    progress_of = select(PROGRESS.c.done, PROGRESS.c.incarnation).where(PROGRESS.c.topology == place.topology)
+    pins_of = select(PIN.c.incarnation, PIN.c.plan).where(PIN.c.topology == place.topology).order_by(PIN.c.txid)
+    try:
+        with ledger.database.transaction() as transaction:
+            before = transaction.connection.execute(progress_of).first()
+        seen = tuple(place.seen(state) for state in place.states())
+        with ledger.database.transaction() as transaction:
+            after = transaction.connection.execute(progress_of).first()
+            rows = transaction.connection.execute(pins_of).all()
+    finally:
+        ledger.close()
+    decided = tuple(Decided(row.incarnation, codec.PLAN.decode(row.plan)) for row in rows)
+    return Facts(before.done if before else 0, seen, *(after or (0, "")), decided)
+
+
+def problems_after_a_death(life: Life, facts: Facts) -> Iterator[str]:
+    """Yield what a reader may never see: anything but the whole of a prefix of the decided txids."""
+    if life.case.site is Site.PER_KEY:
+        return  # readers of a per-key store can see half a batch: it says so
+    for seen in facts.seen:
+        txid = seen.txid or 0
+        expected = _fold(life.topic, [each.plan for each in facts.decided if each.plan.txid <= txid])
+        if seen.rows != expected:
+            yield f"a reader sees {seen.rows} at txid {txid}, not {expected}"
+        if not facts.done_before <= txid <= facts.done + 1:
+            yield f"a state stands at txid {txid} while {facts.done} is done"
+
+
+def problems_at_the_end(life: Life, facts: Facts, counted: Iterable[Decided], covers_the_log: bool) -> Iterator[str]:
+    """Yield what is lost, doubled or out of order; `counted` are the plans that the rows stand for."""
+    plans = [each.plan for each in counted]
+    if covers_the_log:
+        yield from _problems_of_coverage(life.topic, plans)
+    for incarnation in {each.incarnation for each in facts.decided}:
+        txids = [each.plan.txid for each in facts.decided if each.incarnation == incarnation]
+        if txids != list(range(txids[0], txids[0] + len(txids))):
+            yield f"the decided txids of one incarnation are {txids}"
+    expected = _fold(life.topic, plans)
+    for seen in facts.seen:
+        if seen.rows != expected:
+            yield f"the state holds {seen.rows} instead of {expected}"
+        if seen.txid != facts.done:
+            yield f"the state stands at {seen.txid}, {facts.done} is done"
+
+
+def _problems_of_coverage(topic: Topic, plans: Iterable[Plan]) -> Iterator[str]:
+    counts = Counter(_offsets(plans))
+    everything = {(number, n) for number, records in enumerate(topic.partitions) for n in range(len(records))}
+    if lost := everything - counts.keys():
+        yield f"{len(lost)} records are in no txid, {min(lost)} first"
+    if twice := [where for where, count in counts.items() if count > 1]:
+        yield f"{len(twice)} records are in two txids, {min(twice)} first"
+
+
+def _offsets(plans: Iterable[Plan]) -> Iterator[tuple[int, int]]:
+    for plan in plans:
+        for item in plan.ranges:
+            yield from ((item.range.id.partition, offset) for offset in range(item.range.start, item.range.stop))
+
+
+def _fold(topic: Topic, plans: Iterable[Plan]) -> Rows:
+    sums: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for partition, offset in _offsets(plans):
+        account, amount = topic.partitions[partition][offset]
+        count, total = sums[account]
+        sums[account] = (count + 1, total + amount)
+    return dict(sums)

@@ -1,0 +1,134 @@
+"""Every case of the crash matrix: where a coordinator dies, with what around it, and what comes after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from trident.base.crash_points import CrashPoint as P
+from trident.spouts.base import SpoutKind
+from trident.state import StateKind
+
+TARGET = 3
+"""The txid that is in flight when the coordinator dies."""
+
+
+class Site(StrEnum):
+    """Where ledger and states live."""
+
+    SQLITE = "sqlite"
+    """One file: the shortcut."""
+    POSTGRES = "postgres"
+    """One database: the shortcut."""
+    APART = "apart"
+    """The state in a database of its own."""
+    TWO_DATABASES = "two databases"
+    """Two states in two databases, none of them the ledger's."""
+    PER_KEY = "per key"
+    """A per-key backing map with a conditional put."""
+
+
+class Script(StrEnum):
+    """What happens around the death."""
+
+    BATCH = "batch"
+    """The coordinator dies with the target txid in flight; the next one runs to the end."""
+    BIRTH = "birth"
+    """The first coordinators ever die while they take over."""
+    TAKE_OVER = "take-over"
+    """One dies with the target in flight, then its successors while they take over."""
+    RESET = "reset"
+    """One dies with the target in flight, then those who reset the topology."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`tries`: a batch dies at its first or third try, of coordinators so many die in a row."""
+
+    site: Site
+    script: Script
+    point: P
+    spout: SpoutKind
+    state: StateKind
+    tries: int
+    other: bool
+    """Whether the successor finds other limits and a longer topic; for a reset, whether rows are kept."""
+
+    @property
+    def name(self) -> str:
+        """What the case is called in reports, and how one is run alone."""
+        kinds = f"{self.spout} spout, {self.state} state"
+        return f"{self.site} / {self.script} / {self.point.name} / {kinds} / {self.tries} / {self._contents}"
+
+    @property
+    def _contents(self) -> str:
+        if self.script is Script.RESET:
+            return "adopt" if self.other else "clear"
+        return "other contents" if self.other else "same contents"
+
+
+_EVERYWHERE = (
+    P.BEFORE_PLAN,
+    P.AFTER_PLAN,
+    P.READING,
+    P.AFTER_PROCESSING,
+    P.AFTER_STAGING,
+    P.AFTER_ACK,
+    P.IN_TURN,
+    P.AFTER_DONE,
+)
+_TOGETHER = (P.IN_PIN_TRANSACTION,)
+_STEP_BY_STEP = (P.BEFORE_PIN, P.AFTER_PIN, P.AFTER_APPLY, P.BEFORE_DONE)
+_BATCH_POINTS = {
+    Site.SQLITE: (*_EVERYWHERE, *_TOGETHER),
+    Site.POSTGRES: (*_EVERYWHERE, *_TOGETHER, P.AFTER_COPY),
+    Site.APART: (*_EVERYWHERE, *_STEP_BY_STEP, P.IN_APPLY, P.AFTER_COPY),
+    Site.TWO_DATABASES: (*_EVERYWHERE, *_STEP_BY_STEP, P.IN_APPLY, P.AFTER_COPY),
+    Site.PER_KEY: (*_EVERYWHERE, *_STEP_BY_STEP, P.BETWEEN_CHUNKS, P.BEFORE_POSITION),
+}
+_UPKEEP_POINTS = (P.BEFORE_CLEAN_UP, P.BETWEEN_CLEAN_UPS, P.BEFORE_RENEWAL, P.AFTER_RENEWAL)
+_TAKE_OVER_POINTS = (
+    P.AFTER_LEASE,
+    P.AFTER_REGISTRATION,
+    P.AFTER_PREPARATION,
+    P.AFTER_FENCE,
+    P.AFTER_READING_LEDGER,
+    P.AFTER_CHECKING,
+)
+_RESET_POINTS = (P.AFTER_DECIDING_RESET, P.AFTER_RESETTING_STATE, P.AFTER_RESET)
+_PAIRS = (
+    (SpoutKind.OPAQUE, StateKind.OPAQUE),
+    (SpoutKind.TRANSACTIONAL, StateKind.TRANSACTIONAL),
+)
+
+
+def cases_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
+    """Yield all cases of one place and one pair of kinds."""
+    for point in _BATCH_POINTS[site]:
+        for tries in (1, 3):
+            for other in (False, True) if spout is SpoutKind.OPAQUE else (False,):
+                yield Case(site, Script.BATCH, point, spout, state, tries, other)
+    if (spout, state) in _PAIRS:
+        for script, points in (
+            (Script.BATCH, _UPKEEP_POINTS),
+            (Script.BIRTH, _TAKE_OVER_POINTS),
+            (Script.TAKE_OVER, _TAKE_OVER_POINTS),
+        ):
+            for point in points:
+                yield from (Case(site, script, point, spout, state, tries, False) for tries in (1, 3))
+        # stored once: whoever comes after finds it done
+        yield Case(site, Script.BIRTH, P.AFTER_STARTS, spout, state, 1, False)
+        for point in _RESET_POINTS:
+            yield from (Case(site, Script.RESET, point, spout, state, 1, other) for other in (False, True))
+
+
+def covered_points() -> frozenset[P]:
+    """Return every point that some case dies at."""
+    return frozenset(
+        case.point
+        for site in Site
+        for spout in SpoutKind
+        for state in (StateKind.OPAQUE, StateKind.TRANSACTIONAL)
+        for case in cases_of(site, spout, state)
+    )

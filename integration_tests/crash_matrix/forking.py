@@ -1,0 +1,109 @@
+"""Lives as forks of a process that has warmed up and holds nothing open: quick, and killed for real.
+
+Run as a program it reads one life after the other from its standard input, forks a process for
+each, and answers with how that one ended.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+from integration_tests.crash_matrix.lives import Life, live
+
+_ROOT = Path(__file__).parents[2]
+_LENGTH = struct.Struct(">I")
+
+
+class Forker:
+    """A program that forks a process for each life; use it as a context manager, from one thread at a time."""
+
+    def __init__(self) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this
+        words = [sys.executable, "-m", "integration_tests.crash_matrix.forking"]
+        self._process = subprocess.Popen(
+            words, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(timeout=30)
+        self._process.stdout.close()
+        self._said.close()
+
+    def warm_up(self, life: Life) -> None:
+        """Live the life without a fork: what is imported and cached on the way, every fork has from its start."""
+        self._ask(life, in_fork=False)
+
+    def end_of(self, life: Life) -> int:
+        """Return the exit code of the life's process; below zero is the signal that killed it."""
+        return self._ask(life, in_fork=True)
+
+    def _ask(self, life: Life, *, in_fork: bool) -> int:
+        text = pickle.dumps((life, in_fork))
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(_LENGTH.pack(len(text)) + text)
+        self._process.stdin.flush()
+        answer = self._process.stdout.read(_LENGTH.size)
+        if len(answer) < _LENGTH.size:
+            raise AssertionError(f"the forking program ended: {self.said()}")
+        return int(_LENGTH.unpack(answer)[0]) - 256
+
+    def said(self) -> str:
+        """Return the end of what all lives printed."""
+        self._said.seek(0)
+        return self._said.read().decode(errors="replace")[-3000:]
+
+
+def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    while length := requests.read(_LENGTH.size):
+        life, in_fork = pickle.loads(requests.read(_LENGTH.unpack(length)[0]))
+        code = _fork(life) if in_fork else _warm_up(life)
+        answers.write(_LENGTH.pack(code + 256))
+        answers.flush()
+
+
+def _warm_up(life: Life) -> int:
+    live(life)
+    assert threading.active_count() == 1, "a fork would inherit the locks of threads that are not there"
+    return 0
+
+
+def _fork(life: Life) -> int:
+    pid = os.fork()
+    if pid == 0:
+        _live_and_end(life)
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def _live_and_end(life: Life) -> None:
+    """Never return: what the forking program holds is not this process's to clean up."""
+    try:
+        live(life)
+    except BaseException:  # noqa: BLE001 - it ends the process, and says why
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,153 @@
+"""What one process of a case does: it runs or resets the topology, and may die on its way."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from integration_tests.crash_matrix.cases import TARGET, Case
+from integration_tests.crash_matrix.places import Addresses, Place
+from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic
+from trident.base.crash_points import CrashPoint, armed, reached
+from trident.base.errors import RetryableError
+from trident.coordinators import batch_coordinator
+from trident.coordinators.options import RunOptions, Until
+from trident.coordinators.processing import JobResult, ProcessRequest
+from trident.coordinators.records import TopologySpec
+from trident.coordinators.resetting import reset_topology
+from trident.coordinators.session import RunPlan, Session
+from trident.spouts.base import Limits, Source
+from trident.spouts.control import WriteManifest, decode
+from trident.state.base import HeldUpdates, StateStore, WrittenUpdates
+
+_ACCOUNTS = 9
+_PARTITIONS = 2
+_RENEWALS = (CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL)
+OPTIONS = RunOptions(
+    until=Until.CAUGHT_UP,
+    max_pending=2,
+    lease=timedelta(milliseconds=300),
+    retry_pause=timedelta(0),
+    idle_interval=timedelta(milliseconds=2),
+    give_up_after=timedelta(seconds=10),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One process: what it does, how much there is to read, and where it dies, if it does."""
+
+    case: Case
+    addresses: Addresses
+    key: str
+    does: Literal["run", "reset"] = "run"
+    each: int = 24
+    """Records in each partition of the topic."""
+    limit: int = 10
+    """Records per batch."""
+    dies_at: CrashPoint | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where ledger and states live."""
+        return Place(self.case, self.addresses, self.key)
+
+    @property
+    def topic(self) -> Topic:
+        """The log; a longer one begins with the same records."""
+        return Topic([_records(partition, self.each) for partition in range(_PARTITIONS)])
+
+
+def live(life: Life) -> None:
+    """Do what the life says; a death is a SIGKILL of this very process."""
+    batch_coordinator._CLEAN_UP_EVERY = TARGET
+    death = _Death(life)
+    with armed(death):
+        if life.does == "run":
+            Session(_plan(life, death), life.place.ledger(), OPTIONS).run()
+        else:
+            _reset(life)
+
+
+@dataclass
+class _Death:
+    """Kills the process at its place, with the target in flight where there is a txid."""
+
+    life: Life
+    target_is_processed: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, point: CrashPoint, txid: int) -> None:
+        is_in_flight = point not in _RENEWALS or self.target_is_processed.is_set()
+        if point is self.life.dies_at and txid in (0, TARGET) and is_in_flight:
+            os.kill(os.getpid(), signal.SIGKILL)
+            threading.Event().wait()  # the signal is on its way
+
+
+@dataclass
+class _Processor(ListProcessor):
+    """Stages as the case needs it: by the driver, or by a writer as a Spark task does it."""
+
+    stores: Mapping[str, StateStore] = field(default_factory=dict)
+    writes: bool = False
+
+    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
+        reached(CrashPoint.READING, request.batch.txid)
+        results = super().process(request)
+        return tuple(self._written(request, result) for result in results) if self.writes else results
+
+    def _written(self, request: ProcessRequest, result: JobResult) -> JobResult:
+        writer = self.stores[result.state].writer(request.batch)
+        assert writer is not None
+        assert isinstance(result.updates, HeldUpdates)
+        words = [decode(word) for word in writer(iter(result.updates.rows.to_batches()))]
+        writes = tuple(word for word in words if isinstance(word, WriteManifest))
+        return JobResult(result.state, result.manifests, result.bad_records, WrittenUpdates(writes))
+
+
+def _plan(life: Life, death: _Death) -> RunPlan:
+    topic, states = life.topic, life.place.states()
+    spout = ListSpout(topic, kind=life.case.spout, limits=Limits(max_records=life.limit))
+    failures = life.case.tries - 1 if life.dies_at and life.case.tries > 1 else 0
+
+    def meddle(request: ProcessRequest, result: JobResult) -> JobResult:
+        if request.batch.txid != TARGET:
+            return result
+        if request.tries <= failures:
+            raise RetryableError("an ordinary failure")
+        if life.dies_at in _RENEWALS:
+            death.target_is_processed.set()
+            threading.Event().wait(5)
+        return result
+
+    def make_processor(_: Mapping[str, Source], stores: Mapping[str, StateStore]) -> _Processor:
+        names = [state.name for state in states]
+        by_tasks = life.case.point is CrashPoint.AFTER_COPY
+        return _Processor(topic, names, meddle, stores=stores, writes=by_tasks)
+
+    return RunPlan(_spec(life), {"s": spout}, {state.name: (state, LAYOUT) for state in states}, make_processor)
+
+
+def _spec(life: Life) -> TopologySpec:
+    return TopologySpec(
+        life.place.topology,
+        {"s": {"spout": "list"}},
+        {state.name: state.description() for state in life.place.states()},
+    )
+
+
+def _reset(life: Life) -> None:
+    states = {state.name: (state, LAYOUT) for state in life.place.states()}
+    keep_rows = life.case.other
+    start = "latest" if keep_rows else None
+    reset_topology(_spec(life), states, life.place.ledger(), keep_rows=keep_rows, start=start, options=OPTIONS)
+
+
+def _records(partition: int, count: int) -> list[tuple[str, int]]:
+    rng = random.Random(partition)
+    return [(f"a{rng.randrange(_ACCOUNTS)}", rng.randrange(1, 1000)) for _ in range(count)]

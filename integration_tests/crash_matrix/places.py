@@ -1,0 +1,177 @@
+"""Where a case's ledger and states live: only names and addresses, so that every life finds the same ones."""
+
+from __future__ import annotations
+
+import pickle
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from integration_tests.crash_matrix.cases import Case, Site
+from trident.coordinators.ledger import PostgresLedger, SqliteLedger
+from trident.state import BackingMapState, PostgresState, SqliteState
+from trident.state.backing.maps import BackingKey, BackingPosition, BackingValue
+from trident.state.base import State
+from trident.state.folding import current
+
+Rows = dict[str, tuple[int, int]]
+"""Count and total by account."""
+
+_LEASE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One look of a reader: the txid that the state says it holds (None: not registered), and its rows."""
+
+    txid: int | None
+    rows: Rows
+
+
+NOTHING = Seen(None, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """What the run offers: three databases of one server, and a folder for files."""
+
+    databases: tuple[str, str, str]
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One case's ledger and states; `key` tells it from the other cases in the same databases."""
+
+    case: Case
+    addresses: Addresses
+    key: str
+
+    @property
+    def topology(self) -> str:
+        """The topology's name, of this case only."""
+        return f"topology_{self.key}"
+
+    def ledger(self) -> SqliteLedger | PostgresLedger:
+        """Return a new ledger object."""
+        if self.case.site in (Site.SQLITE, Site.PER_KEY):
+            return SqliteLedger(self._file("ledger"), busy_seconds=_LEASE_SECONDS)
+        return PostgresLedger(self.addresses.databases[0], lease_seconds=_LEASE_SECONDS, pool_size=3)
+
+    def states(self) -> tuple[State, ...]:
+        """Return the case's states."""
+        kind, name = self.case.state, f"balances_{self.key}"
+        match self.case.site:
+            case Site.SQLITE:
+                return (SqliteState(name, kind=kind),)
+            case Site.POSTGRES:
+                return (PostgresState(name, kind=kind),)
+            case Site.APART:
+                return (PostgresState(name, kind=kind, dsn=self.addresses.databases[1]),)
+            case Site.TWO_DATABASES:
+                first, second = self.addresses.databases[1:]
+                names = (f"{name}_first", f"{name}_second")
+                return (PostgresState(names[0], kind=kind, dsn=first), PostgresState(names[1], kind=kind, dsn=second))
+            case Site.PER_KEY:
+                return (BackingMapState(name, SqliteMap(self._file("map")), kind=kind, chunk_rows=3),)
+
+    def seen(self, state: State) -> Seen:
+        """Return what a reader sees now, in one snapshot of a connection of its own."""
+        match state:
+            case SqliteState(name):
+                return self._seen_in_sqlite(name)
+            case PostgresState(name, dsn=dsn):
+                return self._seen_in_postgres(name, dsn or self.addresses.databases[0])
+            case BackingMapState(_, backing_map) if isinstance(backing_map, SqliteMap):
+                return backing_map.seen()
+        raise TypeError(f"no way to read a {type(state).__name__}")
+
+    def _file(self, name: str) -> Path:
+        return Path(self.addresses.folder) / f"{name}-{self.key}.sqlite"
+
+    def _seen_in_sqlite(self, name: str) -> Seen:
+        with closing(sqlite3.connect(self._file("ledger"), isolation_level=None)) as connection:
+            connection.execute("BEGIN")
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone():
+                return NOTHING
+            txid = connection.execute("SELECT txid FROM trident_applied WHERE state = ?", (name,)).fetchone()
+            return Seen(*(txid or (None,)), _by_account(connection.execute(f"SELECT account, n, total FROM {name}")))
+
+    def _seen_in_postgres(self, name: str, dsn: str) -> Seen:
+        with psycopg.connect(dsn) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            if connection.execute("SELECT to_regclass(%s)", (name,)).fetchone() == (None,):
+                return NOTHING
+            txid = connection.execute("SELECT txid FROM trident_applied WHERE state = %s", (name,)).fetchone()
+            query = sql.SQL("SELECT account, n, total FROM {}").format(sql.Identifier(name))
+            return Seen(*(txid or (None,)), _by_account(connection.execute(query)))
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteMap:
+    """A user's durable key-value store: one row per key, no transaction over several of them."""
+
+    path: Path
+
+    def multi_get(self, keys: Sequence[BackingKey]) -> list[BackingValue | None]:
+        """Return the values in the keys' order."""
+        with self._open() as connection:
+            return [_get(connection, key) for key in keys]
+
+    def multi_put(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> None:
+        """Store each item for itself."""
+        for key, value in items:
+            with self._open() as connection:
+                _put(connection, key, value)
+
+    def multi_put_if(self, changes: Sequence[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[bool]:
+        """Store each item whose key holds what is expected, each for itself."""
+        stored = []
+        for key, expected, new in changes:
+            with self._open() as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                matches = _get(connection, key) == expected
+                if matches:
+                    _put(connection, key, new)
+                stored.append(matches)
+        return stored
+
+    def clear(self) -> None:
+        """Delete every key."""
+        with self._open() as connection:
+            connection.execute("DELETE FROM kv")
+
+    def seen(self) -> Seen:
+        """Return the position and the rows."""
+        with self._open() as connection:
+            pairs = [
+                (pickle.loads(key), pickle.loads(value)) for key, value in connection.execute("SELECT k, v FROM kv")
+            ]
+        txid = next((value.txid for _, value in pairs if isinstance(value, BackingPosition)), None)
+        rows = ((key[0], *current(value)) for key, value in pairs if not isinstance(value, BackingPosition))
+        return Seen(txid, _by_account(rows))
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self.path, timeout=5)) as connection, connection:
+            connection.execute("PRAGMA synchronous = OFF")  # the machine stays up, only processes die
+            connection.execute("CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB)")
+            yield connection
+
+
+def _get(connection: sqlite3.Connection, key: BackingKey) -> BackingValue | None:
+    found = connection.execute("SELECT v FROM kv WHERE k = ?", (pickle.dumps(key, 4),)).fetchone()
+    return pickle.loads(found[0]) if found else None
+
+
+def _put(connection: sqlite3.Connection, key: BackingKey, value: BackingValue) -> None:
+    connection.execute("INSERT OR REPLACE INTO kv VALUES (?, ?)", (pickle.dumps(key, 4), pickle.dumps(value, 4)))
+
+
+def _by_account(rows: Iterable[tuple[str, int, int]]) -> Rows:
+    return {account: (n, total) for account, n, total in rows}

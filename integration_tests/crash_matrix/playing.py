@@ -1,0 +1,101 @@
+"""One case from its first process to its last, and what was wrong with it."""
+
+from __future__ import annotations
+
+import hashlib
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+
+from integration_tests.crash_matrix.audit import Facts, facts_of, problems_after_a_death, problems_at_the_end
+from integration_tests.crash_matrix.cases import Case, Script, Site
+from integration_tests.crash_matrix.forking import Forker
+from integration_tests.crash_matrix.lives import Life
+from integration_tests.crash_matrix.places import Addresses
+from trident.base.crash_points import CrashPoint
+
+_LONGER = 30
+_OTHER_LIMIT = 7
+
+
+def play(case: Case, addresses: Addresses, forker: Forker) -> list[str]:
+    """Return everything that was wrong, each with the case's name; nothing means that it holds."""
+    key = hashlib.sha256(case.name.encode()).hexdigest()[:12]
+    return [f"{case.name}: {problem}" for problem in _play(Life(case, addresses, key), forker)]
+
+
+def _play(life: Life, forker: Forker) -> Iterator[str]:
+    case = life.case
+    match case.script:
+        case Script.BATCH:
+            yield from _die(replace(life, dies_at=case.point), forker)
+        case Script.BIRTH:
+            yield from _die_in_a_row(life, forker)
+        case Script.TAKE_OVER:
+            yield from _die(replace(life, dies_at=_in_flight(case)), forker)
+            yield from _die_in_a_row(life, forker)
+        case Script.RESET:
+            yield from _reset(life, forker)
+            return
+    last = replace(life, each=_LONGER, limit=_OTHER_LIMIT) if case.other else life
+    yield from _finish(last, forker)
+    facts = facts_of(last)
+    yield from problems_at_the_end(last, facts, facts.decided, covers_the_log=True)
+
+
+def _in_flight(case: Case) -> CrashPoint:
+    """Return where the first one dies so that its successor finds as much as possible half done."""
+    match case.site:
+        case Site.SQLITE | Site.POSTGRES:
+            return CrashPoint.IN_PIN_TRANSACTION
+        case Site.PER_KEY:
+            return CrashPoint.BETWEEN_CHUNKS
+        case Site.APART:
+            return CrashPoint.AFTER_PIN
+        case Site.TWO_DATABASES:
+            return CrashPoint.AFTER_APPLY
+
+
+def _die_in_a_row(life: Life, forker: Forker) -> Iterator[str]:
+    for _ in range(life.case.tries):
+        yield from _die(replace(life, dies_at=life.case.point), forker)
+
+
+def _die(life: Life, forker: Forker) -> Iterator[str]:
+    end = forker.end_of(life)
+    if end != -signal.SIGKILL:
+        yield f"it ended with {end} instead of dying at {life.dies_at}: {forker.said()}"
+    if life.does == "run":
+        yield from problems_after_a_death(life, facts_of(life))
+
+
+def _finish(life: Life, forker: Forker) -> Iterator[str]:
+    end = forker.end_of(life)
+    if end:
+        yield f"the one that was to {life.does} to the end ended with {end}: {forker.said()}"
+
+
+def _reset(life: Life, forker: Forker) -> Iterator[str]:
+    yield from _die(replace(life, dies_at=_in_flight(life.case)), forker)
+    yield from _die(replace(life, does="reset", dies_at=life.case.point), forker)
+    yield from _finish(replace(life, does="reset"), forker)
+    before = facts_of(life)
+    yield from _finish(life, forker)
+    last = replace(life, each=_LONGER)
+    yield from _finish(last, forker)
+    facts = facts_of(last)
+    keeps = life.case.other
+    counted = [each for each in facts.decided if keeps or each.incarnation == facts.incarnation]
+    yield from problems_at_the_end(last, facts, counted, covers_the_log=not keeps)
+    if keeps:
+        yield from _problems_of_adoption(life, before, facts)
+
+
+def _problems_of_adoption(life: Life, before: Facts, after: Facts) -> Iterator[str]:
+    """Yield what is wrong with a life that was to start at the end of the log as it was after the reset."""
+    own = [each.plan for each in after.decided if each.incarnation == after.incarnation]
+    starts = {item.range.start for plan in own for item in plan.ranges}
+    if any(start < life.each for start in starts):
+        yield f"the adopted life reads from {starts}, before the end of the log at the reset"
+    if after.incarnation != before.incarnation:
+        yield "the incarnation changed without a reset"

@@ -1,0 +1,67 @@
+"""The crash matrix: a coordinator dies at every border there is, for real, and nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import pytest
+
+from integration_tests.conftest import Postgres
+from integration_tests.crash_matrix.cases import Case, Script, Site, cases_of, covered_points
+from integration_tests.crash_matrix.forking import Forker
+from integration_tests.crash_matrix.lives import Life
+from integration_tests.crash_matrix.places import Addresses
+from integration_tests.crash_matrix.playing import play
+from trident.base.crash_points import CrashPoint
+from trident.spouts.base import SpoutKind
+from trident.state import StateKind
+
+_AT_ONCE = 2
+STATE_KINDS = (StateKind.OPAQUE, StateKind.TRANSACTIONAL)
+
+
+@pytest.fixture(scope="module")
+def addresses(postgres_server, tmp_path_factory) -> Iterator[Addresses]:
+    server = Postgres(postgres_server)
+    databases = (server.dsn, server.new_dsn(), server.new_dsn())
+    yield Addresses(databases, str(tmp_path_factory.mktemp("crash-matrix")))
+    server.drop()
+
+
+@pytest.fixture(scope="module")
+def forkers(addresses) -> Iterator[queue.SimpleQueue[Forker]]:
+    free: queue.SimpleQueue[Forker] = queue.SimpleQueue()
+    with ExitStack() as stack:
+        for number in range(_AT_ONCE):
+            forker = stack.enter_context(Forker())
+            for site in (Site.PER_KEY, Site.TWO_DATABASES):
+                case = Case(
+                    site, Script.BATCH, CrashPoint.AFTER_DONE, SpoutKind.OPAQUE, StateKind.OPAQUE, 1, other=False
+                )
+                forker.warm_up(Life(case, addresses, f"warm{number}"))
+            free.put(forker)
+        yield free
+
+
+@pytest.mark.parametrize("state", STATE_KINDS)
+@pytest.mark.parametrize("spout", SpoutKind)
+@pytest.mark.parametrize("site", Site)
+def test_every_record_counts_once_wherever_a_coordinator_dies(site, spout, state, addresses, forkers):
+    def play_one(case: Case) -> list[str]:
+        forker = forkers.get()
+        try:
+            return play(case, addresses, forker)
+        finally:
+            forkers.put(forker)
+
+    cases = list(cases_of(site, spout, state))
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        problems = [problem for found in pool.map(play_one, cases) for problem in found]
+    assert not problems, f"{len(problems)} problems in {len(cases)} cases:\n" + "\n".join(problems)
+
+
+def test_every_point_there_is_has_its_cases():
+    assert covered_points() == frozenset(CrashPoint)
