@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.decisions import Decision, Diverted, Refusal
 from trident.spouts.base import BadRecordRow, OffsetRange, PartitionId, RangeManifest
 from trident.spouts.control import WriteManifest
 
@@ -77,6 +78,8 @@ class Pin:
     """(spout, manifest) pairs, one per edge."""
     states: tuple[StatePin, ...]
     dead_letters: tuple[DeadLetter, ...] = field(default=(), repr=False)
+    diverts: tuple[Diverted, ...] = ()
+    """What held decisions of a person took out of this attempt, by state."""
 
     @property
     def txid(self) -> int:
@@ -160,6 +163,10 @@ class Snapshot:
     open_reset: ResetDecision | None = None
     start: str | None = None
     """The start policy that the reset named which opened this incarnation; None: the spouts' own."""
+    refusal: Refusal | None = None
+    """Why the last coordinator stopped at a txid that is not done, unless a person has decided since."""
+    decisions: tuple[Decision, ...] = ()
+    """What a person decided about txids that are not done, and is not finished; oldest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.decisions import Decision, Refusal
 from trident.coordinators.records import (
     Acquired,
     Commit,
@@ -64,6 +65,9 @@ class Ledger(Protocol):
         New states and spouts may be added; none may go away or change.
         """
 
+    def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
+        """Read all that is open of a topology that was registered before, whatever it looks like now."""
+
     def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
         """Store where the incarnation starts, once; a second call must name the same numbers."""
 
@@ -78,7 +82,10 @@ class Ledger(Protocol):
         """Return the latest plan ever made for a txid of this incarnation, live or dropped."""
 
     def pin(self, owner: Owner, epoch: Epoch, pin: Pin) -> None:
-        """Decide a txid; requires done = txid - 1, no other pin, the live attempt, starts that follow `done`."""
+        """Decide a txid; requires done = txid - 1, no other pin, the live attempt, starts that follow `done`.
+
+        Held diverts of the txid must be in the pin, here and in `commit_together`; they are finished with it.
+        """
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
         """Record that every state has the pinned txid; requires its pin with the same attempt."""
@@ -100,7 +107,7 @@ class Ledger(Protocol):
     def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
         """Delete plans, pins, attempts and commits of txids < done that `keep` lets go; returns how many rows.
 
-        Losses and dead letters never go; the last done txid and its plan always stay.
+        Losses, dead letters, refusals and decisions never go; the last done txid and its plan always stay.
         """
 
     def decide_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
@@ -108,6 +115,29 @@ class Ledger(Protocol):
 
     def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
         """Make the decided incarnation the topology's own, at its birth txid, with no starts yet. Idempotent."""
+
+    def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
+        """Record why this epoch stops at a txid that is not done; an epoch stops once."""
+
+    def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Record a person's decision before its first effect, and settle the refusals that led to it.
+
+        A retry is finished with that. An undo (of the pinned attempt only) lets nothing else be written until
+        `unpin`. A divert is finished by `divert` when its txid is pinned, else by the pin of its next attempt.
+        """
+
+    def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
+        """Keep the rows of the decided state and take them out of the pin, in one transaction; finishes the decision.
+
+        The state then has no rows to apply of the pinned txid, only its position to move.
+        """
+
+    def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Take back the pin of a txid that every state has undone; finishes the decision.
+
+        Its attempt and all later ones are dropped; its dead letters and diverted rows go, since its
+        records will be read again.
+        """
 
     def close(self) -> None:
         """Let go of connections; may be called again."""

@@ -9,7 +9,8 @@ from dataclasses import replace
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger import memory_rows, rules
+from trident.coordinators.decisions import Decision, Diverted, Refusal
+from trident.coordinators.ledger import memory_decisions, memory_rows, rules
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.lease import lease_held
 from trident.coordinators.ledger.memory_rows import Entry, Holding, Rows
@@ -106,6 +107,11 @@ class MemoryLedger:
             rows.put(entry)
             return entry.snapshot()
 
+    def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
+        """Read all that is open of a known topology."""
+        with self._database.transaction() as transaction:
+            return Rows(transaction).fenced(topology, epoch).snapshot()
+
     def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
         """Store where the incarnation starts, once per spout."""
         with self._database.transaction() as transaction:
@@ -146,6 +152,7 @@ class MemoryLedger:
                 rules.check_same_pin(_stored_pin(rows, entry, pin), pin)
                 return
             _check_pin(entry, epoch, pin)
+            entry = memory_decisions.with_diverts(rows, entry, owner, pin)
             rows.put(memory_rows.pinned(rows, entry, owner, pin))
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
@@ -176,6 +183,7 @@ class MemoryLedger:
             for step in (*copies, *applies):
                 step(transaction)
             _check_pin(entry, epoch, pin)
+            entry = memory_decisions.with_diverts(rows, entry, owner, pin)
             entry = memory_rows.pinned(rows, entry, owner, pin)
             rows.put(memory_rows.done(rows, entry, commit, self._clock.monotonic()))
 
@@ -219,6 +227,33 @@ class MemoryLedger:
             entry = memory_rows.dropped(rows, entry, entry.progress.done + 1)
             rows.put(_reborn(entry, decision))
 
+    def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
+        """Record why this epoch stops at a txid."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            rows.put(memory_decisions.refused(rows.owned(owner, epoch), epoch, refusal))
+
+    def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Record a person's decision before its first effect."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.fenced(owner.topology, epoch)
+            rows.put(memory_decisions.decided(entry, owner, epoch, decision))
+
+    def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
+        """Keep one state's staged rows of the pinned txid and take them out of its pin."""
+        with self._database.transaction() as transaction:
+            tables = Rows(transaction)
+            entry = tables.fenced(owner.topology, epoch)
+            tables.put(memory_decisions.diverted(tables, entry, owner, decision, rows))
+
+    def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Take the pin of an undone txid back and drop its attempt."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.fenced(owner.topology, epoch)
+            rows.put(memory_decisions.unpinned(rows, entry, owner, decision))
+
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""
         with self._database.transaction() as transaction:
@@ -228,6 +263,11 @@ class MemoryLedger:
         """Return all dead letters of a topology."""
         with self._database.transaction() as transaction:
             return Rows(transaction).dead_letters(topology)
+
+    def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
+        """Return the rows that decisions took out of txids, with the txid, by state."""
+        with self._database.transaction() as transaction:
+            return Rows(transaction).diverted(topology)
 
     def close(self) -> None:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""
@@ -255,7 +295,8 @@ def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -
 
 def _check_pin(entry: Entry, epoch: Epoch, pin: Pin) -> None:
     done_plan = entry.done_plan.plan if entry.done_plan else None
-    rules.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts)
+    held = memory_decisions.held_for(entry, pin.txid)
+    rules.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts, held)
 
 
 def _stored_pin(rows: Rows, entry: Entry, pin: Pin) -> Pin | None:
@@ -277,4 +318,12 @@ def _reborn(entry: Entry, decision: ResetDecision) -> Entry:
         reset_to=None,
     )
     known = entry.incarnations | {decision.incarnation}
-    return Entry(entry.spec, progress, decision.birth_txid, start=decision.start, incarnations=known)
+    return Entry(
+        entry.spec,
+        progress,
+        decision.birth_txid,
+        start=decision.start,
+        incarnations=known,
+        refusals=entry.refusals,
+        decisions=entry.decisions,
+    )

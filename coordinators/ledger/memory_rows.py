@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.decisions import Decision, Diverted, Refusal
 from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan, check_epoch, check_owner
 from trident.coordinators.records import (
     Commit,
@@ -25,6 +27,7 @@ _TOPOLOGIES = "trident_topology"
 _FINISHED = "trident_finished"
 _DEAD_LETTERS = "trident_dead_letter"
 _LOSSES = "trident_loss"
+_DIVERTED = "trident_diverted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,24 @@ class Holding:
     beat_at: float
     seconds: float
     released: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A refusal as it is kept: whose it is, and whether a person has decided since."""
+
+    incarnation: str
+    refusal: Refusal
+    settled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision as it is kept."""
+
+    incarnation: str
+    decision: Decision
+    finished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +73,27 @@ class Entry:
     reset: ResetDecision | None = None
     start: str | None = None
     incarnations: frozenset[str] = field(default=frozenset())
+    refusals: Mapping[int, Stopped] = field(default_factory=dict)
+    """What each epoch stopped at."""
+    decisions: Mapping[int, Decided] = field(default_factory=dict)
+    """What was decided in each epoch."""
+
+    def open_refusal(self) -> Refusal | None:
+        """Return why the last coordinator that said so stopped, unless a person has decided since."""
+        for _, stopped in sorted(self.refusals.items(), key=lambda item: -item[0]):
+            if not stopped.settled and self._is_ahead(stopped.incarnation, stopped.refusal.txid):
+                return stopped.refusal
+        return None
+
+    def open_decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions that are not finished, oldest first."""
+        kept = [decided for _, decided in sorted(self.decisions.items(), key=lambda item: item[0])]
+        return tuple(
+            each.decision for each in kept if not each.finished and self._is_ahead(each.incarnation, each.decision.txid)
+        )
+
+    def _is_ahead(self, incarnation: str, txid: int) -> bool:
+        return incarnation == self.progress.incarnation and txid > self.progress.done
 
     def live_plan(self, attempt: int) -> StoredPlan | None:
         """Return the live plan of an attempt."""
@@ -73,6 +115,8 @@ class Entry:
             last_attempt=progress.last_attempt,
             open_reset=self.reset,
             start=self.start,
+            refusal=self.open_refusal(),
+            decisions=self.open_decisions(),
         )
 
 
@@ -181,6 +225,29 @@ class Rows:
         if pin.dead_letters:
             table = self._transaction.table(_DEAD_LETTERS)
             table[owner.topology, owner.incarnation, pin.txid] = pin.dead_letters
+
+    def add_diverted(self, owner: Owner, txid: int, diverted: Diverted) -> None:
+        """Keep the rows that a decision took out of a txid."""
+        table = self._transaction.table(_DIVERTED)
+        table[owner.topology, owner.incarnation, txid, diverted.state] = diverted
+
+    def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
+        """Return the rows that decisions took out of txids, by txid and state."""
+        found: list[tuple[int, Diverted]] = []
+        for key, rows in self._transaction.table(_DIVERTED).items():
+            assert isinstance(key, tuple)
+            assert isinstance(rows, Diverted)
+            if key[0] == topology and rows.rows:
+                found.append((key[2], rows))
+        return tuple(sorted(found, key=lambda item: (item[0], item[1].state)))
+
+    def forget_letters(self, owner: Owner, txid: int) -> None:
+        """Let go of the dead letters and diverted rows of a txid whose records will be read again."""
+        of_batch = (owner.topology, owner.incarnation, txid)
+        for name in (_DEAD_LETTERS, _DIVERTED):
+            table = self._transaction.table(name)
+            for key in [key for key in table if isinstance(key, tuple) and key[:3] == of_batch]:
+                del table[key]
 
     def dead_letters(self, topology: str) -> tuple[DeadLetter, ...]:
         """Return all dead letters of a topology."""

@@ -12,7 +12,9 @@ from sqlalchemy import Connection, func, insert, select, text
 
 from trident.base.errors import MismatchError
 from trident.coordinators.ledger.dialect import DatabaseNow
-from trident.coordinators.ledger.schema import METADATA, SCHEMA
+from trident.coordinators.ledger.schema import SCHEMA
+from trident.coordinators.ledger.version_1 import VERSION_1
+from trident.coordinators.ledger.version_2 import VERSION_2
 
 Migration = Callable[[Connection], None]
 
@@ -20,11 +22,27 @@ _LOCK_KEY = 0x7472_6964_656E_74
 """Postgres' advisory lock under which tables are made; the number spells "trident"."""
 
 
-def _first_version(connection: Connection) -> None:
-    METADATA.create_all(connection)
+_TYPES = {
+    "postgresql": {"moment": "TIMESTAMP WITH TIME ZONE", "double": "DOUBLE PRECISION", "bytes": "BYTEA"},
+    "sqlite": {"moment": "VARCHAR", "double": "DOUBLE", "bytes": "BLOB"},
+}
 
 
-MIGRATIONS: Sequence[Migration] = (_first_version,)
+def _step(statements: Sequence[str]) -> Migration:
+    def run(connection: Connection) -> None:
+        for statement in statements:
+            connection.execute(text(statement.format_map(_TYPES[connection.dialect.name])))
+
+    return run
+
+
+MIGRATIONS: Sequence[Migration] = (_step(VERSION_1), _step(VERSION_2))
+
+
+def version_of(connection: Connection) -> int:
+    """Return the version of the tables that are there."""
+    found: int = connection.execute(select(func.coalesce(func.max(SCHEMA.c.version), 0))).scalar_one()
+    return found
 
 
 def migrate(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS) -> int:
@@ -36,7 +54,7 @@ def migrate(connection: Connection, migrations: Sequence[Migration] = MIGRATIONS
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK_KEY})
     SCHEMA.create(connection, checkfirst=True)
-    found: int = connection.execute(select(func.coalesce(func.max(SCHEMA.c.version), 0))).scalar_one()
+    found = version_of(connection)
     if found > len(migrations):
         raise MismatchError(
             f"the ledger's tables are of version {found}, this library knows versions up to {len(migrations)}. "

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, Row, bindparam, select
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger import codec
+from trident.coordinators.ledger.decision_reads import read_decisions, read_refusal
 from trident.coordinators.ledger.history import read_dead_letters
 from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan, check_epoch
 from trident.coordinators.ledger.schema import (
@@ -166,6 +167,8 @@ def read_snapshot(connection: Connection, topology: str, progress: Progress) -> 
         last_attempt=progress.last_attempt,
         open_reset=read_open_reset(connection, topology),
         start=_start_named_by_reset(connection, owner),
+        refusal=read_refusal(connection, owner, progress.done),
+        decisions=read_decisions(connection, owner, progress.done),
     )
 
 
@@ -214,6 +217,8 @@ def _progress(row: StoredRow) -> Progress:
         last_txid=row.last_txid,
         last_attempt=row.last_attempt,
         reset_to=row.reset_to,
+        undoing=row.undoing,
+        held=row.held,
     )
 
 

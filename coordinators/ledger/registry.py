@@ -35,6 +35,11 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
     return read_snapshot(connection, spec.name, progress)
 
 
+def snapshot(connection: Connection, epoch: Epoch, topology: str) -> Snapshot:
+    """Read all that is open of a known topology; see `Ledger.snapshot`."""
+    return read_snapshot(connection, topology, lock_progress(connection, topology, epoch))
+
+
 def set_starts(connection: Connection, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
     """Store where the incarnation starts; see `Ledger.set_starts`."""
     progress = lock_progress(connection, owner.topology, epoch)

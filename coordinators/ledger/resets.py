@@ -63,6 +63,8 @@ def finish_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
             "pinned_attempt": null(),
             "last_txid": max(progress.last_txid, decision.birth_txid),
             "reset_to": null(),
+            "undoing": null(),
+            "held": 0,
         },
     )
     connection.execute(update(TOPOLOGY).where(TOPOLOGY.c.name == topology).values(incarnation=owner.incarnation))

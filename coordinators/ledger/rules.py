@@ -40,6 +40,10 @@ class Progress:
     last_txid: int
     last_attempt: int
     reset_to: str | None
+    undoing: int | None = None
+    """The pinned attempt that a person decided to undo, until it is unpinned."""
+    held: int = 0
+    """How many decided diverts wait for the attempt that commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,17 @@ def check_epoch(topology: str, stored: Epoch | None, epoch: Epoch) -> None:
 
 
 def check_owner(progress: Progress, owner: Owner) -> None:
-    """Refuse a writer of another incarnation, and every write while a decided reset is unfinished."""
+    """Refuse a writer of another incarnation, and every write while a decided reset or undo is unfinished."""
+    check_life(progress, owner)
+    if progress.undoing is not None:
+        raise MismatchError(
+            f"topology {owner.topology!r}: an undo of txid {progress.pinned} attempt {progress.undoing} was decided "
+            "and is not finished. Nothing was written; the next start of the topology finishes it first."
+        )
+
+
+def check_life(progress: Progress, owner: Owner) -> None:
+    """Refuse a writer of another incarnation, and while a decided reset is unfinished."""
     if progress.incarnation != owner.incarnation:
         raise MismatchError(
             f"topology {owner.topology!r} is in incarnation {progress.incarnation}, not {owner.incarnation}: it was "
@@ -72,7 +86,7 @@ def check_owner(progress: Progress, owner: Owner) -> None:
     if progress.reset_to is not None:
         raise MismatchError(
             f"topology {owner.topology!r}: a reset to incarnation {progress.reset_to} was decided and is not finished. "
-            "Nothing was written; finish the reset first."
+            "Nothing was written; the next start of the topology finishes it first."
         )
 
 
@@ -170,8 +184,12 @@ def check_pin(
     stored: StoredPlan | None,
     done_plan: Plan | None,
     starts: Sequence[StartPosition] | None,
+    held: frozenset[str] = frozenset(),
 ) -> None:
-    """Refuse a pin that is not of the next txid's live attempt, or whose ranges don't follow what is done."""
+    """Refuse a pin that is not of the next txid's live attempt, or whose ranges don't follow what is done.
+
+    `held` are the states whose rows a person decided to divert from this txid: the pin must say the same.
+    """
     if progress.pinned is not None:
         raise MismatchError(f"txid {pin.txid} can't be pinned: txid {progress.pinned} is. Nothing was written.")
     if progress.done != pin.txid - 1:
@@ -190,7 +208,17 @@ def check_pin(
             f"the plan of txid {pin.txid} follows attempt {pin.plan.predecessor}, but attempt {progress.done_attempt} "
             "is done. Nothing was written."
         )
+    diverted = frozenset(item.state for item in pin.diverts)
+    if diverted != held or len(diverted) != len(pin.diverts):
+        raise MismatchError(
+            f"the pin of txid {pin.txid} diverts the rows of {_named(diverted)}, decided was {_named(held)}. "
+            "Nothing was written."
+        )
     check_follows(pin.plan, done_plan, starts)
+
+
+def _named(states: frozenset[str]) -> str:
+    return ", ".join(repr(state) for state in sorted(states)) or "no state"
 
 
 def is_repeated_done(progress: Progress, commit: Commit) -> bool:

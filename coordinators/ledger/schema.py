@@ -1,7 +1,8 @@
 """The ledger's tables; every txid, attempt and offset is a bigint.
 
-What each holds is told by the records (`coordinators.records`). Names start with `trident_`, so
-that the ledger can live in a database beside the tables of its states.
+What each holds is told by the records (`coordinators.records`, `coordinators.decisions`). The
+statements that make them are in `version_1`, `version_2` …; a test holds the two together. Names
+start with `trident_`, so that the ledger can live in a database beside the tables of its states.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ INCARNATION = Table(
     _text("status"),
 )
 
-# The one row that plan, drop, pin, done and reset lock; it also holds the highest numbers ever handed out.
+# The one row that plan, drop, pin, done and each decision lock; it also holds the highest numbers ever handed out.
 PROGRESS = Table(
     "trident_progress",
     METADATA,
@@ -103,6 +104,8 @@ PROGRESS = Table(
     _number("last_txid"),
     _number("last_attempt"),
     Column("reset_to", Text),
+    Column("undoing", BigInteger),
+    Column("held", BigInteger, nullable=False, server_default=text("0")),
 )
 
 PLAN = Table(
@@ -207,4 +210,51 @@ RESET = Table(
     _number("epoch"),
     Column("decided_at", Moment, nullable=False),
     Column("finished_at", Moment),
+)
+
+# Why a coordinator stopped at a txid; an epoch stops once.
+REFUSAL = Table(
+    "trident_refusal",
+    METADATA,
+    _key("topology"),
+    _number_key("epoch"),
+    _text("incarnation"),
+    _number("txid"),
+    _number("attempt"),
+    _text("kind"),
+    _text("state"),
+    _text("reason"),
+    Column("refused_at", Moment, nullable=False),
+    Column("settled_by", Text),
+    Column("settled_at", Moment),
+)
+
+# What a person decided about a txid; each decision is a take-over with an epoch of its own.
+DECISION = Table(
+    "trident_decision",
+    METADATA,
+    _key("topology"),
+    _number_key("epoch"),
+    _text("incarnation"),
+    _number("txid"),
+    _number("attempt"),
+    _text("kind"),
+    _text("state"),
+    _text("decided_by"),
+    Column("decided_at", Moment, nullable=False),
+    Column("finished_at", Moment),
+)
+
+# Staged rows that a person took out of a batch: the dead letters of a state.
+DIVERTED = Table(
+    "trident_diverted",
+    METADATA,
+    _key("topology"),
+    _key("incarnation"),
+    _number_key("txid"),
+    _key("state"),
+    _number_key("number"),
+    _number("attempt"),
+    _text("staged_row"),
+    Column("diverted_at", Moment, nullable=False),
 )

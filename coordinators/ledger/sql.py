@@ -8,10 +8,13 @@ from sqlalchemy import Connection
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger import history, reads, registry, resets, retention, rules, writes
+from trident.coordinators.decisions import Decision, Diverted, Refusal
+from trident.coordinators.ledger import deciding, history, reads, registry, resets, retention, rules, writes
 from trident.coordinators.ledger import lease as leases
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.chaining import has_new_partitions
+from trident.coordinators.ledger.decision_reads import read_decisions
+from trident.coordinators.ledger.decision_rules import held_states
 from trident.coordinators.ledger.opening import open_database
 from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.sessions import Sessions
@@ -73,6 +76,11 @@ class SqlLedger:
         with self._database.transaction() as transaction:
             return registry.register(transaction.connection, epoch, spec)
 
+    def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
+        """Read all that is open of a known topology."""
+        with self._database.transaction() as transaction:
+            return registry.snapshot(transaction.connection, epoch, topology)
+
     def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
         """Store where the incarnation starts, once per spout."""
         with self._database.transaction() as transaction:
@@ -98,6 +106,7 @@ class SqlLedger:
                 return
             _check_pin(connection, owner, epoch, progress, pin)
             writes.write_pin(connection, owner, epoch, pin)
+            deciding.write_diverts(connection, owner, pin, progress)
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
         """Record that every state has the pinned txid."""
@@ -127,6 +136,7 @@ class SqlLedger:
                 _refuse_done(progress, owner, commit)
                 _check_pin(transaction.connection, owner, epoch, progress, pin)
                 writes.write_together(transaction.connection, owner, epoch, pin, commit)
+                deciding.write_diverts(transaction.connection, owner, pin, progress)
         except _AlreadyDone:
             return
 
@@ -145,6 +155,26 @@ class SqlLedger:
         with self._database.transaction() as transaction:
             resets.finish_reset(transaction.connection, epoch, topology, decision)
 
+    def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
+        """Record why this epoch stops at a txid."""
+        with self._database.transaction() as transaction:
+            deciding.refuse(transaction.connection, owner, epoch, refusal)
+
+    def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Record a person's decision before its first effect."""
+        with self._database.transaction() as transaction:
+            deciding.decide(transaction.connection, owner, epoch, decision)
+
+    def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
+        """Keep one state's staged rows of the pinned txid and take them out of its pin."""
+        with self._database.transaction() as transaction:
+            deciding.divert(transaction.connection, owner, epoch, decision, rows)
+
+    def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Take the pin of an undone txid back and drop its attempt."""
+        with self._database.transaction() as transaction:
+            deciding.unpin(transaction.connection, owner, epoch, decision)
+
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""
         with self._database.transaction() as transaction:
@@ -154,6 +184,11 @@ class SqlLedger:
         """Return all dead letters of a topology."""
         with self._database.transaction() as transaction:
             return history.read_dead_letters(transaction.connection, topology)
+
+    def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
+        """Return the rows that decisions took out of txids, with the txid, by state."""
+        with self._database.transaction() as transaction:
+            return deciding.read_diverted(transaction.connection, topology)
 
     def close(self) -> None:
         """Let go of connections, and with them of the sessions of all leases; may be called again."""
@@ -226,4 +261,5 @@ def _check_pin(connection: Connection, owner: Owner, epoch: Epoch, progress: Pro
     plans = reads.read_plans(connection, owner.topology, *attempts)
     done_plan = reads.done_plan_of(plans, progress)
     starts = reads.read_starts(connection, owner) if has_new_partitions(pin.plan, done_plan) else None
-    rules.check_pin(progress, epoch, pin, plans.get(pin.attempt), done_plan, starts)
+    held = held_states(read_decisions(connection, owner, progress.done), pin.txid) if progress.held else frozenset()
+    rules.check_pin(progress, epoch, pin, plans.get(pin.attempt), done_plan, starts, held)

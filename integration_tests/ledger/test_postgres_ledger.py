@@ -16,6 +16,7 @@ from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor, taken_over
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
 from trident.coordinators.ledger import Ledger, PostgresLedger
+from trident.coordinators.ledger.migrations import MIGRATIONS
 from trident.coordinators.ledger.schema import METADATA, SCHEMA
 from trident.coordinators.records import Lease, Plan
 from trident.state.database import SqlTransaction
@@ -214,7 +215,7 @@ def test_ledgers_that_open_at_once_make_the_tables_once(postgres: Postgres) -> N
         list(pool.map(lambda ledger: ledger.open(), ledgers))
     with ledgers[0].database.transaction() as transaction:
         versions = transaction.connection.execute(text("SELECT version FROM trident_schema")).scalars().all()
-    assert versions == [1]
+    assert versions == list(range(1, len(MIGRATIONS) + 1))
     for ledger in ledgers:
         ledger.close()
 

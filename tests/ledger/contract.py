@@ -10,6 +10,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
+from tests.ledger.decision_contract import RETRY, DecisionContract, refusal_of
 from tests.ledger.making import (
     LONG,
     SPEC,
@@ -286,6 +287,10 @@ class GuardContract:
             lambda: ledger.commit_together(stranger, run.epoch, pin_of(plan), commit_of(plan), (), ()),
             lambda: ledger.set_starts(stranger, run.epoch, [start_of(2, 2)]),
             lambda: ledger.clean_up(stranger, run.epoch, NOTHING),
+            lambda: ledger.refuse(stranger, run.epoch, refusal_of(plan)),
+            lambda: ledger.decide(stranger, run.epoch, RETRY),
+            lambda: ledger.divert(stranger, run.epoch, RETRY, ()),
+            lambda: ledger.unpin(stranger, run.epoch, RETRY),
         ]
         for call in calls:
             with pytest.raises(MismatchError, match="reset meanwhile"):
@@ -410,6 +415,11 @@ class FencingContract:
             lambda: ledger.clean_up(old.owner, old.epoch, NOTHING),
             lambda: ledger.decide_reset(old.epoch, "payments", decision),
             lambda: ledger.finish_reset(old.epoch, "payments", decision),
+            lambda: ledger.snapshot(old.epoch, "payments"),
+            lambda: ledger.refuse(old.owner, old.epoch, refusal_of(plan)),
+            lambda: ledger.decide(old.owner, old.epoch, RETRY),
+            lambda: ledger.divert(old.owner, old.epoch, RETRY, ()),
+            lambda: ledger.unpin(old.owner, old.epoch, RETRY),
         ]
         for call in calls:
             with pytest.raises(FencedError, match=r"epoch 1 is not the stored one \(2\)"):
@@ -684,5 +694,6 @@ class LedgerContract(
     RegistryContract,
     RetentionContract,
     ResetContract,
+    DecisionContract,
 ):
     """All of it."""

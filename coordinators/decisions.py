@@ -1,0 +1,71 @@
+"""Why a topology stopped at a txid, and what a person decided about it: frozen values that the ledger keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class StopKind(StrEnum):
+    """Why a coordinator could not go on with a txid."""
+
+    REFUSED = "refused"
+    """A state refused its staged updates for good; the next start stops until a person has decided."""
+    GAVE_UP = "gave up"
+    """It failed too often; the next start tries it again."""
+    BAD_RECORD = "bad record"
+    """A record did not decode and its stream says stop; the next start tries it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The txid that a coordinator stopped at; `state` is empty when no single state was the cause."""
+
+    txid: int
+    attempt: int
+    kind: StopKind
+    state: str
+    reason: str
+
+    @property
+    def blocks(self) -> bool:
+        """Whether nothing runs until a person has decided: the same rows would be refused again."""
+        return self.kind is StopKind.REFUSED
+
+
+class DecisionKind(StrEnum):
+    """What a person can decide about a txid."""
+
+    RETRY = "retry"
+    """Try it again: the cause is mended."""
+    DIVERT = "divert"
+    """Take one state's staged rows out of it, into the ledger; the others keep theirs."""
+    UNDO = "undo"
+    """Bring every state back to the txid before, and plan it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A person's recorded decision; one that is open is finished at take-over, before any pin is rolled forward.
+
+    `attempt` is the pinned one; where nothing is pinned, the one that was refused: a divert is then held
+    for the attempt that commits.
+    """
+
+    kind: DecisionKind
+    txid: int
+    attempt: int
+    state: str = ""
+    decided_by: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        where = f" of state {self.state!r}" if self.state else ""
+        return f"{self.kind} of txid {self.txid}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diverted:
+    """The rows of one state that a held decision took out of a batch, each as JSON text with exact numbers."""
+
+    state: str
+    rows: tuple[str, ...] = field(repr=False)

@@ -1,0 +1,259 @@
+"""What every ledger does with refusals and with the decisions of a person."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.ledger.making import Run, commit_of, dead_letter_of, pin_of, plan_of, range_of, started, successor
+from trident.base.errors import MismatchError
+from trident.coordinators.decisions import Decision, DecisionKind, Diverted, Refusal, StopKind
+from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
+from trident.coordinators.records import Pin, Plan, ResetDecision, StatePin
+
+AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger
+RETRY = Decision(DecisionKind.RETRY, 1, 1)
+DIVERT = Decision(DecisionKind.DIVERT, 1, 1, "balances", "ann")
+UNDO = Decision(DecisionKind.UNDO, 1, 1)
+ROWS = ('{"account":"ann","n":1}', '{"account":"bob","n":2}')
+
+
+def refusal_of(plan: Plan, kind: StopKind = StopKind.REFUSED, state: str = "balances") -> Refusal:
+    return Refusal(plan.txid, plan.attempt, kind, state, "a value is too large")
+
+
+def refused(ledger: AnyLedger, *, pinned: bool) -> Run:
+    """Return a new owner of a topology whose first txid was refused."""
+    old = started(ledger)
+    plan = old.plan()
+    if pinned:
+        ledger.pin(old.owner, old.epoch, pin_of(plan, dead_letter_of(6)))
+    ledger.refuse(old.owner, old.epoch, refusal_of(plan))
+    return successor(old)
+
+
+def planned_again(run: Run, attempt: int = 2) -> Plan:
+    """Drop what is live and plan txid 1 again."""
+    plan = plan_of(1, attempt, 0, range_of(0, 5, 15), range_of(1, 7, 17), tries=2)
+    run.ledger.plan(run.owner, run.epoch, plan, drop_from=1)
+    run.follow(plan)
+    return plan
+
+
+class DecisionContract:
+    """A refusal waits for a person; what the person decides is recorded, then carried out once."""
+
+    def test_a_refusal_is_found_by_the_next_owner_until_its_txid_is_done(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        plan = run.plan()
+        for _ in range(2):
+            ledger.refuse(run.owner, run.epoch, refusal_of(plan))
+        new = successor(run)
+        assert new.snapshot().refusal == refusal_of(plan)
+        assert ledger.snapshot(new.epoch, "payments") == new.snapshot()
+        new.together(planned_again(new))
+        assert new.snapshot().refusal is None
+
+    def test_the_latest_refusal_counts(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        plan = run.plan()
+        ledger.refuse(run.owner, run.epoch, refusal_of(plan, StopKind.GAVE_UP, ""))
+        new = successor(run)
+        again = planned_again(new)
+        ledger.refuse(new.owner, new.epoch, refusal_of(again))
+        assert new.snapshot().refusal == refusal_of(again)
+
+    def test_an_epoch_stops_once_and_never_at_what_is_done(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        first, second = run.plan(), run.plan()
+        run.together(first)
+        with pytest.raises(MismatchError, match="1 is done"):
+            ledger.refuse(run.owner, run.epoch, refusal_of(first))
+        ledger.refuse(run.owner, run.epoch, refusal_of(second))
+        with pytest.raises(MismatchError, match="has stopped at txid 2"):
+            ledger.refuse(run.owner, run.epoch, refusal_of(second, StopKind.GAVE_UP))
+
+    def test_a_retry_clears_the_refusal(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        for _ in range(2):
+            ledger.decide(run.owner, run.epoch, RETRY)
+        found = successor(run).snapshot()
+        assert (found.refusal, found.decisions) == (None, ())
+        assert found.pin is not None
+
+    @pytest.mark.parametrize(
+        ("decision", "word"),
+        [
+            (replace(RETRY, txid=2), "nothing of it was refused"),
+            (replace(DIVERT, txid=2), "nothing of it was refused"),
+            (replace(DIVERT, state="totals"), "state 'balances' that refused"),
+            (replace(DIVERT, attempt=2), "attempt 1 was refused"),
+            (replace(UNDO, txid=2), "nothing of it is pinned"),
+            (replace(UNDO, attempt=2), "attempt 1 is pinned, not 2"),
+            (replace(RETRY, txid=0), "0 is done"),
+        ],
+    )
+    def test_a_decision_about_something_else_is_refused(self, ledger: AnyLedger, decision: Decision, word: str) -> None:
+        run = refused(ledger, pinned=True)
+        before = run.snapshot()
+        with pytest.raises(MismatchError, match=word):
+            ledger.decide(run.owner, run.epoch, decision)
+        assert run.snapshot() == before
+
+    def test_what_was_not_refused_by_a_state_is_not_diverted(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        ledger.refuse(run.owner, run.epoch, refusal_of(run.plan(), StopKind.GAVE_UP, ""))
+        new = successor(run)
+        with pytest.raises(MismatchError, match="no state that refused"):
+            ledger.decide(new.owner, new.epoch, DIVERT)
+        ledger.decide(new.owner, new.epoch, RETRY)
+        assert new.snapshot().refusal is None
+
+    def test_an_epoch_decides_once(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        ledger.decide(run.owner, run.epoch, DIVERT)
+        with pytest.raises(MismatchError, match="decided before"):
+            ledger.decide(run.owner, run.epoch, UNDO)
+
+    def test_a_divert_empties_the_pin_for_its_state_and_keeps_the_rows(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        ledger.decide(run.owner, run.epoch, DIVERT)
+        new = successor(run)
+        assert new.snapshot().decisions == (DIVERT,)
+        for _ in range(2):
+            ledger.divert(new.owner, new.epoch, DIVERT, ROWS)
+        found = new.snapshot()
+        assert found.pin is not None
+        assert found.pin.states == (StatePin("balances", 0),)
+        assert (found.decisions, found.refusal) == ((), None)
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
+        assert new.last is not None
+        new.done(new.last)
+        assert new.snapshot().done == 1
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
+
+    def test_a_divert_of_what_is_not_pinned_is_held_for_the_attempt_that_commits(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=False)
+        ledger.decide(run.owner, run.epoch, DIVERT)
+        new = successor(run)
+        with pytest.raises(MismatchError, match="is not pinned"):
+            ledger.divert(new.owner, new.epoch, DIVERT, ROWS)
+        plan = planned_again(new)
+        empty = replace(pin_of(plan), states=(StatePin("balances", 0),))
+        wrong = replace(empty, diverts=(Diverted("totals", ROWS),))
+        twice = replace(empty, diverts=(Diverted("balances", ROWS), Diverted("balances", ROWS)))
+        for pin in (empty, wrong, twice):
+            with pytest.raises(MismatchError, match="diverts the rows of"):
+                self._pin(new, pin)
+        assert new.snapshot().decisions == (DIVERT,)
+        for _ in range(2):
+            self._pin(new, replace(empty, diverts=(Diverted("balances", ROWS),)))
+        assert new.snapshot().decisions == ()
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
+
+    def test_a_divert_that_is_held_goes_with_the_shortcut(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=False)
+        ledger.decide(run.owner, run.epoch, DIVERT)
+        plan = planned_again(run)
+        with pytest.raises(MismatchError, match="diverts the rows of no state, decided was 'balances'"):
+            run.together(plan)
+        pin = replace(pin_of(plan), diverts=(Diverted("balances", ()),))
+        for _ in range(2):
+            self._commit_together(run, pin)
+        assert run.snapshot().done == 1
+        assert ledger.diverted("payments") == ()
+        run.finish(1)
+
+    def test_nobody_diverts_without_a_decision(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=False)
+        plan = planned_again(run)
+        with pytest.raises(MismatchError, match="decided was no state"):
+            self._pin(run, replace(pin_of(plan), diverts=(Diverted("balances", ROWS),)))
+        run.pin(plan)
+        with pytest.raises(MismatchError, match="nobody decided it"):
+            ledger.divert(run.owner, run.epoch, replace(DIVERT, attempt=2), ROWS)
+        with pytest.raises(MismatchError, match="nobody decided it"):
+            ledger.unpin(run.owner, run.epoch, replace(UNDO, attempt=2))
+
+    def test_an_undo_stops_all_writes_until_it_is_unpinned(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        for _ in range(2):
+            ledger.decide(run.owner, run.epoch, UNDO)
+        new = successor(run)
+        assert new.snapshot().decisions == (UNDO,)
+        assert new.last is not None
+        plan = new.last
+        for call in (
+            lambda: new.done(plan),
+            lambda: ledger.plan(new.owner, new.epoch, None, 2),
+            lambda: ledger.decide(new.owner, new.epoch, RETRY),
+            lambda: ledger.refuse(new.owner, new.epoch, refusal_of(plan)),
+        ):
+            with pytest.raises(MismatchError, match="undo of txid 1 attempt 1 was decided"):
+                call()
+        for _ in range(2):
+            ledger.unpin(new.owner, new.epoch, UNDO)
+        found = new.snapshot()
+        assert (found.pin, found.live, found.decisions, found.refusal, found.done) == (None, (), (), None, 0)
+
+    def test_what_was_undone_is_planned_and_pinned_again(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        second = plan_of(2, 2, 1, range_of(0, 15, 16), range_of(1, 17, 18))
+        ledger.plan(run.owner, run.epoch, second)
+        ledger.decide(run.owner, run.epoch, UNDO)
+        ledger.unpin(run.owner, run.epoch, UNDO)
+        assert ledger.dead_letters("payments") == ()
+        with pytest.raises(MismatchError, match="was dropped"):
+            ledger.plan(run.owner, run.epoch, second)
+        again = plan_of(1, 3, 0, range_of(0, 5, 15), range_of(1, 7, 17))
+        ledger.plan(run.owner, run.epoch, again)
+        ledger.pin(run.owner, run.epoch, pin_of(again, dead_letter_of(6)))
+        run.done(again)
+        assert ledger.dead_letters("payments") == (dead_letter_of(6),)
+        assert run.snapshot().done == 1
+
+    def test_the_same_txid_can_be_undone_again_with_another_attempt(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        ledger.decide(run.owner, run.epoch, UNDO)
+        ledger.unpin(run.owner, run.epoch, UNDO)
+        run = successor(run)
+        again = plan_of(1, 2, 0, range_of(0, 5, 15), range_of(1, 7, 17))
+        ledger.plan(run.owner, run.epoch, again)
+        run.pin(again)
+        with pytest.raises(MismatchError, match="attempt 2 is pinned, not 1"):
+            ledger.decide(run.owner, run.epoch, UNDO)
+        second = replace(UNDO, attempt=2)
+        ledger.decide(run.owner, run.epoch, second)
+        with pytest.raises(MismatchError, match="nobody decided it"):
+            ledger.unpin(run.owner, run.epoch, replace(UNDO, attempt=3))
+        ledger.unpin(run.owner, run.epoch, second)
+        assert run.snapshot().pin is None
+
+    def test_an_undo_takes_diverted_rows_back(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        ledger.decide(run.owner, run.epoch, DIVERT)
+        ledger.divert(run.owner, run.epoch, DIVERT, ROWS)
+        run = successor(run)
+        ledger.decide(run.owner, run.epoch, UNDO)
+        ledger.unpin(run.owner, run.epoch, UNDO)
+        assert ledger.diverted("payments") == ()
+
+    def test_a_reset_leaves_refusals_and_decisions_behind(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=True)
+        ledger.decide(run.owner, run.epoch, UNDO)
+        with pytest.raises(MismatchError, match="is pinned"):
+            ledger.decide_reset(run.epoch, "payments", ResetDecision("second", 1, "adopt", None))
+        decision = ResetDecision("second", 1, "clear", None)
+        ledger.decide_reset(run.epoch, "payments", decision)
+        ledger.finish_reset(run.epoch, "payments", decision)
+        found = successor(run).snapshot()
+        assert (found.refusal, found.decisions, found.pin, found.done) == (None, (), None, 1)
+
+    @staticmethod
+    def _pin(run: Run, pin: Pin) -> None:
+        run.ledger.pin(run.owner, run.epoch, pin)
+
+    @staticmethod
+    def _commit_together(run: Run, pin: Pin) -> None:
+        run.ledger.commit_together(run.owner, run.epoch, pin, commit_of(pin.plan), (), ())

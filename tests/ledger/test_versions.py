@@ -1,0 +1,58 @@
+"""What an older version left is opened by this one, and goes on with exact values."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sqlalchemy import inspect
+
+from tests.coordinators.test_session import OPTIONS
+from tests.ledger.dumping import DUMPS, expected, job_over, restore_sqlite, sqlite_states, topic
+from trident.coordinators.ledger import SqliteLedger
+from trident.coordinators.ledger.migrations import MIGRATIONS
+from trident.coordinators.ledger.schema import METADATA
+from trident.coordinators.session import Session
+
+
+def rows_of(file: Path, table: str) -> dict[str, tuple[int, int]]:
+    with sqlite3.connect(file) as connection:
+        return {row[0]: (row[1], row[2]) for row in connection.execute(f"SELECT account, n, total FROM {table}")}
+
+
+def test_there_is_a_dump_of_each_version() -> None:
+    versions = range(1, len(MIGRATIONS) + 1)
+    wanted = {f"sqlite-v{version}-{name}.sql" for version in versions for name in ("ledger", "totals")}
+    wanted |= {f"postgres-v{version}.sql" for version in versions}
+    assert {file.name for file in DUMPS.iterdir()} == wanted
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))
+def test_a_run_goes_on_from_what_an_older_version_left(version: int, tmp_path: Path) -> None:
+    restore_sqlite(version, tmp_path)
+    ledger, *states = sqlite_states(tmp_path)
+    before = rows_of(tmp_path / "ledger.sqlite", "balances"), rows_of(tmp_path / "totals.sqlite", "totals")
+    assert before[0] != before[1], "one of them has the pinned txid"
+    job = job_over(topic(), *states)
+    summary = Session(job.plan(), ledger, replace(OPTIONS, max_pending=2)).run()
+    assert summary.first_done == 4
+    assert rows_of(tmp_path / "ledger.sqlite", "balances") == expected()
+    assert rows_of(tmp_path / "totals.sqlite", "totals") == expected()
+    assert [loss.stop - loss.start for loss in ledger.losses("payments")] == [4]
+    assert [letter.record.offset for letter in ledger.dead_letters("payments")] == [4, 14]
+
+
+def test_the_steps_make_the_tables_that_the_statements_know(tmp_path: Path) -> None:
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    ledger.open()
+    found = inspect(ledger.database.engine)
+    assert set(found.get_table_names()) == set(METADATA.tables)
+    for table in METADATA.sorted_tables:
+        columns = {column["name"]: column["nullable"] for column in found.get_columns(table.name)}
+        assert columns == {column.name: bool(column.nullable) for column in table.columns}, table.name
+        assert found.get_pk_constraint(table.name)["constrained_columns"] == [key.name for key in table.primary_key]
+        indexes = {str(index["name"]): index["column_names"] for index in found.get_indexes(table.name)}
+        assert indexes == {str(index.name): [column.name for column in index.columns] for index in table.indexes}
+    ledger.close()
