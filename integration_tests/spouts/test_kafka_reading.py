@@ -115,7 +115,7 @@ def test_aborted_records_and_markers_end_a_range(kafka: Kafka, spark: SparkSessi
     (manifest,) = nothing.manifests
     if isinstance(reader, SparkReader):
         # a task without rows can't name its range; the number of manifests stands for it
-        assert (manifest.edge, manifest.id, manifest.position, manifest.count) == (0, None, None, 0)
+        assert (manifest.edge < 0, manifest.id, manifest.position, manifest.count) == (True, None, None, 0)
     else:
         assert (manifest.edge, manifest.id, manifest.position, manifest.count) == (7, whole.range.id, 13, 0)
         assert read.manifests[0].position == 13

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -31,8 +32,9 @@ class SparkReader:
 
     The connector shows no position, so a manifest's position is None and the connector's own end
     check (`failOnDataLoss`) stands for it. A task that got rows takes its range's edge from the
-    partition that it sees; one without rows can't know its range and returns a manifest with edge 0
-    and id None. **The rule for the acker**: a job over n non-empty ranges returns exactly n
+    partition that it sees; one without rows can't know its range and returns a manifest with id None
+    and an edge of its own below zero (two such words must differ: equal ones mean a range that was
+    read twice). **The rule for the acker**: a job over n non-empty ranges returns exactly n
     manifests; each named one clears its own edge, once; each nameless one clears any one edge that
     no named one clears. Fewer or more manifests, or a name seen twice, never add up to complete.
 
@@ -111,8 +113,12 @@ class DecodeRanges:
             tally = tally or RangeTally(edges[records.id])
             tally.add(records.offsets, records.timestamps, records.values)
             yield from self.decoder.decode(records)
-        manifest = tally.manifest(None) if tally else RangeManifest(0, None, None, Digest())
+        manifest = tally.manifest(None) if tally else _nameless()
         yield control_batch(arrow_schema(self.decoder.task_schema), [manifest])
+
+
+def _nameless() -> RangeManifest:
+    return RangeManifest(-1 - secrets.randbits(62), None, None, Digest())
 
 
 class ConnectorRecords:

@@ -11,12 +11,13 @@ from pyspark.errors import PythonException
 
 from trident import Combiner, ConfigurationError, FatalError, FieldError, RetryableError, Topology
 from trident.base.digest import Digest
+from trident.coordinators.completeness import complete_edges
 from trident.engine.collecting import read_table, result_of
 from trident.engine.errors import classify
 from trident.engine.staging import StageRows, Staging, StagingChoice
 from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
-from trident.spouts.base import Edge, OffsetRange, PartitionId, RangeManifest
+from trident.spouts.base import Edge, OffsetRange, OffsetsLostError, PartitionId, RangeManifest
 from trident.spouts.control import CONTROL, WriteManifest, encode
 from trident.state.base import HeldUpdates, KeyColumn, Merge, StateLayout, ValueColumn, WrittenUpdates
 
@@ -62,6 +63,15 @@ def test_own_errors_keep_kind_and_text_on_their_way_from_a_task() -> None:
     again = classify(trace("trident.base.errors.RetryableError: the broker did not answer"), "job")
     assert isinstance(again, RetryableError)
     assert str(again) == "job: the broker did not answer"
+
+
+def test_own_errors_of_other_modules_keep_kind_and_text_too() -> None:
+    lost = OffsetsLostError((OffsetRange(PartitionId("t", 3), "id", 10, 20),))
+    error = classify(trace(f"trident.spouts.base.OffsetsLostError: {lost}"), "job")
+    assert isinstance(error, RetryableError)
+    assert "no longer holds the beginning of what was planned: t[3] 10..20; nothing of it was applied" in str(error)
+    stale = classify(trace("trident.state.values.StaleTxidError: the stored value is of txid 2"), "job")
+    assert isinstance(stale, FatalError)
 
 
 def test_an_error_that_only_looks_like_ours_is_not_trusted() -> None:
@@ -242,3 +252,13 @@ def test_a_writer_that_stops_early_fails_the_attempt() -> None:
 def test_a_topology_needs_a_name(name: str) -> None:
     with pytest.raises(ConfigurationError, match="printable name"):
         Topology(name)
+
+
+def test_a_word_that_can_not_name_its_range_is_about_the_jobs_only_spout() -> None:
+    """What Spark's connector leaves of ranges without records."""
+    edges = {"in": tuple(Edge(n, OffsetRange(PartitionId("t", n), "id", 0, 3)) for n in (7, 8))}
+    nameless = [encode(RangeManifest(-n, None, None, Digest())) for n in (1, 2)]
+    table = pa.Table.from_batches([batch(*((None, None, word) for word in nameless))])
+    result = result_of("s", read_table(table, LAYOUT), edges)
+    assert [(spout, manifest.id) for spout, manifest in result.manifests] == [("in", None)] * 2
+    assert complete_edges(edges, result) == (7, 8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -54,7 +54,8 @@ def result_of(state: str, collected: Collected, edges: Mapping[str, tuple[Edge, 
     for word in collected.words:
         match word:
             case RangeManifest():
-                manifests.append((_known(spout_of.get(word.edge), state), word))
+                spout = _only(edges) if word.id is None else spout_of.get(word.edge)
+                manifests.append((_known(spout, state), word))
             case BadRecordRow():
                 bad.append(DeadLetter(_known(by_partition.get(word.id), state), word))
             case WriteManifest():
@@ -72,6 +73,11 @@ def _refuse_copies(table: pa.Table) -> None:
     words = table.filter(pc.is_valid(table.column(CONTROL)))
     if any(copies != 1 for copies in words.column(COPIES).to_pylist()):
         raise RetryableError(_READ_TWICE)
+
+
+def _only(spouts: Collection[str]) -> str | None:
+    """Return the one spout that a job reads: a word that can't name its range is about that one."""
+    return next(iter(spouts)) if len(spouts) == 1 else None
 
 
 def _known(spout: str | None, state: str) -> str:

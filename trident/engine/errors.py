@@ -16,7 +16,6 @@ from pyspark.errors import (
 )
 from pyspark.errors.exceptions.captured import convert_exception
 
-from trident.base import errors as trident_errors
 from trident.base.errors import FatalError, RetryableError, TridentError
 
 SPARK_FAILURES = (PySparkException, Py4JError, OSError, EOFError)
@@ -81,11 +80,22 @@ def _from_java(error: Py4JJavaError, job: str) -> TridentError:
 
 def _from_python(traceback: str, job: str) -> TridentError:
     frame, type_, text = _last_raise(traceback)
-    own = getattr(trident_errors, type_.rpartition(".")[2], None) if type_.startswith("trident.") else None
-    if isinstance(own, type) and issubclass(own, TridentError) and text:
+    own = _own_error(type_)
+    if own is not None and text:
         # this library's own texts carry no values
         return FatalError(f"{job}: {text}") if issubclass(own, FatalError) else RetryableError(f"{job}: {text}")
     return RetryableError(f"{job}: Python code raised {type_} at {frame}. {_NOTHING_APPLIED}.")
+
+
+def _own_error(name: str) -> type[TridentError] | None:
+    """Return this library's error class of that full name, wherever in the library it lives."""
+    todo: list[type[TridentError]] = [TridentError] if name.startswith("trident.") else []
+    while todo:
+        known = todo.pop()
+        if f"{known.__module__}.{known.__qualname__}" == name:
+            return known
+        todo += known.__subclasses__()
+    return None
 
 
 def _last_raise(traceback: str) -> tuple[str, str, str]:

@@ -39,6 +39,7 @@ transaction.state.log.num.partitions=4
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
 group.initial.rebalance.delay.ms=0
+log.cleaner.backoff.ms=500
 broker.heartbeat.interval.ms=500
 broker.session.timeout.ms=3000
 """

@@ -1,0 +1,121 @@
+"""Topologies that count a Kafka topic into Postgres, and what a plain count of the same records gives."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+from integration_tests.conftest import Kafka, Postgres
+from trident import Count, PostgresLedger, RunOptions, RunSummary, Sum, Topology
+from trident.base.crash_points import CrashPoint, armed
+from trident.base.errors import RetryableError
+from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
+from trident.spouts.readers.arrow import ArrowReader
+from trident.spouts.readers.spark import SparkReader
+from trident.state import PostgresState
+
+Totals = dict[str | None, tuple[int, int | None]]
+OPTIONS = RunOptions(lease=timedelta(seconds=5), retry_pause=timedelta(milliseconds=10), max_pending=1, max_tries=4)
+"""One batch at a time, so that a test knows what is done when it meddles with the next one."""
+
+every_pair = pytest.mark.parametrize(
+    ("spout", "reader"),
+    [
+        (OpaqueKafkaSpout, ArrowReader(chunk_records=3)),
+        (OpaqueKafkaSpout, SparkReader()),
+        (TransactionalKafkaSpout, ArrowReader()),
+        (TransactionalKafkaSpout, SparkReader()),
+    ],
+    ids=["opaque-arrow", "opaque-spark", "transactional-arrow", "transactional-spark"],
+)
+crosswise = pytest.mark.parametrize(
+    ("spout", "reader"),
+    [(OpaqueKafkaSpout, SparkReader()), (TransactionalKafkaSpout, ArrowReader())],
+    ids=["opaque-spark", "transactional-arrow"],
+)
+each_reader = pytest.mark.parametrize("reader", [ArrowReader(), SparkReader()], ids=["arrow", "spark"])
+each_spout = pytest.mark.parametrize("spout", [OpaqueKafkaSpout, TransactionalKafkaSpout], ids=["opaque", "transact"])
+
+
+def payments(*numbers: int, account: str | None = None) -> list[bytes]:
+    """Return a payment per number: five accounts, the number as its amount."""
+    return [b'{"account": "%s", "amount": %d}' % ((account or f"a{n % 5}").encode(), n) for n in numbers]
+
+
+def count_of(numbers: Iterable[int]) -> Totals:
+    totals: Totals = {}
+    for number in numbers:
+        n, total = totals.get(f"a{number % 5}", (0, 0))
+        totals[f"a{number % 5}"] = (n + 1, (total or 0) + number)
+    return totals
+
+
+def totals(postgres: Postgres) -> Totals:
+    """Return what a user's query sees; nothing before the first run."""
+    with psycopg.connect(postgres.dsn) as connection:
+        if connection.execute("SELECT to_regclass('balances')").fetchone() == (None,):
+            return {}
+        rows = connection.execute("SELECT account, n, total FROM balances").fetchall()
+    return {account: (n, None if total is None else int(total)) for account, n, total in rows}
+
+
+def query(postgres: Postgres, statement: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(postgres.dsn) as connection:
+        return connection.execute(statement).fetchall()
+
+
+def losses(postgres: Postgres) -> list[tuple[object, ...]]:
+    """Return (txid, partition, start, stop, status) of every recorded loss."""
+    return query(postgres, "SELECT txid, partition, start_offset, stop_offset, status FROM trident_loss ORDER BY 1, 2")
+
+
+def counting(kafka: Kafka, topic: str, spout: type = OpaqueKafkaSpout, limit: int | None = 10, **options) -> Topology:
+    """Return the topology that counts and sums payments per account into the table `balances`."""
+    topology = Topology("traps")
+    source = spout(
+        topic,
+        bootstrap_servers=kafka.bootstrap_servers,
+        value=Json("account string, amount bigint"),
+        max_records_per_batch=limit,
+        **options,
+    )
+    grouped = topology.stream("payments", source).group_by("account")
+    grouped.persistent_aggregate(PostgresState("balances"), n=Count(), total=Sum("amount"))
+    return topology
+
+
+def run(topology: Topology, spark: SparkSession, postgres: Postgres, options: RunOptions = OPTIONS) -> RunSummary:
+    return topology.run(spark, ledger=PostgresLedger(postgres.dsn), until="caught_up", options=options)
+
+
+@contextmanager
+def once_at(point: CrashPoint, txids: Iterable[int], action: Callable[[int], None]) -> Iterator[None]:
+    """Run the action the first time that the coordinator comes to the point with each of the txids."""
+    left = set(txids)
+    lock = threading.Lock()
+
+    def meddle(reached: CrashPoint, txid: int) -> None:
+        with lock:
+            if reached is not point or txid not in left:
+                return
+            left.remove(txid)
+        action(txid)
+
+    with armed(meddle):
+        yield
+    assert not left, f"the run never came to {point.value} of txids {sorted(left)}"
+
+
+def fail(txid: int) -> None:
+    raise RetryableError(f"a test lets the first attempt at txid {txid} fail")
+
+
+def first_attempts_fail(*txids: int):
+    """Let the first attempt at each of the txids fail after it was read to its end."""
+    return once_at(CrashPoint.AFTER_PROCESSING, txids, fail)

@@ -1,0 +1,117 @@
+"""Offsets that are no records: aborted ones, markers, what compaction took away; batches end on them and in them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from integration_tests.kafka_traps.jobs import (
+    Totals,
+    count_of,
+    counting,
+    crosswise,
+    every_pair,
+    first_attempts_fail,
+    payments,
+    run,
+    totals,
+)
+from integration_tests.spouts.logs import produce, produce_aborted, produce_committed, transaction, wait_until_stable
+
+
+@every_pair
+def test_aborted_records_and_markers_count_for_nothing(spark, kafka, postgres, spout, reader) -> None:
+    """Batches of 7 positions: some hold aborted records only, some end on a marker."""
+    topic, servers = kafka.create_topic(2), kafka.bootstrap_servers
+    produce_committed(servers, topic, payments(*range(5)))
+    produce_aborted(servers, topic, payments(*range(100, 116)))
+    produce(servers, topic, payments(*range(5, 10)))
+    produce_committed(servers, topic, payments(*range(10, 13)))
+    produce_aborted(servers, topic, payments(*range(200, 206)), partition=1)
+    topology = counting(kafka, topic, spout, limit=7, reader=reader)
+    with first_attempts_fail(2, 3):
+        summary = run(topology, spark, postgres)
+    assert summary.batches == 6  # 39 positions, 13 of them records
+    assert totals(postgres) == count_of(range(13))
+    assert run(topology, spark, postgres).batches == 0
+
+
+@crosswise
+def test_an_open_transaction_is_not_read_past(spark, kafka, postgres, spout, reader) -> None:
+    topic, servers = kafka.create_topic(), kafka.bootstrap_servers
+    produce(servers, topic, payments(0, 1))
+    topology = counting(kafka, topic, spout, reader=reader)
+    with transaction(servers, topic, payments(2, 3)) as open_one:
+        produce(servers, topic, payments(4, 5))
+        run(topology, spark, postgres)
+        assert totals(postgres) == count_of(range(2))
+        open_one.commit_transaction(30)
+    wait_until_stable(servers, topic)
+    run(topology, spark, postgres)
+    assert totals(postgres) == count_of(range(6))
+
+
+COMPACTED = {
+    "cleanup.policy": "compact",
+    "min.cleanable.dirty.ratio": "0.01",
+    "segment.ms": "100",
+    "min.compaction.lag.ms": "0",
+    "max.compaction.lag.ms": "100",
+}
+
+
+@pytest.fixture(scope="module")
+def compacted(kafka) -> tuple[str, Totals]:
+    """A topic of which the cleaner has taken most records away, and a plain consumer's count of it."""
+    topic = kafka.create_topic(configs=COMPACTED)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    for number in range(60):
+        producer.produce(topic, payments(number)[0], key=f"k{number % 7}" if number < 50 else f"last {number}")
+    producer.produce(topic, None, key="k3")
+    assert producer.flush(30) == 0
+    deadline = time.monotonic() + 60
+    while True:
+        producer.produce(topic, payments(1000)[0], key="rolls the segment")
+        assert producer.flush(30) == 0
+        time.sleep(0.3)
+        values = everything(kafka.bootstrap_servers, topic)
+        if len(values) < 30:
+            return topic, plain_count(values)
+        assert time.monotonic() < deadline, "the broker's cleaner did nothing"
+
+
+@crosswise
+def test_a_compacted_topic_is_counted_as_it_is(spark, kafka, postgres, compacted, spout, reader) -> None:
+    """Whole batches of 8 positions have no record at all; a tombstone is a record without fields."""
+    topic, expected = compacted
+    with first_attempts_fail(1, 2):
+        run(counting(kafka, topic, spout, limit=8, reader=reader), spark, postgres)
+    assert totals(postgres) == expected
+    assert expected[None] == (1, None)
+
+
+def everything(servers: str, topic: str) -> list[bytes | None]:
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "plain", "enable.partition.eof": True})
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    values: list[bytes | None] = []
+    try:
+        while True:
+            message = consumer.poll(10)
+            assert message is not None
+            if message.error() is not None:
+                return values
+            values.append(message.value())
+    finally:
+        consumer.close()
+
+
+def plain_count(values: list[bytes | None]) -> Totals:
+    import json
+
+    found = [json.loads(value)["amount"] for value in values if value is not None]
+    counted = count_of(found)
+    if None in values:
+        counted[None] = (values.count(None), None)
+    return counted
