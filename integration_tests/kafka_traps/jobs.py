@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 import psycopg
@@ -94,28 +95,41 @@ def run(topology: Topology, spark: SparkSession, postgres: Postgres, options: Ru
     return topology.run(spark, ledger=PostgresLedger(postgres.dsn), until="caught_up", options=options)
 
 
+@dataclass(frozen=True)
+class Meddling:
+    """What happens the first time that the coordinator comes to a point with each of the txids."""
+
+    point: CrashPoint
+    txids: tuple[int, ...]
+    action: Callable[[int], None]
+
+
 @contextmanager
-def once_at(point: CrashPoint, txids: Iterable[int], action: Callable[[int], None]) -> Iterator[None]:
-    """Run the action the first time that the coordinator comes to the point with each of the txids."""
-    left = set(txids)
+def meddling(*given: Meddling) -> Iterator[None]:
+    """Meddle with a run inside the block; all that was given must have happened by its end."""
+    left = {(item.point, txid): item.action for item in given for txid in item.txids}
     lock = threading.Lock()
 
-    def meddle(reached: CrashPoint, txid: int) -> None:
+    def reached(point: CrashPoint, txid: int) -> None:
         with lock:
-            if reached is not point or txid not in left:
-                return
-            left.remove(txid)
-        action(txid)
+            action = left.pop((point, txid), None)
+        if action is not None:
+            action(txid)
 
-    with armed(meddle):
+    with armed(reached):
         yield
-    assert not left, f"the run never came to {point.value} of txids {sorted(left)}"
+    assert not left, f"the run never came to {sorted((str(point), txid) for point, txid in left)}"
 
 
-def fail(txid: int) -> None:
+def _fail(txid: int) -> None:
     raise RetryableError(f"a test lets the first attempt at txid {txid} fail")
 
 
-def first_attempts_fail(*txids: int):
+def first_attempts_fail(*txids: int) -> Meddling:
     """Let the first attempt at each of the txids fail after it was read to its end."""
-    return once_at(CrashPoint.AFTER_PROCESSING, txids, fail)
+    return Meddling(CrashPoint.AFTER_PROCESSING, txids, _fail)
+
+
+def when_planned(*txids: int, then: Callable[[int], None]) -> Meddling:
+    """Do something to the topic while a batch that is planned waits to be read."""
+    return Meddling(CrashPoint.AFTER_PLAN, txids, then)

@@ -14,6 +14,7 @@ from integration_tests.kafka_traps.jobs import (
     crosswise,
     every_pair,
     first_attempts_fail,
+    meddling,
     payments,
     run,
     totals,
@@ -31,7 +32,7 @@ def test_aborted_records_and_markers_count_for_nothing(spark, kafka, postgres, s
     produce_committed(servers, topic, payments(*range(10, 13)))
     produce_aborted(servers, topic, payments(*range(200, 206)), partition=1)
     topology = counting(kafka, topic, spout, limit=7, reader=reader)
-    with first_attempts_fail(2, 3):
+    with meddling(first_attempts_fail(2, 3)):
         summary = run(topology, spark, postgres)
     assert summary.batches == 6  # 39 positions, 13 of them records
     assert totals(postgres) == count_of(range(13))
@@ -86,7 +87,7 @@ def compacted(kafka) -> tuple[str, Totals]:
 def test_a_compacted_topic_is_counted_as_it_is(spark, kafka, postgres, compacted, spout, reader) -> None:
     """Whole batches of 8 positions have no record at all; a tombstone is a record without fields."""
     topic, expected = compacted
-    with first_attempts_fail(1, 2):
+    with meddling(first_attempts_fail(1, 2)):
         run(counting(kafka, topic, spout, limit=8, reader=reader), spark, postgres)
     assert totals(postgres) == expected
     assert expected[None] == (1, None)

@@ -60,6 +60,7 @@ class KafkaSource:
         self._lock = threading.Lock()
         self._admin: KafkaAdminClient | None = None
         self._compiled: TaskDecoder | None = None
+        self._seen: set[str] = set()
 
     def schema(self, spark: SparkSession) -> StructType:
         """Return the decoder's fields."""
@@ -136,10 +137,7 @@ class KafkaSource:
             if not unknown:
                 break
             if time.monotonic() > deadline:
-                raise ConfigurationError(
-                    f"no topic {', '.join(map(repr, unknown))} at Kafka {self._options.bootstrap_servers}; "
-                    "create it, or correct the name"
-                )
+                raise self._missing(unknown)
             time.sleep(0.1)
         ids: dict[PartitionId, str] = {}
         for topic in described:
@@ -148,7 +146,17 @@ class KafkaSource:
                 raise classify(error, f"describe topic {topic['name']!r}", self._options.bootstrap_servers)
             for partition in topic["partitions"]:
                 ids[PartitionId(topic["name"], partition["partition_index"])] = str(topic["topic_id"] or "")
+        self._seen.update(topics)
         return ids
+
+    def _missing(self, topics: Sequence[str]) -> FatalError:
+        where = f"{', '.join(map(repr, topics))} at Kafka {self._options.bootstrap_servers}"
+        if self._seen.isdisjoint(topics):
+            return ConfigurationError(f"no topic {where}; create it, or correct the name")
+        return FatalError(
+            f"the topic {where} was deleted while it was read. Nothing more was read, and what is done stays. Made "
+            "again under this name it is another topic: to read that one, reset the topology"
+        )
 
     def _offsets(self, ids: Iterable[PartitionId], spec: int) -> dict[PartitionId, int]:
         level = IsolationLevel.READ_COMMITTED if self._options.read_committed else IsolationLevel.READ_UNCOMMITTED
