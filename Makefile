@@ -4,12 +4,14 @@ MINUTES ?= 10
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 GUARD ?=
+SEEDS ?= 20000
+SEED ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak mutants wheel constraints clean java
+.PHONY: help demo test lint bench soak mutants simulate wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
@@ -18,6 +20,7 @@ help:
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
 	@echo "make soak MINUTES=10   resident memory over time"
 	@echo "make mutants           each guard removed in a copy of the tree: which test notices? GUARD=word for some"
+	@echo "make simulate          the protocol in virtual time under faults; SEEDS=100000 for more, SEED=123 for one again"
 	@echo "make wheel             sdist and wheel into dist/"
 	@echo "make constraints       pin the newest versions of all dependencies that fit"
 	@echo "make clean             delete all that make has made"
@@ -41,6 +44,9 @@ soak: $(INSTALLED) java
 
 mutants: $(INSTALLED)
 	@$(RUN) -m tests.mutants.run --guard '$(GUARD)'
+
+simulate: $(INSTALLED)
+	@$(RUN) -m tests.simulation --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
 
 wheel: $(INSTALLED)
 	@$(RUN) -m build --no-isolation

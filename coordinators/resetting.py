@@ -77,11 +77,18 @@ def carry_out_reset(
     if decision is None:
         if wanted.keep_rows and snapshot.pin is not None:
             snapshot = _roll_forward(ledger, stores, spec, snapshot, Committer(ledger, stores, repeater), epoch)
-        decision = ResetDecision(wanted.incarnation, snapshot.last_txid, _states(wanted.keep_rows), wanted.start)
+        birth = repeater.call("reading the states", lambda: _birth_txid(snapshot, stores))
+        decision = ResetDecision(wanted.incarnation, birth, _states(wanted.keep_rows), wanted.start)
         ledger.decide_reset(epoch, spec.name, decision)
         reached(CrashPoint.AFTER_DECIDING_RESET)
     finish_reset(ledger, stores, spec, epoch, decision)
     return decision
+
+
+def _birth_txid(snapshot: Snapshot, stores: Mapping[str, StateStore]) -> int:
+    """Return the highest txid that is known anywhere: a ledger from an old backup knows fewer than the states."""
+    positions = [store.position(snapshot.owner.topology) for store in stores.values()]
+    return max([snapshot.last_txid, *(position.txid for position in positions if position is not None)])
 
 
 def _states(keep_rows: bool) -> str:

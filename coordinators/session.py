@@ -12,7 +12,7 @@ from datetime import datetime
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import FencedError
+from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch
 from trident.coordinators.batch_coordinator import BatchCoordinator, Parts
 from trident.coordinators.batch_runner import BatchRunner
@@ -210,7 +210,12 @@ def take_over_topology(
     decision = snapshot.open_reset
     if decision is not None:
         snapshot = repeater.call("finishing a reset", lambda: finish_reset(ledger, stores, spec, epoch, decision))
-    waiting = repeater.call("checking the states", lambda: check_positions(snapshot, stores, epoch))
+    try:
+        waiting = repeater.call("checking the states", lambda: check_positions(snapshot, stores, epoch))
+    except MismatchError:
+        # a newer owner may have moved the states on since the ledger was read: then it says so
+        repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
+        raise
     return TakenOver(epoch, snapshot, waiting)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
+from tests.coordinators.fakes import LAYOUT, POISON, ListJob, Topic, make_job
 from trident.base.digest import Digest
 from trident.base.errors import (
     ConfigurationError,
@@ -26,8 +26,10 @@ from trident.base.errors import (
 from trident.base.identity import Epoch
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning, RunOptions, Until
+from trident.coordinators.records import Lease
 from trident.coordinators.resetting import reset_topology
-from trident.coordinators.session import Session
+from trident.coordinators.retrying import Repeater
+from trident.coordinators.session import Session, take_over_topology
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
 from trident.spouts.control import WriteManifest
 from trident.state import MemoryState, SqliteState, StateKind
@@ -458,6 +460,50 @@ def test_a_reset_can_name_another_start(place):
     job.topic.partitions[0].append(("after the reset", 3))
     run(job, place.ledger())
     assert place.rows("balances") == job.topic.expected()
+
+
+def test_a_reset_over_a_ledger_from_an_old_backup_is_born_above_what_its_states_hold():
+    ledger = MemoryLedger()
+    job = make_job(payments(partitions=1), MemoryState("balances"))
+    run(job, ledger, OPTIONS)
+    with ledger.database.transaction() as transaction:
+        kept = {name: dict(transaction.table(name)) for name in ("trident_topology", "trident_finished")}
+    job.topic.partitions[0] += [("late", n) for n in range(25)]
+    run(job, ledger)
+    with ledger.database.transaction() as transaction:
+        for name, table in kept.items():
+            transaction.table(name).clear()
+            transaction.table(name).update(table)
+    with pytest.raises(MismatchError, match="stands at txid 6"):
+        run(job, ledger)
+    plan = job.plan()
+    decision = reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start="latest", options=OPTIONS)
+    assert decision.birth_txid == 6
+    run(job, ledger)
+    job.topic.partitions[0].append(("a0", 7))
+    run(job, ledger)
+    rows = {row["account"]: (row["n"], row["total"]) for row in MemoryState("balances").rows(ledger.database)}
+    assert rows == job.topic.expected()
+
+
+def test_a_take_over_that_is_overtaken_while_it_checks_states_is_told_that_it_is_fenced():
+    ledger = MemoryLedger()
+    job = make_job(payments(), MemoryState("balances"))
+    plan = job.plan()
+    stores = {"balances": MemoryState("balances").open(LAYOUT, ledger.database)}
+    epoch = ledger.acquire("payments", Lease("slow", timedelta(seconds=60))).epoch
+    position = stores["balances"].position
+
+    def slowly(topology):
+        ledger.release("payments", epoch)
+        run(job, ledger)
+        return position(topology)
+
+    stores["balances"].position = slowly
+    with pytest.raises(FencedError, match="another coordinator has taken over"):
+        take_over_topology(ledger, stores, plan.spec, epoch, Repeater(timedelta(seconds=1), threading.Event()))
+    rows = {row["account"]: (row["n"], row["total"]) for row in MemoryState("balances").rows(ledger.database)}
+    assert rows == job.topic.expected()
 
 
 @pytest.mark.parametrize("option", ["max_pending", "max_tries"])

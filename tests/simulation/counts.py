@@ -1,0 +1,96 @@
+"""How often each thing happened, over many seeds: what was never tried is not tested."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import median
+
+from tests.simulation.faults import HAPPENS_BY_ITSELF, FaultKind
+from trident.coordinators import protocol
+from trident.coordinators.transitions import TRANSITIONS, Status, Word, move
+
+OUTCOMES = (
+    "take-over",
+    "reset carried out",
+    "mismatch noticed",
+    "healed by restoring together",
+    "healed by a reset",
+    "stopped for lost offsets",
+    "stopped, run again",
+)
+
+
+@contextmanager
+def counted_moves() -> Iterator[Counter[tuple[Status, Word]]]:
+    """Count the protocol's moves while the block runs, in this process."""
+    moves: Counter[tuple[Status, Word]] = Counter()
+
+    def counting(status: Status, word: Word) -> Status:
+        after = move(status, word)
+        moves[status, word] += 1
+        return after
+
+    before, protocol.move = protocol.move, counting
+    try:
+        yield moves
+    finally:
+        protocol.move = before
+
+
+@dataclass
+class Failure:
+    """A seed that broke a rule."""
+
+    seed: int
+    what: str
+
+
+@dataclass
+class Report:
+    """What a number of seeds did."""
+
+    seeds: int = 0
+    commits: list[int] = field(default_factory=list)
+    faults: list[int] = field(default_factory=list)
+    happened: Counter[str] = field(default_factory=Counter)
+    moves: Counter[tuple[Status, Word]] = field(default_factory=Counter)
+    losses: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+    def add(self, other: Report) -> None:
+        """Take in what another process did."""
+        self.seeds += other.seeds
+        self.commits += other.commits
+        self.faults += other.faults
+        self.happened += other.happened
+        self.moves += other.moves
+        self.losses += other.losses
+        self.failures += other.failures
+
+    def never(self) -> list[str]:
+        """Return what should have happened and did not, even once."""
+        moves = [f"{status} --{word}-->" for status, word in TRANSITIONS if not self.moves[status, word]]
+        kinds = [*(kind.value for kind in FaultKind), *HAPPENS_BY_ITSELF, *OUTCOMES]
+        return moves + [kind for kind in kinds if not self.happened[kind]]
+
+    def table(self) -> str:
+        """Return the verdict as text."""
+        lines = ["moves of the protocol"]
+        lines += [f"{self.moves[pair]:>12,}  {pair[0]} --{pair[1]}--> {after}" for pair, after in TRANSITIONS.items()]
+        lines += ["", "faults"]
+        lines += [f"{self.happened[kind]:>12,}  {kind}" for kind in (*(k.value for k in FaultKind), *HAPPENS_BY_ITSELF)]
+        lines += ["", "what became of it"]
+        lines += [f"{self.happened[what]:>12,}  {what}" for what in OUTCOMES]
+        lines += [f"{self.losses:>12,}  recorded losses", ""]
+        if self.commits:
+            lines.append(
+                f"{self.seeds:,} seeds, {sum(self.commits):,} committed txids (median {median(self.commits):g})"
+            )
+            lines.append(f"{sum(self.faults):,} faults (median {median(self.faults):g})")
+        lines += [f"never happened: {what}" for what in self.never()]
+        lines += [f"seed {failure.seed} FAILED: {failure.what}" for failure in self.failures[:20]]
+        lines.append("NOTHING LOST, NOTHING TWICE" if not self.failures else f"{len(self.failures)} SEEDS FAILED")
+        return "\n".join(lines)

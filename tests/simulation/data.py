@@ -1,0 +1,159 @@
+"""What the simulated topology reads: partitions whose records are arithmetic, a spout over them, an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from trident.base.digest import Digest
+from trident.coordinators.processing import Job, JobResult, ProcessRequest
+from trident.coordinators.records import DeadLetter
+from trident.spouts.base import (
+    BadRecord,
+    BadRecordRow,
+    Edge,
+    Limits,
+    LostOffsets,
+    OffsetsLostError,
+    PartitionBounds,
+    PartitionId,
+    RangeManifest,
+    SpoutKind,
+)
+from trident.state.base import HeldUpdates, KeyColumn, Merge, StateLayout, ValueColumn
+
+SPOUT = "s"
+LAYOUT = StateLayout(
+    (KeyColumn("key", pa.int64()),),
+    (ValueColumn("n", pa.int64(), Merge.ADD), ValueColumn("total", pa.int64(), Merge.ADD)),
+)
+PARTITIONS = tuple(PartitionId("t", number) for number in range(8))
+Rows = dict[tuple[object, ...], tuple[object, ...]]
+
+
+def is_bad(partition: int, offset: int) -> bool:
+    """Tell whether the record does not decode."""
+    return (offset * 5 + partition * 3) % 19 == 7
+
+
+def key_of(partition: int, offset: int) -> tuple[int]:
+    return ((partition * 7 + offset * 3) % 5,)
+
+
+def amount_of(partition: int, offset: int) -> int:
+    return partition * 1000 + offset + 1
+
+
+class PlainTable(dict):
+    """Staged rows by key, in the place of an Arrow table."""
+
+    @property
+    def num_rows(self) -> int:
+        return len(self)
+
+
+class Topic:
+    """A log per partition: only where it starts and where it ends, since the records are arithmetic."""
+
+    def __init__(self, stops: Sequence[int]) -> None:
+        self.stops = list(stops)
+        self.earliest = [0] * len(self.stops)
+
+    def copy(self) -> Topic:
+        other = Topic(self.stops)
+        other.earliest = list(self.earliest)
+        return other
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        return tuple(
+            PartitionBounds(PARTITIONS[number], "id", self.earliest[number], stop)
+            for number, stop in enumerate(self.stops)
+        )
+
+
+@dataclass
+class TopicSource:
+    """A `Source` over the topic; `before_answer` may change the topic, hide a partition or raise."""
+
+    topic: Topic
+    before_answer: object = None
+    told: list[int] = field(default_factory=list)
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        hidden = self.before_answer() if self.before_answer is not None else None
+        found = self.topic.bounds()
+        return found if hidden is None else tuple(bound for bound in found if bound.id.partition != hidden)
+
+    def starts(self, policy: object = None) -> tuple[PartitionBounds, ...]:
+        if policy is not None and str(policy) == "latest":
+            return tuple(PartitionBounds(item.id, item.topic_id, item.stop, item.stop) for item in self.topic.bounds())
+        return self.topic.bounds()
+
+    def verify(self, ranges: Sequence[object]) -> None:
+        earliest = self.topic.earliest
+        lost = tuple(item for item in ranges if earliest[item.id.partition] > item.start)
+        if lost:
+            raise OffsetsLostError(lost)
+
+    def committed(self, txid: int, ranges: object) -> None:
+        self.told.append(txid)
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass
+class TopicSpout:
+    """The spout of the simulated topology; a person may change what it does about lost offsets."""
+
+    kind: SpoutKind
+    limits: Limits
+    on_lost_offsets: LostOffsets
+    on_bad_record: BadRecord = BadRecord.DEAD_LETTER
+
+    def description(self) -> dict[str, str]:
+        return {"spout": "simulated", "kind": str(self.kind)}
+
+
+class TopicProcessor:
+    """Counts and sums per key, one job for each state; `short` lets the next task stop before the end of its range."""
+
+    def __init__(self, states: Sequence[str]) -> None:
+        self.jobs = tuple(Job(state, (SPOUT,)) for state in states)
+        self.short = False
+
+    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
+        return tuple(self._job(job.state, request.edges[job.state][SPOUT]) for job in self.jobs)
+
+    def cancel(self, batch: object) -> None:
+        pass
+
+    def _job(self, state: str, edges: Sequence[Edge]) -> JobResult:
+        rows = PlainTable()
+        manifests, bad = [], []
+        for edge in edges:
+            span = edge.range
+            partition, stop = span.id.partition, span.stop
+            if self.short:
+                self.short, stop = False, stop - 1
+            read = [offset for offset in range(span.start, stop) if not is_bad(partition, offset)]
+            for offset in read:
+                key = key_of(partition, offset)
+                n, total = rows.get(key, (0, 0))
+                rows[key] = (n + 1, total + amount_of(partition, offset))
+            if len(read) != stop - span.start:
+                unread = set(range(span.start, stop)).difference(read)
+                bad += [DeadLetter(SPOUT, _bad(span.id, offset)) for offset in sorted(unread)]
+            digest = Digest(stop - span.start, span.start, stop, partition)
+            manifests.append((SPOUT, RangeManifest(edge.id, span.id, stop, digest, 10 * (stop - span.start))))
+        return JobResult(state, tuple(manifests), tuple(bad), HeldUpdates(rows))
+
+
+def _bad(id_: PartitionId, offset: int) -> BadRecordRow:
+    return BadRecordRow(id_, offset, None, "unreadable", None, None)
+
+
+def no_limit(records: int) -> Limits:
+    return Limits(max_records=records)

@@ -1,0 +1,108 @@
+"""What may go wrong, as data: a schedule that is drawn from the seed, printed, and shrunk one fault at a time."""
+
+from __future__ import annotations
+
+import random
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class FaultKind(StrEnum):
+    """Every kind of fault; those of the first group hit a coordinator or the world, the others the next call."""
+
+    CRASH = "a coordinator dies, its memory is gone"
+    PAUSE = "a coordinator stands still and goes on later"
+    LEASE_EXPIRY = "a coordinator's heartbeats do not arrive, its lease runs out while it works"
+    ROLLING_STOP = "a coordinator is asked to stop gracefully"
+    PARTITION_ADDED = "a partition is added to the topic"
+    OFFSETS_LOST = "retention removes records that were not read"
+    STATE_RESTORED = "a state alone is restored from an old backup"
+    LEDGER_RESTORED = "the ledger alone is restored from an old backup"
+    RESET = "a person resets the topology"
+    RESET_CUT_OFF = "a person's reset dies in the middle"
+    WITHDRAWN = "the engine loses what it staged for a batch that waits for its turn"
+
+    PARTITION_MISSING = "a metadata answer leaves a partition out"
+    SOURCE_ERROR = "the source can't be reached"
+    STORE_ERROR = "a store fails, nothing is written"
+    ANSWER_LOST_DONE = "an answer is lost, the transaction has taken effect"
+    ANSWER_LOST_UNDONE = "an answer is lost, the transaction was rolled back"
+    AT_WORK_DONE = "an answer is lost, the backend is still at work and commits later"
+    AT_WORK_UNDONE = "an answer is lost, the backend is still at work and rolls back later"
+    REQUEST_STALLED = "a request is on its way for longer than a lease"
+    ANSWER_DELAYED = "an answer is on its way for longer than a lease"
+    PROCESSING_FAILED = "the engine fails"
+    PROCESSING_SLOW = "a batch is not processed in time, its answer comes late"
+    SHORT_READ = "a task stops before the end of its range"
+    REFUSED = "a state refuses a batch for good"
+    STAGING_LOST = "staged rows are lost before the pin"
+
+
+HAPPENS_BY_ITSELF = ("a row is locked for too long",)
+"""What no schedule names: it follows from others."""
+
+WORLD_KINDS = (
+    FaultKind.CRASH,
+    FaultKind.PAUSE,
+    FaultKind.LEASE_EXPIRY,
+    FaultKind.ROLLING_STOP,
+    FaultKind.PARTITION_ADDED,
+    FaultKind.OFFSETS_LOST,
+    FaultKind.STATE_RESTORED,
+    FaultKind.LEDGER_RESTORED,
+    FaultKind.RESET,
+    FaultKind.RESET_CUT_OFF,
+    FaultKind.WITHDRAWN,
+)
+_WEIGHTS = {
+    FaultKind.CRASH: 6,
+    FaultKind.PAUSE: 4,
+    FaultKind.LEASE_EXPIRY: 3,
+    FaultKind.ANSWER_LOST_DONE: 3,
+    FaultKind.ANSWER_LOST_UNDONE: 2,
+    FaultKind.AT_WORK_DONE: 4,
+    FaultKind.AT_WORK_UNDONE: 3,
+    FaultKind.REQUEST_STALLED: 3,
+    FaultKind.STORE_ERROR: 3,
+    FaultKind.RESET: 0.4,
+    FaultKind.RESET_CUT_OFF: 0.4,
+    FaultKind.STATE_RESTORED: 0.5,
+    FaultKind.LEDGER_RESTORED: 0.5,
+    FaultKind.OFFSETS_LOST: 0.8,
+}
+
+
+class Call(StrEnum):
+    """Which calls a fault waits for."""
+
+    ANY = "any"
+    TAKE_OVER = "take-over"
+    PLAN = "plan"
+    PROCESS = "process"
+    COMMIT = "commit"
+
+
+class Fault(NamedTuple):
+    """A fault that happens some time after so many commits."""
+
+    after: int
+    delay: int
+    kind: FaultKind
+    call: Call
+    number: int
+    """Which coordinator, partition or backup, and how much; what it means is the kind's affair."""
+
+
+def draw_faults(rng: random.Random, commits: int) -> tuple[Fault, ...]:
+    """Return the schedule of a seed: so many faults that the median seed has well over five."""
+    kinds, weights = _KINDS
+    calls = list(Call)
+    faults = []
+    for kind in rng.choices(kinds, weights, k=rng.randint(5, 13)):
+        call = calls[int(rng.random() * len(calls))]
+        after = int(rng.random() * (commits - 1))
+        faults.append(Fault(after, int(rng.random() * 30), kind, call, int(rng.random() * 1000)))
+    return tuple(sorted(faults))
+
+
+_KINDS = (list(FaultKind), [_WEIGHTS.get(kind, 1.5) for kind in FaultKind])

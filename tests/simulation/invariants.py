@@ -1,0 +1,358 @@
+"""What must hold after every transaction, whatever happened before it: an independent account of records and values.
+
+The monitor sees the tables after each transaction that took effect, and nothing of how they came
+about. It keeps its own account: which records are in which txid, what every state must hold, how
+high every fence was raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from tests.simulation.data import amount_of, is_bad, key_of
+from trident.base.identity import Epoch
+from trident.coordinators.ledger.memory_rows import Entry
+from trident.coordinators.records import Plan
+from trident.state.folding import current
+from trident.state.positions import Standing
+from trident.state.values import OpaqueValue
+
+TOPOLOGY = "sim"
+Rows = dict[tuple[object, ...], tuple[int, int]]
+
+
+class ViolationError(Exception):
+    """Something that may never happen has happened."""
+
+
+def require(holds: bool, what: str, *details: object) -> None:
+    if not holds:
+        raise ViolationError(what + "".join(f"; {detail}" for detail in details))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The monitor's own account of a decided txid."""
+
+    txid: int
+    attempt: int
+    delta: Rows
+    bad: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class LedgerAccount:
+    """What the ledger has said so far."""
+
+    entry: Entry | None = None
+    done: int = 0
+    covered: Mapping[int, int] = field(default_factory=dict)
+    """For each partition of this incarnation: all below is applied, a dead letter, a recorded loss or excluded."""
+    decided: Batch | None = None
+    last: Batch | None = None
+    losses: frozenset[tuple[int, int, int]] = frozenset()
+    records: int = 0
+    """How many records of this incarnation are in done txids, dead letters included."""
+
+
+@dataclass(frozen=True)
+class StateAccount:
+    """What a state must hold."""
+
+    expected: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
+    before: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
+    standing: Standing | None = None
+
+
+class Monitor:
+    """Raises ViolationError at the first transaction that breaks a rule."""
+
+    def __init__(self, ledger: object, homes: Mapping[str, object]) -> None:
+        self._ledger = ledger
+        self._homes = homes
+        self.account = LedgerAccount()
+        self.states = {name: StateAccount() for name in homes}
+        self.commits = 0
+        self.torn = False
+        """One store was put back alone: nothing may be decided or applied until a person has healed it."""
+
+    def copy(self, ledger: object, homes: Mapping[str, object]) -> Monitor:
+        other = Monitor(ledger, homes)
+        other.account, other.states = self.account, dict(self.states)
+        other.commits, other.torn = self.commits, self.torn
+        return other
+
+    def committed(self, database: object, epoch: Epoch | None, touched: Collection[str]) -> None:
+        """Look at what a transaction left in the tables it touched; `epoch` is its coordinator's, if it has one."""
+        tables = database.tables
+        before = self.account
+        if database is self._ledger:
+            entry = tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
+            if entry is not before.entry:
+                self._ledger_changed(before, entry, tables, epoch)
+        if "state positions" in touched or not _LEDGER_ONLY.issuperset(touched):
+            positions = tables.get("state positions", _EMPTY)
+            for name, home in self._homes.items():
+                if home is database:
+                    self._check_state(name, positions.get((TOPOLOGY, name)), tables, epoch, touched)
+        if self.account.done != before.done and before.entry is not None:
+            self._check_all_have(self.account)
+
+    def _ledger_changed(
+        self, before: LedgerAccount, entry: Entry, tables: Mapping[str, Mapping], epoch: Epoch | None
+    ) -> None:
+        old = before.entry
+        holding = tables["trident_fence"][TOPOLOGY]
+        if epoch != holding.epoch:
+            raise ViolationError(f"the ledger was written under {epoch}, its fence is {holding.epoch}")
+        if old is None or old.progress.incarnation != entry.progress.incarnation:
+            self._begin_life(old, entry)
+            return
+        account = before
+        if entry.starts is not old.starts:
+            require(old.starts is None and account.done == entry.birth_txid, "start positions were stored again")
+            account = replace(account, covered={item.id.partition: item.start for item in entry.starts})
+        if entry.live is not old.live:
+            _check_live(old, entry)
+        pin, progress = entry.pin, entry.progress
+        if progress.last_attempt < old.progress.last_attempt:
+            raise ViolationError("attempt numbers went back")
+        now_done = (progress.done, progress.done_attempt)
+        if old.pin is not None and pin is None and now_done != (old.pin.txid, old.pin.attempt):
+            raise ViolationError(f"the pin of txid {old.pin.txid} went away without done")
+        if pin is not None and pin is not old.pin:
+            if old.pin is not None or pin.txid != account.done + 1:
+                raise ViolationError(f"txid {pin.txid} was pinned while {account.done} is done and {old.pin} is pinned")
+            account = replace(account, decided=_batch_of(pin.plan))
+        if progress.done != account.done:
+            account = self._finish(account, entry, tables)
+        if self.torn and (account.decided is not before.decided or account.done != before.done):
+            raise ViolationError("a txid was decided although one store was put back alone")
+        self.account = LedgerAccount(
+            entry, account.done, account.covered, account.decided, account.last, account.losses, account.records
+        )
+
+    def _begin_life(self, old: Entry | None, entry: Entry) -> None:
+        """A first incarnation, or one that a recorded decision opens after every state has followed."""
+        progress = entry.progress
+        if old is not None:
+            decision = old.reset
+            require(decision is not None, "a new incarnation without a decision")
+            require(decision.incarnation == progress.incarnation, "another incarnation than the decided one")
+            require(progress.done >= old.progress.last_txid, "a new incarnation reuses txids")
+            for name, account in self.states.items():
+                owner = account.standing.position.owner if account.standing else None
+                require(
+                    owner is not None and owner.incarnation == progress.incarnation,
+                    f"the ledger went to the new incarnation before state {name!r} did",
+                )
+            self.torn = False
+        self.account = LedgerAccount(entry, progress.done)
+
+    def _finish(self, account: LedgerAccount, entry: Entry, tables: Mapping[str, Mapping]) -> LedgerAccount:
+        """A txid is done: its records were covered by no txid before, its neighbours follow without a gap."""
+        plan = entry.done_plan.plan
+        txid, attempt = entry.progress.done, entry.progress.done_attempt
+        if txid != account.done + 1:
+            raise ViolationError(f"txid {txid} was done after {account.done}")
+        if (plan.txid, plan.attempt) != (txid, attempt):
+            raise ViolationError(f"done is txid {txid} attempt {attempt}, its plan is {plan}")
+        batch = account.decided
+        if batch is None or batch.txid != txid:
+            batch = _batch_of(plan)
+        if batch.attempt != attempt:
+            raise ViolationError(f"txid {txid} was done with attempt {attempt}, decided was {batch.attempt}")
+        covered = _check_chain(plan, account.covered)
+        lost = [(loss.id.partition, loss.start, loss.stop) for loss in plan.losses]
+        self._check_dead_letters(entry, batch, tables)
+        self.commits += 1
+        read = sum(item.range.width for item in plan.ranges)
+        losses = account.losses.union(lost) if lost else account.losses
+        return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read)
+
+    def _check_dead_letters(self, entry: Entry, batch: Batch, tables: Mapping[str, Mapping]) -> None:
+        stored = tables.get("trident_dead_letter", _EMPTY).get((TOPOLOGY, entry.progress.incarnation, batch.txid), ())
+        found = [(letter.record.id.partition, letter.record.offset) for letter in stored]
+        if len(found) != len(batch.bad) or not batch.bad.issuperset(found):
+            raise ViolationError(f"dead letters of txid {batch.txid} are {found} instead of {sorted(batch.bad)}")
+
+    def _check_state(
+        self,
+        name: str,
+        standing: Standing | None,
+        tables: Mapping[str, Mapping],
+        epoch: Epoch | None,
+        touched: Collection[str],
+    ) -> None:
+        account = self.states[name]
+        old = account.standing
+        rows = _ROWS[name]
+        if standing is not old:
+            if old is not None and old.epoch != standing.epoch and old.epoch.number >= standing.epoch.number:
+                raise ViolationError(f"state {name!r} was written under {standing.epoch} below its fence {old.epoch}")
+            if epoch != standing.epoch:
+                raise ViolationError(f"state {name!r} bears {standing.epoch}, its writer is {epoch}")
+            account = self._moved(name, account, standing)
+            self.states[name] = account
+        if standing is not old or rows in touched:
+            self._compare(name, account, tables.get(rows, _EMPTY))
+
+    def _moved(self, name: str, account: StateAccount, standing: Standing) -> StateAccount:
+        old = account.standing.position if account.standing else None
+        new = standing.position
+        if new == old:
+            return StateAccount(account.expected, account.before, standing)
+        if old is None or new.owner != old.owner:
+            return self._rebound(name, account, standing)
+        if self.torn:
+            raise ViolationError(f"state {name!r} was written although one store was put back alone")
+        if new.txid != old.txid + 1:
+            raise ViolationError(f"state {name!r} went from txid {old.txid} to {new.txid}")
+        ledger = self.account
+        batch = ledger.decided if ledger.decided is not None else ledger.last
+        if batch is None or (batch.txid, batch.attempt) != (new.txid, new.attempt):
+            raise ViolationError(f"state {name!r} took txid {new.txid} attempt {new.attempt}, which was not decided")
+        expected = dict(account.expected)
+        for key, (n, total) in batch.delta.items():
+            before = expected.get(key, (0, 0))
+            expected[key] = (before[0] + n, before[1] + total)
+        return StateAccount(expected, account.expected, standing)
+
+    def _rebound(self, name: str, account: StateAccount, standing: Standing) -> StateAccount:
+        """A new state, or one that follows a recorded reset: its rows are gone, or all of them stay."""
+        entry = self.account.entry
+        position = standing.position
+        if account.standing is None or account.standing.position is None:
+            require(position.txid == self.account.done, f"state {name!r} was born at {position.txid}")
+            return StateAccount({}, {}, standing)
+        decision = entry.reset
+        require(
+            decision is not None and decision.incarnation == position.owner.incarnation,
+            f"state {name!r} changed its owner without a decision",
+        )
+        kept = {} if decision.states == "clear" else account.expected
+        return StateAccount(kept, {}, standing)
+
+    def _compare(self, name: str, account: StateAccount, rows: Mapping[tuple, object]) -> None:
+        """What a reader sees is what all txids up to the state's own make of it, and nothing else."""
+        expected, before = account.expected, account.before
+        if len(rows) != len(expected):
+            raise ViolationError(f"state {name!r} holds {len(rows)} keys instead of {len(expected)}")
+        position = account.standing.position if account.standing else None
+        for key, stored in rows.items():
+            value = current(stored)
+            if value != expected.get(key):
+                raise ViolationError(
+                    f"state {name!r} shows {value} for key {key} instead of {expected.get(key)} at {position}"
+                )
+            if type(stored) is tuple:
+                continue
+            if stored.txid > position.txid:
+                raise ViolationError(f"state {name!r} shows txid {stored.txid} at {position.txid}")
+            is_new = stored.txid == position.txid and position.attempt
+            if is_new and type(stored) is OpaqueValue and stored.previous != before.get(key):
+                raise ViolationError(f"state {name!r} keeps {stored.previous} as the value before {position.txid}")
+
+    def _check_all_have(self, account: LedgerAccount) -> None:
+        for name, state in self.states.items():
+            position = state.standing.position if state.standing else None
+            if position is None or position.txid != account.done:
+                raise ViolationError(f"txid {account.done} is done, but state {name!r} stands at {position}")
+
+    def check_taken_over(self, epoch: Epoch) -> None:
+        """Before a coordinator decides anything every fence is up, and no store was put back alone."""
+        require(not self.torn, "a coordinator took over although one store was put back alone")
+        for name, account in self.states.items():
+            stored = account.standing.epoch if account.standing else None
+            if stored is None or (stored != epoch and stored.number <= epoch.number):
+                raise ViolationError(f"{epoch} took over, but the fence of state {name!r} is {stored}")
+
+    def check_covered(self, topic: object) -> None:
+        """At the end: every record up to the end of every partition is accounted for."""
+        for partition, stop in enumerate(topic.stops):
+            covered = self.account.covered.get(partition, 0)
+            require(covered == stop, f"partition {partition} is covered up to {covered}, its end is {stop}")
+        for name, state in self.states.items():
+            require(state.standing.position.txid == self.account.done, f"state {name!r} does not stand at done")
+
+    def is_covered(self, topic: object) -> bool:
+        covered = self.account.covered
+        return self.account.entry is not None and all(
+            covered.get(partition, 0) == stop for partition, stop in enumerate(topic.stops)
+        )
+
+    def is_consistent(self) -> bool:
+        """Tell whether every state stands where the ledger says, by what is stored now."""
+        entry = self._ledger.tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
+        if entry is None:
+            return False
+        progress, pin = entry.progress, entry.pin
+        for name, home in self._homes.items():
+            standing = home.tables.get("state positions", _EMPTY).get((TOPOLOGY, name))
+            position = standing.position if standing else None
+            if position is None or position.owner.incarnation != progress.incarnation:
+                return False
+            at_done = position.txid == progress.done and position.attempt in (progress.done_attempt, 0)
+            if not at_done and not (pin and (position.txid, position.attempt) == (pin.txid, pin.attempt)):
+                return False
+        return True
+
+
+_EMPTY: Mapping = {}
+_ROWS = {name: f"state {name} rows" for name in ("first", "second")}
+_LEDGER_ONLY = frozenset(f"trident_{name}" for name in ("fence", "topology", "finished", "dead_letter", "loss"))
+
+
+def _check_live(old: Entry, entry: Entry) -> None:
+    """Plans chain: the newest follows the one before it in txid and in every partition."""
+    if not entry.live or (old.live and entry.live[-1] is old.live[-1]):
+        return
+    newest = entry.live[-1].plan
+    if any(stored.plan.attempt == newest.attempt for stored in old.live):
+        return
+    before = entry.live[-2].plan if len(entry.live) > 1 else entry.done_plan.plan if entry.done_plan else None
+    last = before.txid if before is not None else entry.progress.done
+    require(newest.txid == last + 1, f"txid {newest.txid} was planned after {last}")
+    require(newest.attempt > old.progress.last_attempt, f"attempt {newest.attempt} was used before")
+    starts = {item.id.partition: item.start for item in entry.starts or ()}
+    stops = {item.range.id.partition: item.range.stop for item in before.ranges} if before is not None else starts
+    _check_chain(newest, {**starts, **stops})
+
+
+def _check_chain(plan: Plan, stops: Mapping[int, int]) -> dict[int, int]:
+    """Require that the plan goes on where the stops are, without gap or overlap; returns its own stops."""
+    reached = dict(stops)
+    for loss in sorted(plan.losses, key=lambda loss: loss.start):
+        at = reached.get(loss.id.partition, 0)
+        if loss.start != at:
+            raise ViolationError(f"txid {plan.txid} records a loss from {loss.start}, not from {at}")
+        reached[loss.id.partition] = loss.stop
+    left_out = stops.keys() - {item.range.id.partition for item in plan.ranges}
+    if left_out:
+        raise ViolationError(f"txid {plan.txid} leaves out partitions {left_out}")
+    for item in plan.ranges:
+        span = item.range
+        partition = span.id.partition
+        at = reached.get(partition, 0)
+        if span.start != at or span.stop < at:
+            raise ViolationError(
+                f"txid {plan.txid} attempt {plan.attempt} reads partition {partition} from {span.start}, not {at}"
+            )
+        reached[partition] = span.stop
+    return reached
+
+
+def _batch_of(plan: Plan) -> Batch:
+    delta: Rows = {}
+    bad = set()
+    for item in plan.ranges:
+        partition = item.range.id.partition
+        for offset in range(item.range.start, item.range.stop):
+            if is_bad(partition, offset):
+                bad.add((partition, offset))
+                continue
+            key = key_of(partition, offset)
+            n, total = delta.get(key, (0, 0))
+            delta[key] = (n + 1, total + amount_of(partition, offset))
+    return Batch(plan.txid, plan.attempt, delta, frozenset(bad))

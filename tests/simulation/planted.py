@@ -1,0 +1,142 @@
+"""Known bugs, each the removal of one guard or the wrong order of two steps: both searches have to find them.
+
+Patched is the product's own code, in this process and for the length of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from unittest.mock import patch
+
+from tests.simulation.stores import SimulatedDatabase
+from trident.coordinators import batch_runner, planning, protocol, resetting, session, takeover
+from trident.coordinators.ledger import memory_rows, rules
+from trident.coordinators.protocol import Apply, DropFrom
+from trident.coordinators.transitions import Status, Word
+from trident.state.memory import state as memory_state
+
+
+@dataclass(frozen=True)
+class PlantedBug:
+    """A bug by its name; `plant` makes the block that has it."""
+
+    name: str
+    plant: Callable[[], AbstractContextManager[object]]
+
+
+def _nothing(*arguments: object, **named: object) -> None:
+    """Stand for a check that has been taken out."""
+
+
+def _is_never_in(position: object, batch: object, name: str) -> bool:
+    return False
+
+
+def _fences_after_reading(ledger, stores, spec, epoch, repeater):
+    """Read what is open before the states' fences are raised, and never again."""
+    snapshot = repeater.call("reading", lambda: ledger.register(epoch, spec))
+    together = all(store.beside_ledger for store in stores.values())
+    for store in stores.values():
+        repeater.call("preparing", partial(store.prepare, together))
+    return snapshot
+
+
+def _applies_one_state(state, item, event):
+    """Apply to the first state only, and call it done."""
+    first = min(state.states)
+    applying = replace(item, status=Status.APPLYING, waiting=frozenset({first}))
+    return protocol._replace_live(state, applying), (Apply(item.batch, first),)
+
+
+def _drops_the_pinned(fresh, pinned, live_in_ledger):
+    """Drop from the pinned txid on instead of from the one behind it."""
+    first, commands = _TAKE_OVER(fresh, pinned, live_in_ledger)
+    return first, tuple(DropFrom(fresh.done + 1) if type(one) is DropFrom else one for one in commands)
+
+
+def _any_word_of_that_txid(state, event):
+    """Take a word for the live attempt although it is about an older one."""
+    item = next((item for item in state.live if item.batch.txid == event.batch.txid), None)
+    return _HAPPENED(state, event if item is None else replace(event, batch=item.batch))
+
+
+def _forgets_hidden_partitions(view):
+    ranges, losses = _PLAN_RANGES(view)
+    shown = {bound.id for bound in view.bounds}
+    return tuple(item for item in ranges if item.range.id in shown), losses
+
+
+def _skips_losses(view):
+    ranges, _ = _PLAN_RANGES(view)
+    return ranges, ()
+
+
+def _believes_every_task(edges, result):
+    return tuple(edge.id for items in edges.values() for edge in items)
+
+
+def _never_locked(database):
+    """Enter a transaction without waiting for a backend that is still at work."""
+    opened, database.open_transactions = database.open_transactions, []
+    try:
+        return _ENTER(database)
+    finally:
+        database.open_transactions = opened
+
+
+_HAPPENED = protocol._happened
+_PLAN_RANGES = planning.plan_ranges
+_TAKE_OVER = protocol.take_over
+_ENTER = SimulatedDatabase.__enter__
+
+
+def _patched(target: object, name: str, new: object) -> Callable[[], AbstractContextManager[object]]:
+    return lambda: patch.object(target, name, new)
+
+
+def _both(*plants: Callable[[], AbstractContextManager[object]]) -> Callable[[], AbstractContextManager[object]]:
+    @contextmanager
+    def planted() -> Iterator[None]:
+        with ExitStack() as stack:
+            for plant in plants:
+                stack.enter_context(plant())
+            yield
+
+    return planted
+
+
+BUGS = (
+    PlantedBug("no epoch check in the ledger", _patched(memory_rows, "check_epoch", _nothing)),
+    PlantedBug("no epoch check in the state", _patched(memory_state, "check_epoch", _nothing)),
+    PlantedBug("no comparison of txids before an apply", _patched(memory_state, "is_in", _is_never_in)),
+    PlantedBug(
+        "a take-over drops the pinned txid",
+        _both(_patched(takeover, "take_over", _drops_the_pinned), _patched(rules, "check_drop", _nothing)),
+    ),
+    PlantedBug(
+        "the states' fences are not raised before reading", _patched(session, "raise_fences", _fences_after_reading)
+    ),
+    PlantedBug("done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _applies_one_state})),
+    PlantedBug("words are compared by txid only", _patched(protocol, "_happened", _any_word_of_that_txid)),
+    PlantedBug(
+        "a partition missing from an answer is forgotten", _patched(planning, "plan_ranges", _forgets_hidden_partitions)
+    ),
+    PlantedBug("a loss is skipped without a record", _patched(planning, "plan_ranges", _skips_losses)),
+    PlantedBug(
+        "a task's word is taken for the end of its range",
+        _both(
+            _patched(batch_runner, "complete_edges", _believes_every_task),
+            _patched(batch_runner, "require_agreement", _nothing),
+        ),
+    ),
+    PlantedBug(
+        "a raised fence does not wait for a backend at work", _patched(SimulatedDatabase, "__enter__", _never_locked)
+    ),
+    PlantedBug(
+        "a reset is born at the ledger's last txid only",
+        _patched(resetting, "_birth_txid", lambda snapshot, _: snapshot.last_txid),
+    ),
+)

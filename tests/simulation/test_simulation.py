@@ -1,0 +1,105 @@
+"""The whole protocol in virtual time, thousands of seeds; and the proof that it finds what is broken."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from statistics import median
+
+import pytest
+
+from tests.simulation import __main__ as command
+from tests.simulation.planted import BUGS
+from tests.simulation.running import digest_of, first_failing, run_chunk, run_seeds, shrink, trace_of
+from tests.simulation.stores import PlainState
+from tests.state.harnesses import MemoryHarness
+from trident.state.base import StateKind, StateLayout, StateStore
+from trident.state.memory.database import MemoryDatabase
+from trident.state.testing import StateContract
+
+SEEDS = 20_000
+
+
+@pytest.mark.timeout(1200)
+def test_no_seed_loses_or_doubles_a_record() -> None:
+    report = run_seeds(0, SEEDS)
+    print(report.table())
+    assert not report.failures, report.table()
+    assert report.seeds == SEEDS
+    assert not report.never(), "never happened: " + ", ".join(report.never())
+    assert median(report.commits) >= 30
+    assert median(report.faults) >= 5
+    assert report.losses > 0
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+def test_a_planted_bug_is_found_and_its_schedule_made_short(bug) -> None:
+    found = first_failing(range(200), bug.plant)
+    assert found is not None
+    print(found.show())
+    assert found.trace
+    assert len(found.faults) <= found.drawn
+    assert shrink(found.seed) is None, "without the bug the same seed holds"
+
+
+def test_without_a_bug_nothing_is_found() -> None:
+    assert first_failing(range(40)) is None
+
+
+def test_the_same_seed_does_the_same_in_every_process() -> None:
+    seeds = (3, 4, 5)
+    here = [digest_of(seed) for seed in seeds]
+    assert here == [digest_of(seed) for seed in seeds]
+    code = f"from tests.simulation.running import digest_of\nprint(*[digest_of(seed) for seed in {seeds}])"
+    for hash_seed in ("1", "2"):
+        environment = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": ":".join(sys.path)}
+        there = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=120
+        )
+        assert there.stdout.split() == here
+    assert len(set(here)) == len(seeds)
+
+
+def test_the_report_does_not_depend_on_where_the_seeds_ran() -> None:
+    together = run_chunk(100, 20)
+    apart = run_chunk(100, 10)
+    apart.add(run_chunk(110, 10))
+    assert (apart.commits, apart.happened, apart.moves) == (together.commits, together.happened, together.moves)
+
+
+def test_a_failing_seed_is_shown_by_one_command(monkeypatch, capsys) -> None:
+    bug = next(bug for bug in BUGS if bug.name == "no epoch check in the state")
+    with bug.plant():
+        found = next(found for found in map(shrink, range(200)) if found is not None)
+        monkeypatch.setattr(sys, "argv", ["simulate", "--seed", str(found.seed)])
+        assert command.main() == 1
+    shown = capsys.readouterr().out
+    assert f"seed {found.seed}" in shown
+    assert "VIOLATION: ViolationError: state" in shown
+
+
+def test_a_good_seed_is_shown_by_one_command(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "argv", ["simulate", "--seed", "7"])
+    assert command.main() == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[:-1] == trace_of(7).trace
+    assert "nothing lost, nothing twice" in shown[-1]
+
+
+class TestSimulatedState(StateContract):
+    """The store of the simulation keeps the contract of all states; only what is Arrow's own is left out."""
+
+    @pytest.fixture(params=[True, False], ids=["beside the ledger", "apart"])
+    def harness(self, request: pytest.FixtureRequest) -> MemoryHarness:
+        return _PlainHarness(request.param)
+
+    def leave_rows_without_owner(self, harness) -> None:
+        with harness.database.transaction() as transaction:
+            transaction.table("state counts rows")["ann",] = (1, 1)
+
+
+class _PlainHarness(MemoryHarness):
+    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+        if self.beside:
+            return PlainState("counts", kind=kind).open(layout, self.database)
+        return PlainState("counts", kind=kind, database=self.database).open(layout, MemoryDatabase())

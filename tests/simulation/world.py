@@ -1,0 +1,417 @@
+"""One seed: coordinators, a ledger, states, a topic and a person in virtual time, with a schedule of faults.
+
+Time is a number of milliseconds in a queue; nothing waits and nothing reads a clock. Everything
+that is random comes from the seed: the deployment, every delay, the schedule.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections import Counter
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from tests.simulation.actor import (
+    Build,
+    CleanUp,
+    Commit,
+    Coordinator,
+    Drop,
+    Job,
+    Release,
+    Start,
+    Store,
+    Surroundings,
+    Work,
+)
+from tests.simulation.calls import CallFaults
+from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
+from tests.simulation.faults import HAPPENS_BY_ITSELF, WORLD_KINDS, Fault, FaultKind, draw_faults
+from tests.simulation.invariants import TOPOLOGY, Monitor, ViolationError
+from tests.simulation.mishaps import Mishaps
+from tests.simulation.person import Person
+from tests.simulation.scripts import Answer, Progressed
+from tests.simulation.stores import Ending, LockedError, SimulatedDatabase, make_store
+from trident.base.errors import FencedError, RetryableError
+from trident.base.identity import BatchId, Epoch
+from trident.coordinators.ledger.memory import MemoryLedger
+from trident.coordinators.options import RunOptions
+from trident.coordinators.records import Acquired, Plan, TopologySpec
+from trident.spouts.base import Limits, LostOffsets, SpoutKind
+from trident.state.base import Position, StateKind
+
+LEASE_MS = 240
+BEAT_MS = 80
+POLL_MS = 150
+LOCK_TIMEOUT_MS = 60
+COMMITS = 22
+LONGEST_MS = 600_000
+MOST_EVENTS = 60_000
+_START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+class Request(NamedTuple):
+    """A call on its way, with how often it failed before; `era` says which servers it was sent to."""
+
+    actor: Coordinator
+    job: Job
+    failures: int
+    era: int
+
+
+class VirtualClock:
+    """The world's time as the product's clock."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def monotonic(self) -> float:
+        return self._world.now / 1000
+
+    def now(self) -> datetime:
+        return _START + timedelta(milliseconds=self._world.now)
+
+
+class World:
+    """See the module's text; `run` returns when everything that was produced is accounted for."""
+
+    def __init__(self, seed: int, faults: tuple[Fault, ...] | None = None, *, commits: int = COMMITS) -> None:
+        self.rng = rng = random.Random(seed)
+        self.now = 0
+        self.counts: Counter[str] = Counter()
+        self.trace: list[str] | None = None
+        self.commits_wanted = commits
+        drawn = draw_faults(random.Random(~seed), commits)
+        self.faults = drawn if faults is None else faults
+        self._queue: list[tuple[int, int, Callable[..., None], tuple[object, ...]]] = []
+        self._sequence = 0
+        self._ids = 0
+        self._next_fault = 0
+        self.era = 0
+        """Goes up when a server is restored: what was on its way to the old one never arrives."""
+        self.sealed = False
+        self.hidden: int | None = None
+        self._build(rng)
+        self.calls = CallFaults(self)
+        self.mishaps = Mishaps(self)
+        self.person = Person(self)
+
+    # what there is
+
+    def _build(self, rng: random.Random) -> None:
+        self.together = rng.random() < 0.5
+        self.databases = {"ledger": SimulatedDatabase("ledger", self._committed)}
+        if not self.together:
+            self.databases["apart"] = SimulatedDatabase("apart", self._committed)
+        self.homes = {
+            "first": self.databases["ledger"],
+            "second": self.databases.get("apart", self.databases["ledger"]),
+        }
+        kinds = {name: rng.choice(list(StateKind)) for name in self.homes}
+        self.topic = Topic([0] * rng.randint(1, 3))
+        self.source = TopicSource(self.topic, self._before_bounds)
+        kind = rng.choice(list(SpoutKind))
+        policy = rng.choice(list(LostOffsets)) if kind is SpoutKind.OPAQUE else LostOffsets.STOP
+        self.most_records = rng.randint(2, 5)
+        self.spout = TopicSpout(kind, Limits(max_records=self.most_records), policy)
+        self.clock = VirtualClock(self)
+        self.ledger = MemoryLedger(self.clock, database=self.databases["ledger"], draw_id=lambda _: self._draw_id())
+        stores = {
+            name: make_store(name, kinds[name], home, home is self.databases["ledger"], self._draw_id)
+            for name, home in self.homes.items()
+        }
+        spec = TopologySpec(
+            TOPOLOGY, {SPOUT: self.spout.description()}, {name: {"kind": str(kinds[name])} for name in stores}
+        )
+        options = RunOptions(max_pending=rng.randint(1, 3), max_tries=6, lease=timedelta(milliseconds=LEASE_MS))
+        self.around = Surroundings(
+            spec, self.ledger, stores, self.source, self.spout, TopicProcessor(list(stores)), options, self.clock, rng
+        )
+        self.monitor = Monitor(self.databases["ledger"], self.homes)
+        self.actors: list[Coordinator | None] = [None] * rng.randint(2, 3)
+        self._paused: dict[int, int] = {}
+        self._muted: dict[int, int] = {}
+
+    def _draw_id(self) -> str:
+        self._ids += 1
+        return f"{self._ids:08x}"
+
+    def _before_bounds(self) -> int | None:
+        """Let a few records arrive before the source answers; a fault may leave a partition out."""
+        topic, random_ = self.topic, self.rng.random
+        if not self.sealed:
+            covered = self.monitor.account.covered
+            for partition, stop in enumerate(topic.stops):
+                if stop - max(covered.get(partition, 0), topic.earliest[partition]) < 4 * self.most_records:
+                    topic.stops[partition] += int(random_() * 2 * self.most_records)
+        hidden, self.hidden = self.hidden, None
+        return hidden
+
+    # time
+
+    def at(self, delay: int, action: Callable[..., None], *arguments: object) -> None:
+        self._sequence += 1
+        heapq.heappush(self._queue, (self.now + delay, self._sequence, action, arguments))
+
+    def run(self) -> None:
+        """Run to the end; raises ViolationError at the first broken rule."""
+        for number in range(len(self.actors)):
+            self.at(int(self.rng.random() * 10), self._start, number)
+        self._go_on()
+        events = 0
+        queue = self._queue
+        while queue:
+            self.now, _, action, arguments = heapq.heappop(queue)
+            action(*arguments)
+            events += 1
+            if self.sealed and self._is_finished():
+                break
+            if events > MOST_EVENTS or self.now > LONGEST_MS:
+                raise ViolationError(f"no progress: {self.monitor.commits} commits after {events} events")
+        self._check_end()
+
+    def _is_finished(self) -> bool:
+        if (
+            self.person.is_healing
+            or self.monitor.torn
+            or any(home.open_transactions for home in self.databases.values())
+        ):
+            return False
+        return self.monitor.account.decided is None and self.monitor.is_covered(self.topic)
+
+    def _check_end(self) -> None:
+        self.monitor.check_covered(self.topic)
+        self.counts[HAPPENS_BY_ITSELF[0]] += sum(database.timeouts for database in self.databases.values())
+        recorded = {(loss.id.partition, loss.start, loss.stop) for loss in self.ledger.losses(TOPOLOGY)}
+        if not recorded >= self.monitor.account.losses:
+            raise ViolationError(f"losses {self.monitor.account.losses - recorded} are not recorded")
+
+    def note(self, *words: object) -> None:
+        if self.trace is not None:
+            self.trace.append(f"{self.now:6d} " + " ".join(str(word) for word in words))
+
+    # coordinators
+
+    def _start(self, number: int) -> None:
+        if self.actors[number] is not None or self.person.is_healing:
+            return
+        self._draw_id()
+        actor = Coordinator(self, f"c{number}.{self._ids}", self.around)
+        actor.number = number
+        self.actors[number] = actor
+        self.note(actor.name, "starts")
+        actor.begin()
+
+    def send(self, actor: Coordinator, job: Job, failures: int) -> None:
+        random_ = self.rng.random
+        delay = 1 + int(random_() * 3)
+        if type(job) is Work:
+            delay += int(random_() * 12)
+        if failures:
+            delay += min(10 << failures, 200)
+        elif type(job) is Build and job.command.tries > 1:
+            delay += 10
+        self.at(delay, self._arrive, Request(actor, job, failures, self.era))
+
+    def _arrive(self, request: Request) -> None:
+        """A request reaches the far side: it is executed, unless a fault is in its way."""
+        if request.era != self.era:
+            return
+        fault = self.calls.pick(request.job) if self.calls.armed else None
+        if fault is None:
+            self.execute(request)
+        else:
+            self.calls.hit(fault, request)
+
+    def execute(
+        self,
+        request: Request,
+        *,
+        ending: Ending = Ending.KEPT,
+        failing: RetryableError | None = None,
+        waited: int = 0,
+        late: int = 0,
+    ) -> bool:
+        """Make the call and send its answer back; tells whether a transaction took the given ending."""
+        actor, job, _, era = request
+        if era != self.era:
+            return False
+        epoch = _epoch_of(actor, job)
+        databases = self.databases.values()
+        for database in databases:
+            database.epoch, database.ending, database.failing = epoch, ending, failing
+            database.waits, database.times_out = type(job) is not Work, waited >= LOCK_TIMEOUT_MS
+        try:
+            answer = actor.execute(job)
+        except LockedError:
+            self.at(30, self._execute_later, request, waited + 30, late)
+            return False
+        if self.trace is not None:
+            self.note(actor.name, _shown(job), "->", _outcome(answer))
+        self.answer(request, answer, late)
+        return any(database.ending is not ending for database in databases)
+
+    def _execute_later(self, request: Request, waited: int, late: int) -> None:
+        self.execute(request, waited=waited, late=late)
+
+    def answer(self, request: Request, answer: Answer | Progressed, late: int = 0) -> None:
+        """Let the answer travel back."""
+        self.at(1 + late + int(self.rng.random() * 3), self._heard, request, answer)
+
+    def _heard(self, request: Request, answer: Answer | Progressed) -> None:
+        actor = request.actor
+        if not actor.alive:
+            return
+        if self._paused and self._still_paused(actor):
+            self.at(self._paused[actor.number] - self.now, self._heard, request, answer)
+            return
+        actor.answered(request.job, answer, request.failures)
+
+    def _still_paused(self, actor: Coordinator) -> bool:
+        return self._paused.get(actor.number, 0) > self.now
+
+    def pause(self, actor: Coordinator, duration: int) -> None:
+        self._paused[actor.number] = self.now + duration
+
+    def mute(self, actor: Coordinator, duration: int) -> None:
+        self._muted[actor.number] = self.now + duration
+
+    def idle(self, actor: Coordinator) -> None:
+        self.at(20, self._due, actor)
+
+    def _due(self, actor: Coordinator) -> None:
+        if actor.alive and self._paused and self._still_paused(actor):
+            self.at(self._paused[actor.number] - self.now, self._due, actor)
+        elif actor.alive:
+            actor.due()
+
+    def wait_for_lease(self, actor: Coordinator) -> None:
+        self.at(POLL_MS, self._begin, actor)
+
+    def _begin(self, actor: Coordinator) -> None:
+        if actor.alive:
+            actor.begin()
+
+    def took_over(self, actor: Coordinator) -> None:
+        self.note(actor.name, "holds the topology, epoch", actor.epoch.number, "done", actor.state.done)
+        self.counts["take-over"] += 1
+        self.monitor.check_taken_over(actor.epoch)
+        self.at(BEAT_MS, self._beat, actor)
+
+    def _beat(self, actor: Coordinator) -> None:
+        if not actor.alive:
+            return
+        self.at(BEAT_MS, self._beat, actor)
+        if self._still_paused(actor) or self._muted.get(actor.number, 0) > self.now:
+            return
+        database = self.databases["ledger"]
+        database.waits, database.epoch, database.ending, database.failing = False, actor.epoch, Ending.KEPT, None
+        try:
+            self.ledger.renew(TOPOLOGY, actor.epoch)
+        except FencedError as error:
+            actor.break_off(error)
+
+    def ended(self, actor: Coordinator, error: BaseException | None) -> None:
+        """A coordinator ended: is it one of the errors that may be, and what does a person do about it?"""
+        self.note(actor.name, "ends", repr(error))
+        if actor.epoch is not None:
+            self.at(1, self._arrive, Request(actor, Release(actor.epoch), 0, self.era))
+        self.restart(actor.number)
+        self.person.judge(actor, error)
+
+    def restart(self, number: int) -> None:
+        self.actors[number] = None
+        self.at(20 + int(self.rng.random() * 150), self._start, number)
+
+    def kill_all(self) -> None:
+        """End every coordinator; what they sent is still on its way."""
+        for actor in self.actors:
+            if actor is not None:
+                actor.crash()
+                self.restart(actor.number)
+
+    # what is written
+
+    def _committed(self, database: SimulatedDatabase, epoch: Epoch | None, touched: Collection[str]) -> None:
+        before = self.monitor.commits
+        self.monitor.committed(database, epoch, touched)
+        if self.monitor.commits != before:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Start the faults that waited for this commit; after the last one let everything come to rest."""
+        commits = self.monitor.commits
+        while self._next_fault < len(self.faults) and self.faults[self._next_fault].after <= commits:
+            fault = self.faults[self._next_fault]
+            self._next_fault += 1
+            self.at(fault.delay, self._fire, fault)
+        if commits >= self.commits_wanted and self._next_fault == len(self.faults) and not self.sealed:
+            self.at(20, self._seal)
+        self.mishaps.keep_backup()
+
+    def _fire(self, fault: Fault) -> None:
+        if self.sealed:
+            return
+        if fault.kind in WORLD_KINDS:
+            self.mishaps.happen(fault)
+        else:
+            self.calls.armed.append(fault)
+
+    def count(self, kind: FaultKind, *words: object) -> None:
+        """Say that a fault has really happened."""
+        self.counts[kind] += 1
+        self.note("***", kind, *words)
+
+    def _seal(self) -> None:
+        self.sealed = True
+        self.calls.armed.clear()
+        topic = self.topic
+        for partition, stop in enumerate(topic.stops):
+            if topic.earliest[partition] == stop:
+                topic.stops[partition] += 1  # a loss is recorded with the next plan that has something to read
+        self.note("--- no more records and faults")
+
+
+def _epoch_of(actor: Coordinator, job: Job) -> Epoch | None:
+    """Return the epoch that the call is made under, None for the one that raises it."""
+    if type(job) is not Start:
+        return actor.epoch
+    return next((answer.value.epoch for answer in job.answers if isinstance(answer.value, Acquired)), None)
+
+
+def _shown(job: Job) -> str:
+    match job:
+        case Start(answers):
+            return f"take-over or reset, call {len(answers) + 1}"
+        case Build(command) | Store(command, _):
+            text = f"{type(job).__name__} {_named(command.batch)}"
+            return text if command.drop_from is None else f"{text} dropping from {command.drop_from}"
+        case Drop(command):
+            return f"Drop from {command.txid}"
+        case Work(batch):
+            return f"Work {_named(batch)}"
+        case Commit(command, _):
+            return f"{type(command).__name__} {_named(command.batch)} {getattr(command, 'state', '')}".rstrip()
+        case CleanUp(batch, store):
+            return f"CleanUp {batch.txid} {store or 'ledger'}"
+    return f"Release {job.epoch.number}"
+
+
+def _named(batch: BatchId) -> str:
+    return f"{batch.txid}/{batch.attempt}"
+
+
+def _outcome(answer: object) -> str:
+    if isinstance(answer, Progressed):
+        answer = answer.answer
+    if answer.error is not None:
+        return f"{type(answer.error).__name__}: {answer.error}"
+    value = answer.value
+    if isinstance(value, Plan):
+        ranges = ", ".join(f"{item.range.id.partition}[{item.range.start},{item.range.stop})" for item in value.ranges)
+        return f"{ranges} losses {len(value.losses)}"
+    if isinstance(value, Position | Acquired | Epoch):
+        return str(value)
+    return "ok"
