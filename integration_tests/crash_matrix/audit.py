@@ -6,14 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import select
-
 from integration_tests.crash_matrix.cases import Site
 from integration_tests.crash_matrix.lives import Life
-from integration_tests.crash_matrix.places import Rows, Seen
+from integration_tests.crash_matrix.places import Place, Rows, Seen
 from tests.coordinators.fakes import Topic
 from trident.coordinators.ledger import codec
-from trident.coordinators.ledger.schema import PIN, PROGRESS
 from trident.coordinators.records import Plan
 
 
@@ -40,21 +37,21 @@ class Facts:
 def facts_of(life: Life) -> Facts:
     """Read ledger and states on connections of their own; a dead process's COMMIT may still arrive meanwhile."""
     place = life.place
-    ledger = place.ledger()
-    ledger.open()
-    progress_of = select(PROGRESS.c.done, PROGRESS.c.incarnation).where(PROGRESS.c.topology == place.topology)
-    pins_of = select(PIN.c.incarnation, PIN.c.plan).where(PIN.c.topology == place.topology).order_by(PIN.c.txid)
-    try:
-        with ledger.database.transaction() as transaction:
-            before = transaction.connection.execute(progress_of).first()
-        seen = tuple(place.seen(state) for state in place.states())
-        with ledger.database.transaction() as transaction:
-            after = transaction.connection.execute(progress_of).first()
-            rows = transaction.connection.execute(pins_of).all()
-    finally:
-        ledger.close()
-    decided = tuple(Decided(row.incarnation, codec.PLAN.decode(row.plan)) for row in rows)
-    return Facts(before.done if before else 0, seen, *(after or (0, "")), decided)
+    before, _, _ = _ledger_of(place)
+    seen = tuple(place.seen(state) for state in place.states())
+    done, incarnation, decided = _ledger_of(place)
+    return Facts(before, seen, done, incarnation, decided)
+
+
+def _ledger_of(place: Place) -> tuple[int, str, tuple[Decided, ...]]:
+    """Return the last done txid, the incarnation and all that was decided, in one snapshot."""
+    (progress, pins) = place.ledger_rows(
+        "SELECT done, incarnation FROM trident_progress",
+        "SELECT incarnation, plan FROM trident_pin",
+    )
+    plans = [Decided(str(incarnation), codec.PLAN.decode(str(plan))) for incarnation, plan in pins]
+    done, incarnation = progress[0] if progress else (0, "")
+    return int(str(done)), str(incarnation), tuple(sorted(plans, key=lambda each: each.plan.txid))
 
 
 def problems_after_a_death(life: Life, facts: Facts) -> Iterator[str]:

@@ -10,7 +10,7 @@ from trident.base.crash_points import CrashPoint as P
 from trident.spouts.base import SpoutKind
 from trident.state import StateKind
 
-TARGET = 3
+TARGET = 2
 """The txid that is in flight when the coordinator dies."""
 
 

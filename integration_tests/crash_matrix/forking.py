@@ -6,6 +6,7 @@ each, and answers with how that one ended.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import struct
@@ -83,6 +84,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 def _warm_up(life: Life) -> int:
     live(life)
     assert threading.active_count() == 1, "a fork would inherit the locks of threads that are not there"
+    gc.collect()
+    gc.freeze()  # a collection in a fork would touch, and so copy, every page
     return 0
 
 

@@ -47,7 +47,7 @@ class Life:
     addresses: Addresses
     key: str
     does: Literal["run", "reset"] = "run"
-    each: int = 24
+    each: int = 15
     """Records in each partition of the topic."""
     limit: int = 10
     """Records per batch."""

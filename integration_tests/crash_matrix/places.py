@@ -80,6 +80,24 @@ class Place:
             case Site.PER_KEY:
                 return (BackingMapState(name, SqliteMap(self._file("map")), kind=kind, chunk_rows=3),)
 
+    def ledger_rows(self, *queries: str) -> list[list[tuple[object, ...]]]:
+        """Return what each query finds of this topology in the ledger; all in one snapshot, empty before its tables."""
+        if self.case.site in (Site.SQLITE, Site.PER_KEY):
+            with closing(sqlite3.connect(self._file("ledger"), isolation_level=None)) as connection:
+                connection.execute("BEGIN")
+                if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'trident_pin'").fetchone():
+                    return [[] for _ in queries]
+                return [
+                    connection.execute(f"{query} WHERE topology = ?", (self.topology,)).fetchall() for query in queries
+                ]
+        with psycopg.connect(self.addresses.databases[0]) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            if connection.execute("SELECT to_regclass('trident_pin')").fetchone() == (None,):
+                return [[] for _ in queries]
+            return [
+                connection.execute(f"{query} WHERE topology = %s", (self.topology,)).fetchall() for query in queries
+            ]
+
     def seen(self, state: State) -> Seen:
         """Return what a reader sees now, in one snapshot of a connection of its own."""
         match state:

@@ -14,7 +14,7 @@ from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Addresses
 from trident.base.crash_points import CrashPoint
 
-_LONGER = 30
+_LONGER = 21
 _OTHER_LIMIT = 7
 
 
