@@ -1,0 +1,37 @@
+"""What the documents say is there is there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted(path for path in (ROOT / "docs").glob("*.md"))
+_TEST = re.compile(r"`((?:tests|integration_tests)/[\w/]+\.py)(?:::(?:(\w+)::)?(\w+))?`")
+_LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_test_that_a_document_names_exists(document: Path) -> None:
+    missing = []
+    for file, _, test in _TEST.findall(document.read_text()):
+        path = ROOT / file
+        if not path.exists() or (test and f"def {test}(" not in path.read_text()):
+            missing.append(f"{file}::{test}")
+    assert not missing
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *ROOT.glob("*.md")], ids=lambda path: path.name)
+def test_every_file_that_a_document_links_to_exists(document: Path) -> None:
+    links = [link for link in _LINK.findall(document.read_text()) if not (document.parent / link).exists()]
+    assert not links
+
+
+def test_the_guarantees_name_their_tests() -> None:
+    rows = [line for line in (ROOT / "docs/guarantees.md").read_text().splitlines() if line.startswith("| ")]
+    faults = rows[rows.index("| … | what happens | shown by |") + 1 :]
+    nameless = [row for row in faults if "`" not in row.split("|")[3] and "the same" not in row.split("|")[3]]
+    assert len(faults) > 20
+    assert not nameless
