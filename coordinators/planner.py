@@ -115,7 +115,13 @@ def _loss(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
 
 
 def _repeat(view: SpoutView, starts: Mapping[PartitionId, OffsetRange]) -> tuple[SpoutRange, ...]:
+    """Hand the ranges of an earlier attempt out again.
+
+    One of a partition that was found when that attempt was planned, and that neither the batch before nor today's
+    metadata knows, begins at 0 as every partition does that is found later.
+    """
     repeated = {item.id: item for item in view.repeated}
+    starts = {item.id: OffsetRange(item.id, item.topic_id, 0, 0) for item in view.repeated} | dict(starts)
     for item in repeated.values():
         start = starts[item.id]
         if item.start != start.start or item.topic_id != start.topic_id:
@@ -123,7 +129,7 @@ def _repeat(view: SpoutView, starts: Mapping[PartitionId, OffsetRange]) -> tuple
                 f"stream {view.name!r}: partition {item.id.partition} of topic {item.id.topic!r} can't be read again "
                 f"from {item.start}; the batch before ends at {start.start}. Nothing was applied. Reset the topology."
             )
-    return tuple(SpoutRange(view.name, repeated.get(id_, start)) for id_, start in starts.items())
+    return tuple(SpoutRange(view.name, repeated.get(id_, starts[id_])) for id_ in sorted(starts))
 
 
 def _available(start: OffsetRange, bound: PartitionBounds | None) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from trident.base.crash_points import CrashPoint, reached
@@ -23,7 +23,7 @@ from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.records import ResetDecision, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.session import open_parts
-from trident.coordinators.takeover import check_positions, finish_reset, raise_fences
+from trident.coordinators.takeover import LedgerBehindError, check_positions, finish_reset, raise_fences
 from trident.state.base import State, StateLayout, StateStore
 
 
@@ -39,7 +39,8 @@ def reset_topology(
     """Open a new incarnation above every txid ever planned; returns the decision that was carried out.
 
     Raises LeaseHeldError while a coordinator runs the topology. When a reset that was cut off is
-    found, that one is finished and returned, and no new one is made.
+    found, that one is finished and returned, and no new one is made. A ledger that was lost or
+    restored takes as many leases as it is behind the states' epochs.
     """
     stopping = threading.Event()
     repeater = Repeater(options.give_up_after, stopping)
@@ -47,11 +48,15 @@ def reset_topology(
         ledger.open()
         stack.callback(ledger.close)
         _, stores = open_parts({}, states, ledger.database, stack)
-        epoch = take_lease(ledger, spec.name, options.lease, OnRunning.REFUSE, stopping, repeater)
-        stack.callback(ledger.release, spec.name, epoch)
-        stack.enter_context(Heartbeat(ledger, spec.name, epoch, options.lease, lambda _: stopping.set()))
         wanted = Wanted(secrets.token_hex(8), keep_rows, start)
-        return carry_out_reset(ledger, stores, spec, epoch, wanted, repeater)
+        while True:
+            with ExitStack() as held:
+                epoch = take_lease(ledger, spec.name, options.lease, OnRunning.REFUSE, stopping, repeater)
+                held.callback(ledger.release, spec.name, epoch)
+                held.enter_context(Heartbeat(ledger, spec.name, epoch, options.lease, lambda _: stopping.set()))
+                # each lease has the next epoch: in the end it is above what the states know
+                with suppress(LedgerBehindError):
+                    return carry_out_reset(ledger, stores, spec, epoch, wanted, repeater)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.protocol import Live, ProtocolState, Step, take_over
@@ -20,6 +20,10 @@ from trident.coordinators.records import ResetDecision, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.transitions import Status
 from trident.state.base import StateStore
+
+
+class LedgerBehindError(MismatchError):
+    """A state was fenced by an epoch that the ledger, which gave out the newest one, does not know."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ def raise_fences(
 ) -> Snapshot:
     """Register or check the topology, raise its epoch in every store, then read what is open.
 
-    `epoch` was raised in the ledger before. May be repeated as a whole.
+    `epoch` was raised in the ledger before. May be repeated as a whole. Raises `LedgerBehindError` when a
+    state holds a later epoch although nobody has taken the ledger over.
     """
     first = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
     reached(CrashPoint.AFTER_REGISTRATION)
@@ -45,15 +50,28 @@ def raise_fences(
     for name, store in stores.items():
         repeater.call(f"preparing state {name!r}", partial(store.prepare, together))
         reached(CrashPoint.AFTER_PREPARATION)
-        _raise_fence(store, first.owner, epoch, repeater)
+        _raise_fence(ledger, store, first.owner, epoch, repeater)
     snapshot = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
     reached(CrashPoint.AFTER_READING_LEDGER)
     return snapshot
 
 
-def _raise_fence(store: StateStore, owner: Owner, epoch: Epoch, repeater: Repeater) -> None:
-    repeater.call(f"raising the fence of state {store.name!r}", lambda: store.raise_fence(owner, epoch))
+def _raise_fence(ledger: Ledger, store: StateStore, owner: Owner, epoch: Epoch, repeater: Repeater) -> None:
+    try:
+        repeater.call(f"raising the fence of state {store.name!r}", lambda: store.raise_fence(owner, epoch))
+    except FencedError as error:
+        repeater.call("renewing the lease", lambda: ledger.renew(owner.topology, epoch))  # a newer owner says so here
+        raise LedgerBehindError(_behind(store, owner, epoch)) from error
     reached(CrashPoint.AFTER_FENCE)
+
+
+def _behind(store: StateStore, owner: Owner, epoch: Epoch) -> str:
+    return (
+        f"state {store.name!r} knows a later epoch than {epoch.number}, the latest that the ledger of topology "
+        f"{owner.topology!r} has given out: the ledger was lost or restored from a backup, or another ledger has a "
+        "topology of this name with this state. Nothing was changed. Restore the ledger and all states to the same "
+        "point, or decide with trident.reset(topology, ledger, states='adopt' or 'clear')."
+    )
 
 
 def finish_reset(

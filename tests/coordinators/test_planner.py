@@ -79,6 +79,16 @@ def test_a_transactional_spout_hands_out_the_same_ranges_again():
     assert spans(ranges) == [(0, 10, 20), (1, 0, 0)]
 
 
+def test_a_repeated_range_of_a_partition_that_is_missing_from_metadata_is_handed_out_again():
+    """It was found when the dropped attempt was planned, and the batch before knows nothing of it."""
+    repeated = [at(0, 20, start=10), at(1, 6, start=0)]
+    again = view([at(0, 10)], [holds(0, 0, 90)], kind=SpoutKind.TRANSACTIONAL, repeated=repeated)
+    assert spans(plan_ranges(again)[0]) == [(0, 10, 20), (1, 0, 6)]
+    elsewhere = [at(0, 20, start=10), at(1, 6, start=2)]
+    with pytest.raises(FatalError, match="partition 1 of topic 't' can't be read again from 2"):
+        plan_ranges(view([at(0, 10)], [holds(0, 0, 90)], kind=SpoutKind.TRANSACTIONAL, repeated=elsewhere))
+
+
 def test_an_opaque_spout_takes_what_there_is_now():
     again = view([at(0, 10)], [holds(0, 0, 90)], repeated=[at(0, 20, start=10)])
     assert spans(plan_ranges(again)[0]) == [(0, 10, 90)]

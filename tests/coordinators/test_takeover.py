@@ -14,7 +14,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.records import Lease, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
-from trident.coordinators.takeover import raise_fences
+from trident.coordinators.takeover import LedgerBehindError, raise_fences
 from trident.state import SqliteState
 from trident.state.base import StateStore, WrittenUpdates
 
@@ -87,10 +87,24 @@ def test_an_owner_before_can_write_to_no_state_any_more(stores, repeater):
         store.apply(BatchId(owner, new, 1, 2), WrittenUpdates(()))
 
 
-def test_a_store_that_knows_a_newer_epoch_stops_the_take_over(stores, repeater):
+def test_a_store_that_a_newer_owner_has_fenced_stops_the_take_over(stores, repeater):
+    ledger = MemoryLedger()
+    old = ledger.acquire("payments", Lease("old", timedelta(0))).epoch
+    new = ledger.acquire("payments", Lease("new", timedelta(seconds=5))).epoch
+    stores["second"].prepare(False)
+    stores["second"].raise_fence(Owner("payments", "this life"), new)
+    # what it read before it was fenced lets it come as far as the stores
+    snapshot = ledger.register(new, SPEC)
+    stale = Diary(ledger, "ledger", [])
+    stale.register = lambda epoch, spec: snapshot
+    with pytest.raises(FencedError):
+        raise_fences(stale, stores, SPEC, old, repeater)  # type: ignore[arg-type]
+
+
+def test_a_store_that_knows_an_epoch_that_the_ledger_never_gave_out_stops_and_says_so(stores, repeater):
     ledger = MemoryLedger()
     epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
     stores["second"].prepare(False)
     stores["second"].raise_fence(Owner("payments", "another life"), Epoch(9, "newer"))
-    with pytest.raises(FencedError):
+    with pytest.raises(LedgerBehindError, match=r"state 'second' knows a later epoch than 1.*lost or restored"):
         raise_fences(ledger, stores, SPEC, epoch, repeater)

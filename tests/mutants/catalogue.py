@@ -299,7 +299,7 @@ _COORDINATOR = (
     Mutant(
         "a take-over raises the fence of every state",
         "coordinators/takeover.py",
-        "        _raise_fence(store, first.owner, epoch, repeater)\n",
+        "        _raise_fence(ledger, store, first.owner, epoch, repeater)\n",
         "",
         ("tests/coordinators/test_takeover.py",),
     ),
