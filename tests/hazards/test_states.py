@@ -139,6 +139,25 @@ def test_h11_a_ledger_from_an_older_backup_is_refused(tmp_path: Path):
     assert place.rows("balances") == topic.expected()
 
 
+def test_h11_a_person_may_go_on_with_a_ledger_from_an_older_backup(tmp_path: Path):
+    """The rows are kept, the next txid is above every one that the state has ever seen, new records count once."""
+    topic = payments()
+    place = sqlite_place(tmp_path, apart=True)
+    run(make_job(topic, place.state("balances")), place.ledger())
+    shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "backup.sqlite")
+    for _ in range(3):
+        topic.partitions[0].extend([("late", 1)] * 20)
+        run(make_job(topic, place.state("balances")), place.ledger())
+    job, ledger = make_job(topic, place.state("balances")), SqliteLedger(tmp_path / "backup.sqlite")
+    plan = job.plan()
+    decision = reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start="latest", options=OPTIONS)
+    assert decision.birth_txid == 14
+    run(job, ledger)
+    topic.partitions[1].extend([("after the reset", 1)] * 5)
+    assert run(job, ledger).last_done == 15
+    assert place.rows("balances") == topic.expected()
+
+
 def test_h11_a_map_of_another_life_is_refused():
     backing_map, ledger = ConditionalMap(), MemoryLedger()
     job = make_job(payments(), BackingMapState("balances", backing_map))
