@@ -18,7 +18,7 @@ from functools import partial
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError
+from trident.base.errors import OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.acker import Acker
 from trident.coordinators.batch_log import log_batch
@@ -50,6 +50,7 @@ from trident.coordinators.protocol import (
     wants_plan,
 )
 from trident.coordinators.records import Commit, Plan
+from trident.coordinators.refusing import StoppedError, gave_up, record_stop
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.transitions import Word
 from trident.spouts.base import Source
@@ -131,8 +132,14 @@ class BatchCoordinator:
                 self._turn()
         finally:
             self._shut_down()
-        if self._state.error is not None:
-            raise self._state.error
+        error = self._state.error
+        if isinstance(error, StoppedError):
+            ledger, owner, epoch = self._parts.ledger, self._state.owner, self._state.epoch
+            told = record_stop(ledger, owner, epoch, error, self._options.give_up_after)
+            if told is not error:
+                raise told from error
+        if error is not None:
+            raise error
 
     def _turn(self) -> None:
         now = self._clock.monotonic()
@@ -224,7 +231,7 @@ class BatchCoordinator:
             case TellSpouts(batch):
                 self._tell(batch)
             case GiveUp(batch, tries, reason):
-                self._advance(Broken(_gave_up(batch, tries, reason)))
+                self._advance(Broken(gave_up(batch, tries, reason)))
 
     def _start_processing(self, batch: BatchId) -> None:
         plan = self._planned[batch]
@@ -326,10 +333,3 @@ class BatchCoordinator:
                 self._parts.runner.processor.cancel(item.batch)
         for pool in (self._planner, self._processing, self._committing):
             pool.shutdown(wait=True, cancel_futures=self._state.phase is not Phase.STOPPED)
-
-
-def _gave_up(batch: BatchId, tries: int, reason: str) -> FatalError:
-    return FatalError(
-        f"{batch} failed {tries} times; the last reason was: {reason}. Nothing of this txid was applied, all before it "
-        "is done. Mend the cause and run the topology again: it goes on with this txid."
-    )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import FatalError, RefusedError
+from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
+from trident.coordinators.decisions import Diverted, Refusal, StopKind
 from trident.coordinators.ledger.base import Ledger, TransactionStep
 from trident.coordinators.records import Commit, DeadLetter, Pin, Plan, StatePin
+from trident.coordinators.refusing import StoppedError
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import RangeManifest
-from trident.state.base import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
+from trident.state.base import HeldUpdates, StagedUpdates, StateStore, Transaction, WrittenUpdates
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Outcome:
     updates: Mapping[str, StagedUpdates]
     plan_ms: int
     process_ms: int
+    diverts: tuple[Diverted, ...] = ()
 
     @property
     def records(self) -> int:
@@ -43,7 +47,7 @@ class Outcome:
             StatePin(name, rows_of(updates), updates.writes if isinstance(updates, WrittenUpdates) else ())
             for name, updates in self.updates.items()
         )
-        return Pin(self.plan, self.manifests, states, self.dead_letters)
+        return Pin(self.plan, self.manifests, states, self.dead_letters, self.diverts)
 
     def commit(self, started: float) -> Commit:
         """Return the record of the finished txid; `started` is when its turn began (perf_counter)."""
@@ -68,6 +72,31 @@ def rows_of(updates: StagedUpdates) -> int:
     return sum(write.rows for write in updates.writes)
 
 
+class _Steps:
+    """The stores' parts of one shortcut; knows which state is at work, as the database names none when it refuses."""
+
+    def __init__(self, batch: BatchId) -> None:
+        self._batch = batch
+        self.state = ""
+
+    @property
+    def at_work(self) -> str:
+        """Who refused, in words."""
+        return f"state {self.state!r}" if self.state else "the ledger's database"
+
+    def copy(self, store: StateStore, updates: StagedUpdates, transaction: Transaction) -> None:
+        self.state = store.name
+        store.copy_in(transaction, self._batch, updates)
+
+    def apply(self, store: StateStore, updates: StagedUpdates, transaction: Transaction) -> None:
+        self.state = store.name
+        store.apply_in(transaction, self._batch, updates)
+
+    def end(self, _: Transaction) -> None:
+        self.state = ""
+        reached(CrashPoint.IN_PIN_TRANSACTION, self._batch.txid)
+
+
 class Committer:
     """Performs the protocol's commit commands; used by the committing thread only.
 
@@ -83,13 +112,13 @@ class Committer:
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Pin, apply and finish the batch in one transaction of the ledger's database."""
         started = time.perf_counter()
+        steps = _Steps(batch)
         copies: list[TransactionStep] = []
         applies: list[TransactionStep] = []
         for name, updates in outcome.updates.items():
-            store = self._stores[name]
-            copies.append(lambda tx, store=store, updates=updates: store.copy_in(tx, batch, updates))  # type: ignore[misc]
-            applies.append(lambda tx, store=store, updates=updates: store.apply_in(tx, batch, updates))  # type: ignore[misc]
-        applies.append(lambda _: reached(CrashPoint.IN_PIN_TRANSACTION, batch.txid))
+            copies.append(partial(steps.copy, self._stores[name], updates))
+            applies.append(partial(steps.apply, self._stores[name], updates))
+        applies.append(steps.end)
         reached(CrashPoint.IN_TURN, batch.txid)
         try:
             self._repeater.call(
@@ -99,9 +128,9 @@ class Committer:
                 ),
             )
         except RefusedError as error:
-            raise FatalError(
-                f"the store refused {batch} for good: {error}. Nothing of this txid was applied or pinned; it is read "
-                "again at the next start. Change the data's type, filter the record out, or widen the column."
+            raise StoppedError(
+                f"{steps.at_work} refused {batch} for good: {error}. Nothing of this txid was applied or pinned.",
+                Refusal(batch.txid, batch.attempt, StopKind.REFUSED, steps.state, str(error)),
             ) from error
         reached(CrashPoint.AFTER_DONE, batch.txid)
         return outcome.commit(started)
@@ -124,9 +153,10 @@ class Committer:
                 f"applying {batch} to state {state!r}", lambda: self._stores[state].apply(batch, updates)
             )
         except RefusedError as error:
-            raise FatalError(
+            raise StoppedError(
                 f"state {state!r} refused {batch} for good: {error}. The txid is pinned: states that have it keep it, "
-                "this one has nothing of it, and its staged rows stay. Mend the table and start again to roll it on."
+                "this one's staged rows stay.",
+                Refusal(batch.txid, batch.attempt, StopKind.REFUSED, state, str(error)),
             ) from error
         reached(CrashPoint.AFTER_APPLY, batch.txid)
 

@@ -19,8 +19,9 @@ class SpoutView:
     """All that decides what one spout adds to a plan.
 
     `positions` are where the batch before ends, for every partition ever seen; `repeated` are the
-    ranges of an earlier attempt at the same txid, which a transactional spout must hand out again;
-    `record_bytes` is the average record size of the batches before.
+    ranges of an earlier attempt at the same txid, which a transactional spout must hand out again, and
+    an opaque one if `is_held` (a person decided about that attempt) and it still can; `record_bytes` is
+    the average record size of the batches before.
     """
 
     name: str
@@ -31,6 +32,7 @@ class SpoutView:
     bounds: Sequence[PartitionBounds]
     repeated: Sequence[OffsetRange] = ()
     record_bytes: float = 1024.0
+    is_held: bool = False
 
 
 def plan_ranges(view: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ...]]:
@@ -48,6 +50,8 @@ def plan_ranges(view: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ..
         if loss is not None:
             losses.append(loss)
     if view.kind is SpoutKind.TRANSACTIONAL and view.repeated:
+        return _repeat(view, starts), ()
+    if view.is_held and view.repeated and not losses and _can_repeat(view, starts, bounds):
         return _repeat(view, starts), ()
     available = {id_: _available(start, bounds.get(id_)) for id_, start in starts.items()}
     taken = share(_record_limit(view), available)
@@ -112,6 +116,15 @@ def _loss(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
             f"they were read. Nothing was skipped and nothing more was read. {advice}"
         )
     return Loss(view.name, bound.id, position, bound.earliest, "offsets were gone before they could be read")
+
+
+def _can_repeat(
+    view: SpoutView, starts: Mapping[PartitionId, OffsetRange], bounds: Mapping[PartitionId, PartitionBounds]
+) -> bool:
+    return all(
+        item.id in bounds and bounds[item.id].stop >= item.stop and starts[item.id].start == item.start
+        for item in view.repeated
+    )
 
 
 def _repeat(view: SpoutView, starts: Mapping[PartitionId, OffsetRange]) -> tuple[SpoutRange, ...]:

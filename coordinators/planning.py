@@ -83,6 +83,8 @@ class PlanMaker:
     book: PlanBook
     epoch: Epoch
     clock: Clock
+    held: frozenset[int] = frozenset()
+    """Txids that a person decided about as they were refused: the next attempt reads the same, if it can."""
 
     def build(self, command: MakePlan) -> Plan | None:
         """Ask the spouts and share out what there is; None when there is nothing to read. Writes nothing.
@@ -121,15 +123,19 @@ class PlanMaker:
             del self.book.plans[later]
 
     def _repeated(self, txid: int) -> dict[str, list[OffsetRange]]:
-        """Return what transactional spouts handed out for this txid before, whichever attempt it was."""
-        kinds = {spout.kind for spout in self.spouts.values()}
-        if SpoutKind.TRANSACTIONAL not in kinds or txid > self.book.last_txid:
+        """Return what spouts that are to repeat it handed out for this txid before, whichever attempt it was."""
+        names = {name for name, spout in self.spouts.items() if self._repeats(spout, txid)}
+        if not names or txid > self.book.last_txid:
             return {}
         last = self.ledger.last_plan_of(self.book.snapshot.owner, txid)
         repeated: dict[str, list[OffsetRange]] = {}
         for item in last.ranges if last is not None else ():
-            repeated.setdefault(item.spout, []).append(item.range)
+            if item.spout in names:
+                repeated.setdefault(item.spout, []).append(item.range)
         return repeated
+
+    def _repeats(self, spout: Spout, txid: int) -> bool:
+        return spout.kind is SpoutKind.TRANSACTIONAL or txid in self.held
 
     def _build(self, command: MakePlan) -> Plan:
         batch = command.batch
@@ -149,6 +155,7 @@ class PlanMaker:
                 bounds=bounds,
                 repeated=repeated.get(name, ()),
                 record_bytes=self.book.record_bytes(name),
+                is_held=batch.txid in self.held,
             )
             planned, lost = plan_ranges(view)
             ranges.extend(planned)

@@ -1,8 +1,8 @@
 """A reset: a person's recorded decision to open a new incarnation, carried out as a take-over.
 
-Every fence is raised first, so a running coordinator is fenced. A pinned batch is rolled forward
-before states are adopted; clearing states makes it void. The decision is recorded before its first
-effect: a reset that was cut off is finished by the next reset or the next start.
+Every fence is raised first, so a running coordinator is fenced. A pinned batch is rolled forward, or
+undone if that was decided, before states are adopted; clearing states makes it void. The decision is
+recorded before its first effect: a reset that was cut off is finished by the next reset or the next start.
 """
 
 from __future__ import annotations
@@ -23,7 +23,14 @@ from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.records import ResetDecision, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.session import open_parts
-from trident.coordinators.takeover import LedgerBehindError, check_positions, finish_reset, raise_fences
+from trident.coordinators.takeover import (
+    LedgerBehindError,
+    check_positions,
+    check_refusal,
+    finish_decisions,
+    finish_reset,
+    raise_fences,
+)
 from trident.state.base import State, StateLayout, StateStore
 
 
@@ -80,6 +87,8 @@ def carry_out_reset(
     snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
     decision = snapshot.open_reset
     if decision is None:
+        if wanted.keep_rows:
+            snapshot, _ = finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)
         if wanted.keep_rows and snapshot.pin is not None:
             snapshot = _roll_forward(ledger, stores, spec, snapshot, Committer(ledger, stores, repeater), epoch)
         birth = repeater.call("reading the states", lambda: _birth_txid(snapshot, stores))
@@ -115,6 +124,7 @@ def _roll_forward(
         waiting = check_positions(snapshot, stores, epoch)
     except MismatchError as error:
         raise MismatchError(f"{error} While a batch is pinned, only states='clear' can be carried out.") from error
+    check_refusal(snapshot, stores, epoch, waiting)
     batch = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt)
     for name in sorted(waiting):
         committer.apply(batch, name, pin)

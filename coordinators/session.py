@@ -12,7 +12,7 @@ from datetime import datetime
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import FencedError, MismatchError
+from trident.base.errors import FencedError
 from trident.base.identity import Epoch
 from trident.coordinators.batch_coordinator import BatchCoordinator, Parts
 from trident.coordinators.batch_runner import BatchRunner
@@ -25,7 +25,15 @@ from trident.coordinators.processing import Processor
 from trident.coordinators.protocol import ProtocolState
 from trident.coordinators.records import StartPosition, TopologySpec
 from trident.coordinators.retrying import Repeater
-from trident.coordinators.takeover import TakenOver, check_positions, finish_reset, first_step, raise_fences
+from trident.coordinators.takeover import (
+    TakenOver,
+    check_refusal,
+    finish_decisions,
+    finish_reset,
+    first_step,
+    raise_fences,
+    where_states_stand,
+)
 from trident.spouts.base import Source, Spout, Start, StartAt
 from trident.state.base import LedgerDatabase, State, StateLayout, StateStore
 
@@ -117,14 +125,15 @@ class Session:
     ) -> BatchCoordinator:
         snapshot = taken.snapshot
         book = PlanBook(snapshot)
+        held = frozenset(decision.txid for decision in snapshot.decisions)
         committer = Committer(self._ledger, stores, self._repeater)
         processor = self._plan.make_processor(sources, stores)
         parts = Parts(
             ledger=self._ledger,
             sources=sources,
             stores=stores,
-            runner=BatchRunner(self._plan.spouts, sources, stores, processor),
-            plans=PlanMaker(self._ledger, self._plan.spouts, sources, book, taken.epoch, self._clock),
+            runner=BatchRunner(self._plan.spouts, sources, stores, processor, snapshot.decisions),
+            plans=PlanMaker(self._ledger, self._plan.spouts, sources, book, taken.epoch, self._clock, held),
             book=book,
             committer=committer,
             repeater=self._repeater,
@@ -205,17 +214,17 @@ def open_parts(
 def take_over_topology(
     ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, repeater: Repeater
 ) -> TakenOver:
-    """Raise every fence, finish a recorded reset, check every position; see `coordinators.takeover`."""
+    """Raise every fence, finish recorded decisions, check every position; see `coordinators.takeover`.
+
+    Raises DecisionNeededError while a refusal waits for a person.
+    """
     snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
     decision = snapshot.open_reset
     if decision is not None:
         snapshot = repeater.call("finishing a reset", lambda: finish_reset(ledger, stores, spec, epoch, decision))
-    try:
-        waiting = repeater.call("checking the states", lambda: check_positions(snapshot, stores, epoch))
-    except MismatchError:
-        # a newer owner may have moved the states on since the ledger was read: then it says so
-        repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
-        raise
+    snapshot, _ = finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)
+    waiting = where_states_stand(ledger, stores, spec, snapshot, epoch, repeater)
+    check_refusal(snapshot, stores, epoch, waiting)
     return TakenOver(epoch, snapshot, waiting)
 
 

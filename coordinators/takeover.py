@@ -1,8 +1,9 @@
 """Taking a topology over, in the one order that is safe: fences first, then reading, then deciding.
 
 1. raise the epoch in the ledger (`Ledger.acquire`); 2. raise it in every state's own database;
-3. only then read pins and positions; 4. finish a recorded reset; 5. check every state against the
-ledger; 6. hand the protocol its first step: roll a pin forward, drop the rest.
+3. only then read pins and positions; 4. finish a recorded reset, or a recorded undo or divert; 5. check
+every state against the ledger, and that no refusal waits for a person; 6. hand the protocol its first
+step: roll a pin forward, drop the rest.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from functools import partial
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.decisions import Decision, DecisionKind
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.protocol import Live, ProtocolState, Step, take_over
-from trident.coordinators.records import ResetDecision, Snapshot, TopologySpec
+from trident.coordinators.records import Pin, ResetDecision, Snapshot, TopologySpec
+from trident.coordinators.refusing import decision_needed, refused_by_state, ways_on
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.transitions import Status
-from trident.state.base import StateStore
+from trident.state.base import CannotUndoError, StateStore, WrittenUpdates
+from trident.state.rows import json_rows
 
 
 class LedgerBehindError(MismatchError):
@@ -86,6 +90,107 @@ def finish_reset(
     ledger.finish_reset(epoch, spec.name, decision)
     reached(CrashPoint.AFTER_RESET)
     return ledger.register(epoch, spec)
+
+
+def finish_decisions(
+    ledger: Ledger,
+    stores: Mapping[str, StateStore],
+    spec: TopologySpec,
+    snapshot: Snapshot,
+    epoch: Epoch,
+    repeater: Repeater,
+) -> tuple[Snapshot, tuple[Decision, ...]]:
+    """Carry out what a person decided about the pinned txid; returns what is open then, and what was carried out.
+
+    Decisions that are held for the next attempt stay open. Each step is idempotent.
+    """
+    pin = snapshot.pin
+    due = [each for each in snapshot.decisions if pin and (each.txid, each.attempt) == (pin.txid, pin.attempt)]
+    for decision in due:
+        where_states_stand(ledger, stores, spec, snapshot, epoch, repeater)
+        carry_out = _undo if decision.kind is DecisionKind.UNDO else _divert
+        repeater.call(f"carrying out the {decision}", partial(carry_out, ledger, stores, snapshot, epoch, decision))
+    if due:
+        snapshot = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
+    return snapshot, tuple(due)
+
+
+def _undo(
+    ledger: Ledger, stores: Mapping[str, StateStore], snapshot: Snapshot, epoch: Epoch, decision: Decision
+) -> None:
+    pin = snapshot.pin
+    assert pin is not None
+    batch = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt)
+    for item in pin.states:
+        stores[item.state].undo(batch, snapshot.done_attempt, staged_of(pin, item.state))
+        reached(CrashPoint.AFTER_UNDOING_STATE, pin.txid)
+    ledger.unpin(snapshot.owner, epoch, decision)
+    reached(CrashPoint.AFTER_UNPINNING, pin.txid)
+
+
+def _divert(
+    ledger: Ledger, stores: Mapping[str, StateStore], snapshot: Snapshot, epoch: Epoch, decision: Decision
+) -> None:
+    pin, store = snapshot.pin, stores[decision.state]
+    assert pin is not None
+    batch, staged = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt), staged_of(pin, decision.state)
+    # a store without transactions may have been cut off in the middle: part of the rows is in
+    store.undo(batch, snapshot.done_attempt, staged)
+    ledger.divert(snapshot.owner, epoch, decision, json_rows(store.staged_rows(batch, staged)))
+    reached(CrashPoint.AFTER_DIVERTING, pin.txid)
+
+
+def staged_of(pin: Pin, state: str) -> WrittenUpdates:
+    """Return what a pin says is to be applied to one state."""
+    return WrittenUpdates(next((item.writes for item in pin.states if item.state == state), ()))
+
+
+def check_refusal(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch, waiting: frozenset[str]) -> None:
+    """Raise DecisionNeededError while a refusal waits for a person; says what is where and which commands go on."""
+    refusal, pin = snapshot.refusal, snapshot.pin
+    if refusal is None or not refusal.blocks:
+        return
+    topology = snapshot.owner.topology
+    found = refused_by_state(topology, refusal)
+    if pin is None or pin.txid != refusal.txid:
+        text = f"{found} Nothing of it is pinned or applied; txid {snapshot.done} is done."
+        raise decision_needed(topology, text, refusal, ways_on(topology, refusal))
+    holders = ", ".join(repr(name) for name in sorted(stores.keys() - waiting)) or "no state"
+    names = ", ".join(repr(name) for name in sorted(waiting)) or "none"
+    text = f"{found} It is pinned: {holders} has it, waiting for it: {names}; txid {snapshot.done} is done."
+    raise decision_needed(topology, text, refusal, ways_on(topology, refusal, undo=_undo_way(snapshot, stores, epoch)))
+
+
+def _undo_way(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch) -> str:
+    pin = snapshot.pin
+    assert pin is not None
+    batch = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt)
+    try:
+        for item in pin.states:
+            stores[item.state].check_undo(batch, staged_of(pin, item.state))
+    except CannotUndoError as error:
+        return f"(an undo is not possible: {error})"
+    return (
+        f"trident undo MODULE:TOPOLOGY {pin.txid}  (every state goes back to txid {pin.txid - 1}, "
+        "the batch is read again)"
+    )
+
+
+def where_states_stand(
+    ledger: Ledger,
+    stores: Mapping[str, StateStore],
+    spec: TopologySpec,
+    snapshot: Snapshot,
+    epoch: Epoch,
+    repeater: Repeater,
+) -> frozenset[str]:
+    """Check every position, and return the states that wait for the pinned batch; see `check_positions`."""
+    try:
+        return repeater.call("checking the states", lambda: check_positions(snapshot, stores, epoch))
+    except MismatchError:
+        # a newer owner may have moved the states on since the ledger was read: then it says so
+        repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
+        raise
 
 
 def check_positions(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch) -> frozenset[str]:

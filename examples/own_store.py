@@ -36,10 +36,17 @@ class JournalMap:
 
     def multi_put(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> None:
         """Store every item; returns when the disk has them."""
-        self._file.write(pickle.dumps(list(items)))
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        self._write(items)
         self._rows.update(items)
+
+    def multi_remove_if(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> list[bool]:
+        """Delete what is still as expected, and tell which was."""
+        removed = [self._rows.get(key) == expected for key, expected in items]
+        gone = [key for (key, _), matches in zip(items, removed, strict=True) if matches]
+        self._write([(key, None) for key in gone])
+        for key in gone:
+            del self._rows[key]
+        return removed
 
     def multi_put_if(self, changes: Sequence[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[bool]:
         """Store what is still as expected, and tell which was."""
@@ -57,16 +64,24 @@ class JournalMap:
         """Close the file."""
         self._file.close()
 
+    def _write(self, entry: Sequence[tuple[BackingKey, BackingValue | None]]) -> None:
+        self._file.write(pickle.dumps(list(entry)))
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
     def _read_back(self) -> None:
         """Read all entries; one that a power cut left half written was never confirmed, and is cut off."""
         self._file.seek(0)
         whole = 0
         while True:
             try:
-                self._rows.update(pickle.load(self._file))
+                entry = dict(pickle.load(self._file))
             except (EOFError, pickle.UnpicklingError):
                 break
             whole = self._file.tell()
+            self._rows.update(entry)
+            for gone in [key for key, value in entry.items() if value is None]:
+                del self._rows[gone]
         self._file.truncate(whole)
 
 

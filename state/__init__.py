@@ -1,6 +1,12 @@
 """Where results live: states, their stores and the rules of update."""
 
-from trident.state.backing.maps import BackingMap, BackingPosition, ClearableBackingMap, ConditionalBackingMap
+from trident.state.backing.maps import (
+    BackingMap,
+    BackingPosition,
+    ClearableBackingMap,
+    ConditionalBackingMap,
+    RemovableBackingMap,
+)
 from trident.state.backing.state import BackingMapState
 from trident.state.base import StateKind
 from trident.state.memory.state import MemoryState
@@ -17,6 +23,7 @@ __all__ = [
     "MemoryState",
     "OpaqueValue",
     "PostgresState",
+    "RemovableBackingMap",
     "SqliteState",
     "StaleTxidError",
     "StateKind",

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from trident.base.errors import MismatchError
+from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.spouts.control import WriteManifest
 
@@ -109,6 +109,10 @@ class StagingLostError(MismatchError):
     """
 
 
+class CannotUndoError(FatalError):
+    """A state can't bring back what was before a txid; nothing was changed."""
+
+
 StagingWriter = Callable[[Iterator[pa.RecordBatch]], Iterator[str]]
 """Runs inside a Spark task, can be pickled: commits the rows of the layout under a fresh write id and
 yields one encoded `WriteManifest` per id. Called again for a retried task; takes a new id then."""
@@ -127,7 +131,7 @@ class StateStore(Protocol):
     Errors: `RetryableError` (rolled back), `OutcomeUnknownError` (repeat the same call),
     `FencedError` (a newer epoch is in the store), `RefusedError` (this batch can never be applied
     as it is), `MismatchError` (what is stored is not what the caller expects). No call but
-    `apply`, `apply_in` and `clear` changes a value that a reader can see.
+    `apply`, `apply_in`, `undo` and `clear` changes a value that a reader can see.
     """
 
     @property
@@ -182,6 +186,21 @@ class StateStore(Protocol):
 
     def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Apply what `copy_in` brought, in the same transaction; the caller locks the fence after it and commits."""
+
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        """Return all staged rows of a batch, for a person who takes them out of it; raises StagingLostError."""
+
+    def check_undo(self, batch: BatchId, updates: StagedUpdates) -> None:
+        """Raise CannotUndoError unless `undo` can bring back what was before the batch; changes nothing."""
+
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
+        """Bring every value back to what it was before a pinned batch, which `updates` are of; idempotent.
+
+        The state then stands at txid - 1 with the attempt `before` (0 where it was born there). Values
+        that the batch made are gone; the others are of txid - 1, and what was before them is lost. A
+        state that does not have the batch stays as it is, but for what a store without transactions has
+        of it already. Raises CannotUndoError for other kinds than opaque, unless the batch has no rows.
+        """
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete this topology's staging of txids up to `done`, dropped attempts' included; fenced."""

@@ -35,6 +35,12 @@ def updated(kind: StateKind, stored: object, txid: int, update: Update[Row]) -> 
             return update(_expect(stored, tuple))
 
 
+def undone(stored: object, txid: int) -> OpaqueValue[Row] | None:
+    """Return what is to be stored once a txid is undone, None for a key that is to go."""
+    value = _expect(stored, OpaqueValue)
+    return None if value is None else value.undo(txid)
+
+
 def current(stored: StoredRow) -> Row:
     """Return the values that a reader sees."""
     if isinstance(stored, TransactionalValue):

@@ -33,6 +33,8 @@ class StateHarness(ABC):
     """Makes stores over one fresh database, and reads what is in it past them."""
 
     can_clear = True
+    can_remove = True
+    """Whether an undo can take away rows that its batch made."""
     sees_foreign_rows = True
     """Whether the store can tell that a table has rows although it has never been registered."""
 
@@ -85,6 +87,14 @@ def ready(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: Sta
     store.prepare(store.beside_ledger)
     store.raise_fence(OWNER, EPOCH)
     store.register(OWNER, EPOCH, 0)
+    return store
+
+
+def apart(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> StateStore:
+    """Return a store that is ready and applies pinned batches in transactions of its own, wherever it lives."""
+    store = ready(harness, kind, layout)
+    store.prepare(False)
+    store.raise_fence(OWNER, EPOCH)
     return store
 
 

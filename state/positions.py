@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch
-from trident.state.base import Position
+from trident.state.base import CannotUndoError, HeldUpdates, Position, StagedUpdates, StateKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,37 @@ def is_in(position: Position | None, batch: BatchId, name: str) -> bool:
     if (position.owner, position.txid, position.attempt) == (batch.owner, batch.txid, batch.attempt):
         return True
     raise MismatchError(f"{batch}: state {name!r} {stands(position)}; nothing was applied")
+
+
+def check_kind(kind: StateKind, batch: BatchId, updates: StagedUpdates, name: str) -> None:
+    """Raise CannotUndoError for a state that has a batch's rows and does not know what was before them."""
+    if kind is not StateKind.OPAQUE and staged_count(updates):
+        raise CannotUndoError(
+            f"{batch}: state {name!r} has it, or part of it, and is {kind.value}: only an opaque one knows the values "
+            "before. "
+            "Nothing was changed"
+        )
+
+
+def before_attempt(position: Position, batch: BatchId, before: int) -> int:
+    """Return the attempt with which a state stood before a batch: none where it was born there."""
+    return 0 if position.birth_txid == batch.txid - 1 else before
+
+
+def check_undone(batch: BatchId, updates: StagedUpdates, found: int, name: str) -> None:
+    """Raise CannotUndoError unless as many rows were of the txid as the batch had staged."""
+    if found != staged_count(updates):
+        raise CannotUndoError(
+            f"{batch}: state {name!r} has {found} rows of this txid, {staged_count(updates)} were applied: somebody "
+            "else changed them. Nothing was changed"
+        )
+
+
+def staged_count(updates: StagedUpdates) -> int:
+    """Return how many rows are staged."""
+    if isinstance(updates, HeldUpdates):
+        return updates.rows.num_rows
+    return sum(write.rows for write in updates.writes)
 
 
 def stands(position: Position) -> str:

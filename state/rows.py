@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 from collections.abc import Iterable
+from datetime import date, datetime
+from decimal import Decimal
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -18,6 +23,30 @@ def python_values(column: AnyChunks) -> list[object]:
     """Return a column as Python values."""
     values: Iterable[object] = column.to_pylist()  # type: ignore[misc]  # the stubs know it for single types only
     return list(values)
+
+
+def json_rows(rows: pa.Table) -> tuple[str, ...]:
+    """Return each row as a JSON object; numbers are exact: decimals are strings, as are NaN and infinities.
+
+    Bytes are base64, moments and days ISO 8601.
+    """
+    columns = [[_plain(value) for value in python_values(column)] for column in rows.columns]
+    return tuple(
+        json.dumps(dict(zip(rows.column_names, row, strict=True)), ensure_ascii=False, allow_nan=False)
+        for row in zip(*columns, strict=True)
+    )
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def conform(rows: pa.Table, schema: pa.Schema) -> pa.Table:

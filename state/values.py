@@ -7,6 +7,10 @@
 | = T | stays: already in | current := f(previous), previous stays |
 | > T | `StaleTxidError` | `StaleTxidError` |
 
+A person may undo a txid that was not done everywhere: an opaque value of that txid becomes
+`(txid - 1, previous, previous)`, and is gone where there was none before. What was before `previous`
+is lost with it, so only the last txid of a state can be undone, and the next one starts from there.
+
 A key that one apply changes twice is updated once, with both functions: `stored.update(T, f, g)` works
 g on top of f's result. Calling `update(T, …)` on a result of `update(T, …)` is a replay of T, never a
 second update: nothing in the stored value could tell the two apart.
@@ -81,6 +85,14 @@ class OpaqueValue(Generic[V]):
             raise StaleTxidError(self.txid, txid)
         before = self.previous if self.txid == txid else self.current
         return type(self)(txid, before, _run(before, updates))
+
+    def undo(self, txid: int) -> Self | None:
+        """Return the value as it was before a txid: None for a key that it made, itself for one it never changed."""
+        if self.txid > txid:
+            raise StaleTxidError(self.txid, txid)
+        if self.txid < txid:
+            return self
+        return None if self.previous is None else type(self)(txid - 1, self.previous, self.previous)
 
 
 def _run(value: V | None, updates: tuple[Update[V], ...]) -> V:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from trident.aggregators import Aggregator, Combiner, Count, Max, Min, Sum
     from trident.base.errors import (
         ConfigurationError,
+        DecisionNeededError,
         FatalError,
         FencedError,
         FieldError,
@@ -36,6 +37,7 @@ _MODULES = {
     "trident.aggregators": ("Aggregator", "Combiner", "Count", "Max", "Min", "Sum"),
     "trident.base.errors": (
         "ConfigurationError",
+        "DecisionNeededError",
         "FatalError",
         "FencedError",
         "FieldError",
@@ -66,6 +68,7 @@ __all__ = [
     "Combiner",
     "ConfigurationError",
     "Count",
+    "DecisionNeededError",
     "FatalError",
     "FencedError",
     "FieldError",

@@ -5,7 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 
-from trident.state.backing.maps import BackingKey, BackingMap, BackingPosition, BackingValue, ClearableBackingMap
+from trident.state.backing.maps import (
+    BackingKey,
+    BackingMap,
+    BackingPosition,
+    BackingValue,
+    ClearableBackingMap,
+    RemovableBackingMap,
+)
 from trident.state.backing.state import BackingMapState, BackingMapStore
 from trident.state.base import StateKind, StateLayout
 from trident.state.harness import StateHarness, shown
@@ -23,6 +30,7 @@ class BackingMapHarness(StateHarness):
     def __init__(self, backing_map: BackingMap, *, chunk_rows: int = 2) -> None:
         self.map = backing_map
         self.can_clear = isinstance(backing_map, ClearableBackingMap)
+        self.can_remove = isinstance(backing_map, RemovableBackingMap)
         self._chunk_rows = chunk_rows
         self._ledger_database = MemoryDatabase()
 

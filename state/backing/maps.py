@@ -56,6 +56,14 @@ class ConditionalBackingMap(BackingMap, Protocol):
 
 
 @runtime_checkable
+class RemovableBackingMap(BackingMap, Protocol):
+    """A store that an undo can take keys from which the undone txid made."""
+
+    def multi_remove_if(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> Sequence[bool]:
+        """Delete each key that holds what is expected; tell which were deleted."""
+
+
+@runtime_checkable
 class ClearableBackingMap(BackingMap, Protocol):
     """A store that a reset with states="clear" can empty."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -18,8 +19,10 @@ from trident.state.backing.maps import (
     BackingValue,
     ClearableBackingMap,
     ConditionalBackingMap,
+    RemovableBackingMap,
 )
 from trident.state.base import (
+    CannotUndoError,
     HeldUpdates,
     LedgerDatabase,
     Position,
@@ -30,10 +33,13 @@ from trident.state.base import (
     Transaction,
     WrittenUpdates,
 )
-from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
-from trident.state.positions import check_epoch, is_in, stands
+from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, undone, updated
+from trident.state.positions import before_attempt, check_epoch, check_kind, is_in, stands
 from trident.state.rows import conform
 from trident.state.sql.shape import table_shape
+from trident.state.values import TransactionalValue
+
+Item = TypeVar("Item")
 
 _ROUNDS = 5
 """How often a key is read again after somebody else changed it between our read and our conditional put."""
@@ -147,6 +153,40 @@ class BackingMapStore:
         """Never called: the map takes no part in the ledger's transactions."""
         raise TypeError("a backing map takes no part in the ledger's transaction")
 
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        """Return all staged rows of a batch."""
+        return updates.rows if isinstance(updates, HeldUpdates) else self._rows_of(batch, updates)
+
+    def check_undo(self, batch: BatchId, updates: StagedUpdates) -> None:
+        """Check that each key of the batch knows what was before it; a batch cut off in the middle counts too."""
+        holds = is_in(_position(self._owned(batch.owner, batch.epoch)), batch, self.name)
+        if self._state.kind is not StateKind.OPAQUE:
+            if holds or self._may_have_part_of(batch, updates):
+                check_kind(self._state.kind, batch, updates, self.name)
+            return
+        stored = [value for keys in self._keys_of(batch, updates) for value in self._map.multi_get(keys)]
+        made = [value for value in stored if value is not None and undone(value, batch.txid) is None]
+        if made and not isinstance(self._map, RemovableBackingMap):
+            raise CannotUndoError(
+                f"{batch}: it made {len(made)} keys of state {self.name!r}, and the map has no multi_remove_if() to "
+                "take them away again. Nothing was changed"
+            )
+
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
+        """Bring the batch's keys back chunk by chunk, then the position; repeated after a crash, the rest follows."""
+        self.check_undo(batch, updates)
+        found = self._owned(batch.owner, batch.epoch)
+        position = _position(found)
+        assert position is not None
+        if self._state.kind is StateKind.OPAQUE:
+            for keys in self._keys_of(batch, updates):
+                self._undo_chunk(batch, keys)
+                reached(CrashPoint.BETWEEN_UNDONE_CHUNKS, batch.txid)
+        if is_in(position, batch, self.name):
+            attempt = before_attempt(position, batch, before)
+            moved = Position(batch.owner, batch.txid - 1, attempt, position.birth_txid)
+            self._put_reserved(found, _stored(moved, batch.epoch))
+
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged updates of txids up to `done`, never beyond what is applied."""
         position = _position(self._owned(owner, epoch))
@@ -199,6 +239,40 @@ class BackingMapStore:
             "applied and will be completed when it is applied again: stop the other writer"
         )
 
+    def _keys_of(self, batch: BatchId, updates: StagedUpdates) -> Iterator[list[BackingKey]]:
+        yield from _chunks(list(keyed_rows(self._layout, self._rows_of(batch, updates))), self._state.chunk_rows)
+
+    def _may_have_part_of(self, batch: BatchId, updates: StagedUpdates) -> bool:
+        """Tell whether keys of a batch may be in although the position says no: it was cut off between two chunks."""
+        if self._state.kind is StateKind.NON_TRANSACTIONAL:
+            return True
+        stored = [value for keys in self._keys_of(batch, updates) for value in self._map.multi_get(keys)]
+        return any(isinstance(value, TransactionalValue) and value.txid == batch.txid for value in stored)
+
+    def _undo_chunk(self, batch: BatchId, keys: list[BackingKey]) -> None:
+        left = keys
+        for _ in range(_ROUNDS):
+            stored = dict(zip(left, self._map.multi_get(left), strict=True))
+            back = {key: undone(value, batch.txid) for key, value in stored.items() if value is not None}
+            changes = [(key, stored[key], new) for key, new in back.items() if new is not None and new != stored[key]]
+            left = self._put(list(changes)) + self._remove([(key, stored[key]) for key in back if back[key] is None])
+            if not left:
+                return
+            self._owned(batch.owner, batch.epoch)
+        raise MismatchError(
+            f"{batch}: somebody else keeps changing {len(left)} keys of state {self.name!r}; the batch is partly "
+            "undone and the rest follows when the topology is started again: stop the other writer"
+        )
+
+    def _remove(self, items: list[tuple[BackingKey, BackingValue | None]]) -> list[BackingKey]:
+        """Remove all keys; returns those that held something else than expected."""
+        held = [(key, value) for key, value in items if value is not None]
+        if not held:
+            return []
+        assert isinstance(self._map, RemovableBackingMap)  # checked before anything was changed
+        removed = self._map.multi_remove_if(held)
+        return [item[0] for item, done in zip(held, removed, strict=True) if not done]
+
     def _put(self, changes: list[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[BackingKey]:
         """Put all changes; returns the keys that held something else than expected."""
         if not changes:
@@ -235,7 +309,7 @@ class BackingMapStore:
         return pa.concat_tables(tables) if tables else self._layout.schema().empty_table()
 
 
-def _chunks(items: list[tuple[BackingKey, Row]], size: int) -> Iterator[list[tuple[BackingKey, Row]]]:
+def _chunks(items: list[Item], size: int) -> Iterator[list[Item]]:
     for first in range(0, len(items), size):
         yield items[first : first + size]
 

@@ -41,6 +41,10 @@ class ArrowRows:
         """Return all rows by key; raises MismatchError for a key that was staged twice."""
         return keyed_rows(self.layout, pa.concat_tables(tables)) if tables else {}
 
+    def joined(self, tables: Sequence[pa.Table]) -> pa.Table:
+        """Return all rows in one table."""
+        return pa.concat_tables(tables) if tables else self.layout.schema().empty_table()
+
     def check_fit(self, changed: Mapping[Row, StoredRow]) -> None:
         """Raise RefusedError when a merged value does not fit into its column."""
         check_fit(self.layout, changed)

@@ -6,6 +6,8 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.spouts.control import WriteManifest
@@ -22,10 +24,18 @@ from trident.state.base import (
     Value,
     WrittenUpdates,
 )
-from trident.state.folding import Row, StoredRow, current, merged_with, updated
+from trident.state.folding import Row, StoredRow, current, merged_with, undone, updated
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.staged import ArrowRows, StagedWrite
-from trident.state.positions import Standing, check_epoch, is_in, stands
+from trident.state.positions import (
+    Standing,
+    before_attempt,
+    check_epoch,
+    check_kind,
+    check_undone,
+    is_in,
+    stands,
+)
 from trident.state.sql.shape import table_shape
 from trident.state.values import OpaqueValue, TransactionalValue
 
@@ -183,6 +193,40 @@ class MemoryStore:
         moved = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)
         self._put(transaction, batch.owner.topology, Standing(moved, batch.epoch))
 
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        """Return all staged rows of a batch."""
+        if isinstance(updates, HeldUpdates):
+            return updates.rows
+        with self._database.transaction() as transaction:
+            return self._rows.joined(self._written(transaction, batch, updates))
+
+    def check_undo(self, batch: BatchId, updates: StagedUpdates) -> None:
+        """Check that the state is opaque, or has nothing of the batch."""
+        with self._database.transaction() as transaction:
+            position = self._owned(transaction, batch.owner, batch.epoch)
+            if is_in(position, batch, self._name):
+                check_kind(self._kind, batch, updates, self._name)
+                check_undone(batch, updates, len(self._of_txid(transaction, batch.txid)), self._name)
+
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
+        """Bring back what was before the batch, all of it at once."""
+        with self._database.transaction() as transaction:
+            position = self._owned(transaction, batch.owner, batch.epoch)
+            if not is_in(position, batch, self._name):
+                return
+            assert position is not None
+            check_kind(self._kind, batch, updates, self._name)
+            keys = self._of_txid(transaction, batch.txid)
+            check_undone(batch, updates, len(keys), self._name)
+            stored = transaction.table(_rows_table(self._name))
+            for key in keys:
+                row = undone(stored.pop(key), batch.txid)
+                if row is not None:
+                    stored[key] = row
+            attempt = before_attempt(position, batch, before)
+            moved = Position(batch.owner, batch.txid - 1, attempt, position.birth_txid)
+            self._put(transaction, batch.owner.topology, Standing(moved, batch.epoch))
+
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Forget staged rows of txids up to `done`."""
         with self._database.transaction() as transaction:
@@ -214,6 +258,9 @@ class MemoryStore:
         """Return the staged rows by key; raises StagingLostError unless they are those that were accepted."""
         if isinstance(updates, HeldUpdates):
             return self._rows.keyed([self._rows.conform(updates.rows)])
+        return self._rows.keyed(self._written(transaction, batch, updates))
+
+    def _written(self, transaction: MemoryTransaction, batch: BatchId, updates: WrittenUpdates) -> list[pa.Table]:
         staging = transaction.table(_staging_table(self._name))
         tables = []
         for write in updates.writes:
@@ -221,7 +268,11 @@ class MemoryStore:
             if not isinstance(staged, StagedWrite) or not self._is_accepted(staged, batch, write):
                 raise StagingLostError(f"{batch}: write {write.write_id} is not what was accepted; nothing was applied")
             tables.append(staged.rows)
-        return self._rows.keyed(tables)
+        return tables
+
+    def _of_txid(self, transaction: MemoryTransaction, txid: int) -> list[object]:
+        rows = transaction.table(_rows_table(self._name)).items()
+        return [key for key, row in rows if isinstance(row, OpaqueValue) and row.txid == txid]
 
     def _is_accepted(self, staged: StagedWrite, batch: BatchId, write: WriteManifest) -> bool:
         same_batch = (staged.txid, staged.attempt) == (batch.txid, batch.attempt)

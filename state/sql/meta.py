@@ -25,6 +25,10 @@ CREATE_META = {
 _MOVE = text("""
     UPDATE trident_applied SET txid = :txid, attempt = :attempt, epoch = :epoch, token = :token
     WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND txid = :txid - 1""")
+_MOVE_BACK = text("""
+    UPDATE trident_applied SET txid = :txid - 1, attempt = :before, epoch = :epoch, token = :token
+    WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND txid = :txid
+          AND attempt = :attempt""")
 _INSERT = text("""
     INSERT INTO trident_applied
         (topology, state, table_name, incarnation, epoch, token, txid, attempt, birth_txid)
@@ -60,6 +64,11 @@ class Applied:
         """Step from txid - 1 to the batch's txid; False when the row does not stand at txid - 1."""
         values = {"txid": batch.txid, "attempt": batch.attempt, **self._named(batch.owner, batch.epoch)}
         return connection.execute(_MOVE, values).rowcount == 1
+
+    def move_back(self, connection: Connection, batch: BatchId, before: int) -> bool:
+        """Step from the batch's txid and attempt to txid - 1; False when the row does not stand there."""
+        values = {"txid": batch.txid, "attempt": batch.attempt, "before": before}
+        return connection.execute(_MOVE_BACK, {**values, **self._named(batch.owner, batch.epoch)}).rowcount == 1
 
     def read(self, connection: Connection, topology: str) -> AppliedRow | None:
         """Return the row, locked: a writer at work is waited for; refuses a table of another state."""

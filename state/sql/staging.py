@@ -12,7 +12,8 @@ from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId
 from trident.spouts.control import WriteManifest
 from trident.state.base import StagingLostError
-from trident.state.rows import AnyArray
+from trident.state.rows import AnyArray, array_of
+from trident.state.sql.dialect import Dialect
 from trident.state.sql.names import quote, quote_table
 from trident.state.sql.shape import ColumnSpec, TableShape
 
@@ -60,6 +61,18 @@ class Writes:
         source = f"FROM {quote_table(self.table)} WHERE {_CHOSEN}"
         statement = f"INSERT INTO {quote(target)} ({into}) SELECT {chosen} {source}"
         connection.execute(text(statement).bindparams(_IDS), self._parameters())
+
+    def read(self, connection: Connection, shape: TableShape, dialect: Dialect) -> pa.Table:
+        """Return the accepted rows, after checking that they are what was accepted."""
+        self._verify(connection)
+        names = ", ".join(quote(column.name) for column in shape.staged)
+        statement = f"SELECT {names} FROM {quote_table(self.table)} WHERE {_CHOSEN}"
+        rows = connection.execute(text(statement).bindparams(_IDS), self._parameters()).fetchall()
+        columns = [
+            array_of([dialect.from_stored(column.type, row[index]) for row in rows], column.name, column.type)
+            for index, column in enumerate(shape.staged)
+        ]
+        return pa.table(columns, schema=shape.layout.schema())
 
     def _verify(self, connection: Connection) -> None:
         statement = (

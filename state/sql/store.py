@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 import zlib
 
+import pyarrow as pa
 from sqlalchemy import Connection, text
 
 from trident.base.crash_points import CrashPoint, reached
@@ -21,7 +22,7 @@ from trident.state.base import (
     WrittenUpdates,
 )
 from trident.state.database import SqlDatabase, SqlTransaction
-from trident.state.positions import is_in, stands
+from trident.state.positions import before_attempt, is_in, stands
 from trident.state.rows import conform
 from trident.state.sql.dialect import Dialect
 from trident.state.sql.meta import Applied, AppliedRow, check_fence, raise_fence
@@ -31,6 +32,7 @@ from trident.state.sql.staged import StagedTable
 from trident.state.sql.staging import TXID as STAGING_TXID
 from trident.state.sql.staging import Writes, staging_rows
 from trident.state.sql.tables import prepare_tables
+from trident.state.sql.undoing import check_rows, undo_rows
 
 
 class SqlStateStore:
@@ -155,6 +157,36 @@ class SqlStateStore:
                 f"{batch}: merging {expected} staged rows changed {changed} rows of {self._shape.table!r} (a key that "
                 "was staged twice, or a stored row of a later txid); rolled back, the stored state is unchanged"
             )
+
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        """Return all staged rows of a batch."""
+        if isinstance(updates, HeldUpdates):
+            return updates.rows
+        if not updates.writes:
+            return self.layout.schema().empty_table()
+        with self._database.transaction() as transaction:
+            writes = Writes(self._staging, batch, updates.writes)
+            return writes.read(transaction.connection, self._shape, self._dialect)
+
+    def check_undo(self, batch: BatchId, updates: StagedUpdates) -> None:
+        """Check that the table knows what was before the batch, if it has it."""
+        with self._database.transaction() as transaction:
+            row = self._owned(transaction.connection, batch.owner, batch.epoch)
+            if is_in(row.position if row else None, batch, self._name):
+                check_rows(transaction.connection, self._shape, self._name, batch, updates)
+
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
+        """Bring back what was before the batch, rows and position in one transaction."""
+        with self._database.transaction() as transaction:
+            connection = transaction.connection
+            row = self._owned(connection, batch.owner, batch.epoch)
+            if row is None or not is_in(row.position, batch, self._name):
+                return
+            check_rows(connection, self._shape, self._name, batch, updates)
+            undo_rows(connection, self._shape, batch.txid)
+            if not self._applied.move_back(connection, batch, before_attempt(row.position, batch, before)):
+                raise MismatchError(f"{batch}: state {self._name!r} moved while it was read; nothing was undone")
+            reached(CrashPoint.IN_UNDO, batch.txid)
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what is applied."""

@@ -19,9 +19,9 @@ def holds(partition: int, earliest: int, stop: int, topic_id: str = "id") -> Par
     return PartitionBounds(PartitionId("t", partition), topic_id, earliest, stop)
 
 
-def view(positions, bounds, *, kind=SpoutKind.OPAQUE, limits=None, on_lost=LostOffsets.STOP, repeated=(), size=100.0):
+def view(positions, bounds, *, kind=SpoutKind.OPAQUE, limits=None, on_lost=LostOffsets.STOP, repeated=(), held=False):
     by_id = {item.id: item for item in positions}
-    return SpoutView("s", kind, limits or Limits(), on_lost, by_id, bounds, repeated, size)
+    return SpoutView("s", kind, limits or Limits(), on_lost, by_id, bounds, repeated, 100.0, held)
 
 
 def spans(planned):
@@ -92,6 +92,20 @@ def test_a_repeated_range_of_a_partition_that_is_missing_from_metadata_is_handed
 def test_an_opaque_spout_takes_what_there_is_now():
     again = view([at(0, 10)], [holds(0, 0, 90)], repeated=[at(0, 20, start=10)])
     assert spans(plan_ranges(again)[0]) == [(0, 10, 90)]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "on_lost", "taken"),
+    [
+        ([holds(0, 0, 90)], LostOffsets.STOP, (10, 20)),
+        ([holds(0, 0, 15)], LostOffsets.STOP, (10, 15)),
+        ([holds(0, 12, 90)], LostOffsets.RESUME_AT_EARLIEST, (12, 90)),
+    ],
+)
+def test_an_opaque_spout_repeats_what_a_person_decided_about_if_it_can(bounds, on_lost, taken):
+    repeated = [at(0, 20, start=10)]
+    again = view([at(0, 10)], bounds, repeated=repeated, held=True, on_lost=on_lost)
+    assert spans(plan_ranges(again)[0]) == [(0, *taken)]
 
 
 def test_the_byte_limit_uses_the_average_record_size():

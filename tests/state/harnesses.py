@@ -116,6 +116,16 @@ class ConditionalMap(ClearableMap):
             stored.append(matches)
         return stored
 
+    def multi_remove_if(self, items):
+        removed = []
+        for key, expected in items:
+            self._spend()
+            matches = self.rows.get(key) == expected
+            if matches:
+                del self.rows[key]
+            removed.append(matches)
+        return removed
+
 
 class BackingHarness(BackingMapHarness):
     def __init__(self, backing_map: DictMap, chunk_rows: int = 1_000) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap
 from trident.base.errors import ConfigurationError, FencedError, RefusedError
 from trident.state import BackingMap, BackingMapState, BackingPosition, ConditionalBackingMap, StateKind
+from trident.state.base import CannotUndoError
 from trident.state.harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, ready, seen
 from trident.state.memory.database import MemoryDatabase
 from trident.state.postgres.database import PostgresDatabase
@@ -130,3 +131,74 @@ def test_any_ledger_of_this_library_can_hold_staged_updates(tmp_path):
     for database in databases:
         assert not BackingMapState("counts", DictMap()).open(COUNTS, database).beside_ledger
         database.close()
+
+
+def refused_in_the_middle(harness, kind=StateKind.OPAQUE):
+    """Put txid 1, then die in the middle of txid 2; returns the successor's store and what it finds staged."""
+    store = ready(harness, kind)
+    store.apply(batch_of(1), store.stage(batch_of(1), counts(*ROWS[:5])))
+    staged = store.stage(batch_of(2), counts(*ROWS))
+    harness.map.puts_left = 6
+    with pytest.raises(KeyboardInterrupt):
+        store.apply(batch_of(2), staged)
+    harness.map.puts_left = None
+    successor = harness.open(COUNTS, kind)
+    successor.prepare(False)
+    successor.raise_fence(OWNER, NEWER)
+    return successor, staged
+
+
+@pytest.mark.parametrize("puts", range(9))
+def test_an_undo_that_dies_after_any_change_is_completed(puts):
+    harness = BackingHarness(ConditionalMap(), chunk_rows=3)
+    store = ready(harness)
+    store.apply(batch_of(1), store.stage(batch_of(1), counts(*ROWS[:5])))
+    staged = store.stage(batch_of(2), counts(*ROWS))
+    store.apply(batch_of(2), staged)
+    harness.map.puts_left = puts
+    try:
+        store.undo(batch_of(2), 10, staged)
+    except KeyboardInterrupt:
+        assert puts < 8
+    else:
+        assert puts == 8
+    harness.map.puts_left = None
+    successor = harness.open(COUNTS, StateKind.OPAQUE)
+    successor.raise_fence(OWNER, NEWER)
+    for _ in range(2):
+        successor.undo(batch_of(2, epoch=NEWER), 10, staged)
+    assert seen(harness) == {name: (n, total) for name, n, total in ROWS[:5]}
+    assert successor.position("orders").txid == 1
+
+
+def test_what_a_cut_off_batch_left_is_undone_although_the_position_says_that_it_is_not_in():
+    harness = BackingHarness(ConditionalMap(), chunk_rows=3)
+    successor, staged = refused_in_the_middle(harness)
+    expected = {name: (n, total) for name, n, total in ROWS[:5]}
+    assert seen(harness) != expected
+    successor.undo(batch_of(2, epoch=NEWER), 10, staged)
+    assert seen(harness) == expected
+    again = successor.stage(batch_of(2, attempt=21, epoch=NEWER), counts(*ROWS))
+    successor.apply(batch_of(2, attempt=21, epoch=NEWER), again)
+    assert seen(harness) == {
+        name: (n * (1 + (i < 5)), total * (1 + (i < 5))) for i, (name, n, total) in enumerate(ROWS)
+    }
+
+
+@pytest.mark.parametrize("kind", [StateKind.TRANSACTIONAL, StateKind.NON_TRANSACTIONAL])
+def test_what_a_cut_off_batch_left_in_another_kind_is_never_taken_for_nothing(kind):
+    harness = BackingHarness(ConditionalMap(), chunk_rows=3)
+    successor, staged = refused_in_the_middle(harness, kind)
+    found = seen(harness)
+    with pytest.raises(CannotUndoError, match="or part of it"):
+        successor.undo(batch_of(2, epoch=NEWER), 10, staged)
+    assert seen(harness) == found
+
+
+def test_a_transactional_map_that_has_nothing_of_a_batch_needs_no_undo():
+    harness = BackingHarness(ConditionalMap())
+    store = ready(harness, StateKind.TRANSACTIONAL)
+    store.apply(batch_of(1), store.stage(batch_of(1), counts(*ROWS)))
+    staged = store.stage(batch_of(2), counts(*ROWS))
+    store.undo(batch_of(2), 10, staged)
+    assert seen(harness) == {name: (n, total) for name, n, total in ROWS}

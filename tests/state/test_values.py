@@ -117,3 +117,18 @@ def test_the_stored_txid_never_goes_back(stored: int, given_txid: int, amount: i
                 value.update(given_txid, plus(amount))
         else:
             assert value.update(given_txid, plus(amount)).txid == given_txid
+
+
+@given(st.integers(0, 100), st.integers(-9, 9), st.integers(-9, 9))
+def test_an_undone_value_is_what_it_was_and_is_updated_from_there(txid: int, first: int, second: int) -> None:
+    value = OpaqueValue.first(txid, lambda _: first)
+    changed = value.update(txid + 1, lambda old: (old or 0) + second)
+    undone = changed.undo(txid + 1)
+    assert undone == OpaqueValue(txid, first, first)
+    assert undone.undo(txid + 1) == undone
+    assert value.undo(txid) is None
+    assert value.undo(txid + 1) is value
+    again = undone.update(txid + 1, lambda old: (old or 0) - second)
+    assert (again.current, again.undo(txid + 1)) == (first - second, undone)
+    with pytest.raises(StaleTxidError):
+        changed.undo(txid)

@@ -46,6 +46,15 @@ class CrashPoint(StrEnum):
     AFTER_DECIDING_RESET = "reset: the decision is recorded"
     AFTER_RESETTING_STATE = "reset: one state follows the decision"
     AFTER_RESET = "reset: the new incarnation is open"
+    AFTER_REFUSING = "a refusal is recorded, before its coordinator stops"
+    AFTER_DECIDING_RETRY = "retry: the decision is recorded"
+    AFTER_DECIDING_DIVERT = "divert: the decision is recorded"
+    AFTER_DIVERTING = "divert: the rows are kept, the pin has none of them"
+    AFTER_DECIDING_UNDO = "undo: the decision is recorded"
+    BETWEEN_UNDONE_CHUNKS = "undo: between two chunks of a per-key store"
+    IN_UNDO = "undo: in a state's own transaction, before its COMMIT"
+    AFTER_UNDOING_STATE = "undo: one state is back at the txid before"
+    AFTER_UNPINNING = "undo: the pin is taken back"
 
 
 Action = Callable[[CrashPoint, int], None]

@@ -7,6 +7,7 @@
     └── FatalError            a person has to decide; the text says what happened to the data
         ├── ConfigurationError   the topology or an option is wrong; nothing was started
         │   └── FieldError       a field is not there; carries the field and the known ones
+        ├── DecisionNeededError  a txid was refused for good; the text names the commands that go on
         ├── LeaseHeldError       another coordinator runs this topology now
         ├── RefusedError         a store refused the staged updates of a batch for good
         └── MismatchError        what is stored is not what this topology expects
@@ -60,6 +61,10 @@ class FieldError(ConfigurationError):
 
 class LeaseHeldError(FatalError):
     """Another coordinator runs this topology now; this one has changed nothing."""
+
+
+class DecisionNeededError(FatalError):
+    """A txid was refused for good, and nothing runs until a person has decided; the text names the commands."""
 
 
 class RefusedError(FatalError):
