@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import pytest
 
-pytest.register_assert_rewrite("trident.state.testing")
+pytest.register_assert_rewrite("trident.state.testing", "trident.state.testing_undo")
 
 from trident.state.backing.harness import BackingMapHarness  # noqa: E402 - after asking for readable assertions
 from trident.state.harness import StateHarness  # noqa: E402

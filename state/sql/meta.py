@@ -27,8 +27,8 @@ _MOVE = text("""
     WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND txid = :txid - 1""")
 _MOVE_BACK = text("""
     UPDATE trident_applied SET txid = :txid - 1, attempt = :before, epoch = :epoch, token = :token
-    WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND txid = :txid
-          AND attempt = :attempt""")
+    WHERE topology = :topology AND state = :state AND attempt = :attempt AND incarnation = :incarnation
+          AND txid = :txid""")
 _INSERT = text("""
     INSERT INTO trident_applied
         (topology, state, table_name, incarnation, epoch, token, txid, attempt, birth_txid)

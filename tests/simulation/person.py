@@ -11,6 +11,7 @@ from tests.simulation.invariants import TOPOLOGY, ViolationError
 from tests.simulation.scripts import Progressed
 from trident.base.errors import FatalError, FencedError, MismatchError, RefusedError
 from trident.coordinators.records import Lease
+from trident.coordinators.refusing import StoppedError
 from trident.coordinators.resetting import Wanted
 from trident.spouts.base import LostOffsets, SpoutKind
 
@@ -77,7 +78,7 @@ class Person:
             if not self.world.monitor.torn:
                 raise ViolationError(f"{actor.name} ended with a mismatch that nobody made: {error}") from error
             self._heal_torn()
-        elif type(error) is FatalError:
+        elif type(error) in (FatalError, StoppedError):
             self._judge_fatal(actor, error)
         else:
             raise ViolationError(f"{actor.name} ended with {error!r}") from error

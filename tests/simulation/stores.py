@@ -10,12 +10,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import pyarrow as pa
+
 from tests.simulation.data import LAYOUT, PlainTable
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
 from trident.state.base import HeldUpdates, StagedUpdates, StateKind, StateLayout, Transaction
 from trident.state.folding import Row
+from trident.state.harness import held
 from trident.state.memory.database import MemoryDatabase, MemoryTable, MemoryTransaction
 from trident.state.memory.staged import ArrowRows
 from trident.state.memory.state import MemoryState, MemoryStore
@@ -148,6 +151,10 @@ class PlainRows(ArrowRows):
         if len(keyed) != sum(map(len, tables)):
             raise MismatchError("a key was staged twice in one batch; nothing was applied")
         return keyed
+
+    def joined(self, tables: Sequence[PlainTable]) -> pa.Table:
+        rows = [(*key, *values) for key, values in self.keyed(tables).items()]
+        return held(self.layout, *rows).rows
 
     def check_fit(self, changed: object) -> None:
         pass
