@@ -12,6 +12,7 @@ from tests.simulation.scripts import Progressed
 from trident.base.errors import FatalError, FencedError, MismatchError, RefusedError
 from trident.coordinators.records import Lease
 from trident.coordinators.refusing import StoppedError
+from trident.coordinators.takeover import LedgerBehindError
 from trident.coordinators.resetting import Wanted
 from trident.spouts.base import LostOffsets, SpoutKind
 
@@ -74,7 +75,7 @@ class Person:
         """Raise ViolationError for an error that nothing explains; heal what needs a person."""
         if error is None or self._is_fenced(actor, error):
             return
-        if type(error) is MismatchError:
+        if type(error) in (MismatchError, LedgerBehindError):
             if not self.world.monitor.torn:
                 raise ViolationError(f"{actor.name} ended with a mismatch that nobody made: {error}") from error
             self._heal_torn()
