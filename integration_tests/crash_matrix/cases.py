@@ -97,6 +97,20 @@ _TAKE_OVER_POINTS = (
     P.AFTER_CHECKING,
 )
 _RESET_POINTS = (P.AFTER_DECIDING_RESET, P.AFTER_RESETTING_STATE, P.AFTER_RESET)
+DECISION_POINTS = frozenset(
+    {
+        P.AFTER_REFUSING,
+        P.AFTER_DECIDING_RETRY,
+        P.AFTER_DECIDING_DIVERT,
+        P.AFTER_DIVERTING,
+        P.AFTER_DECIDING_UNDO,
+        P.BETWEEN_UNDONE_CHUNKS,
+        P.IN_UNDO,
+        P.AFTER_UNDOING_STATE,
+        P.AFTER_UNPINNING,
+    }
+)
+"""Where `tests/coordinators/test_decisions.py` and `tests/state` let processes die; not part of this matrix."""
 _PAIRS = (
     (SpoutKind.OPAQUE, StateKind.OPAQUE),
     (SpoutKind.TRANSACTIONAL, StateKind.TRANSACTIONAL),

@@ -12,8 +12,8 @@ from tests.simulation.scripts import Progressed
 from trident.base.errors import FatalError, FencedError, MismatchError, RefusedError
 from trident.coordinators.records import Lease
 from trident.coordinators.refusing import StoppedError
-from trident.coordinators.takeover import LedgerBehindError
 from trident.coordinators.resetting import Wanted
+from trident.coordinators.takeover import LedgerBehindError
 from trident.spouts.base import LostOffsets, SpoutKind
 
 if TYPE_CHECKING:
