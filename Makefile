@@ -11,7 +11,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak mutants simulate wheel constraints clean java
+.PHONY: help demo test lint bench soak mutants simulate explore wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
@@ -21,6 +21,7 @@ help:
 	@echo "make soak MINUTES=10   resident memory over time"
 	@echo "make mutants           each guard removed in a copy of the tree: which test notices? GUARD=word for some"
 	@echo "make simulate          the protocol in virtual time under faults; SEEDS=100000 for more, SEED=123 for one again"
+	@echo "make explore           every future of a small world, breadth first; the large scopes, MINUTES for each"
 	@echo "make wheel             sdist and wheel into dist/"
 	@echo "make constraints       pin the newest versions of all dependencies that fit"
 	@echo "make clean             delete all that make has made"
@@ -47,6 +48,9 @@ mutants: $(INSTALLED)
 
 simulate: $(INSTALLED)
 	@$(RUN) -m tests.simulation --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))
+
+explore: $(INSTALLED)
+	@$(RUN) -m tests.simulation.exploring $(if $(filter command line environment,$(origin MINUTES)),--minutes $(MINUTES))
 
 wheel: $(INSTALLED)
 	@$(RUN) -m build --no-isolation

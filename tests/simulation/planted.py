@@ -11,20 +11,27 @@ from dataclasses import dataclass, replace
 from functools import partial
 from unittest.mock import patch
 
+from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
 from trident.coordinators import batch_runner, planning, protocol, resetting, session, takeover
 from trident.coordinators.ledger import memory_rows, rules
 from trident.coordinators.protocol import Apply, DropFrom
 from trident.coordinators.transitions import Status, Word
+from trident.state.base import StateKind
 from trident.state.memory import state as memory_state
 
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """A bug by its name; `plant` makes the block that has it."""
+    """A bug by its name; `plant` makes the block that has it.
+
+    `scope` is a small one in which the exploration meets it; None where it needs what is not explored:
+    late words, short reads, metadata answers, restores, backends still at work.
+    """
 
     name: str
     plant: Callable[[], AbstractContextManager[object]]
+    scope: Scope | None = None
 
 
 def _nothing(*arguments: object, **named: object) -> None:
@@ -87,6 +94,11 @@ def _never_locked(database):
         database.open_transactions = opened
 
 
+_TWO_OWNERS = Scope(records=1, crashes=0, take_overs=1, losses=0)
+_TWO_OWNERS_TWO_BATCHES = Scope(records=2, crashes=0, take_overs=1, losses=0)
+_A_LOST_ANSWER = Scope(records=1, crashes=0, take_overs=0, losses=0, unheard=1, state=StateKind.NON_TRANSACTIONAL)
+_ALONE = Scope(records=1, crashes=0, take_overs=0, losses=0)
+_A_LOSS = Scope(records=3, crashes=0, take_overs=0, losses=1)
 _HAPPENED = protocol._happened
 _PLAN_RANGES = planning.plan_ranges
 _TAKE_OVER = protocol.take_over
@@ -109,22 +121,43 @@ def _both(*plants: Callable[[], AbstractContextManager[object]]) -> Callable[[],
 
 
 BUGS = (
-    PlantedBug("no epoch check in the ledger", _patched(memory_rows, "check_epoch", _nothing)),
-    PlantedBug("no epoch check in the state", _patched(memory_state, "check_epoch", _nothing)),
-    PlantedBug("no comparison of txids before an apply", _patched(memory_state, "is_in", _is_never_in)),
+    PlantedBug(
+        "no epoch check in the ledger",
+        _patched(memory_rows, "check_epoch", _nothing),
+        _TWO_OWNERS,
+    ),
+    PlantedBug(
+        "no epoch check in the state",
+        _patched(memory_state, "check_epoch", _nothing),
+        _TWO_OWNERS,
+    ),
+    PlantedBug(
+        "no comparison of txids before an apply",
+        _patched(memory_state, "is_in", _is_never_in),
+        _A_LOST_ANSWER,
+    ),
     PlantedBug(
         "a take-over drops the pinned txid",
         _both(_patched(takeover, "take_over", _drops_the_pinned), _patched(rules, "check_drop", _nothing)),
+        _TWO_OWNERS_TWO_BATCHES,
     ),
     PlantedBug(
-        "the states' fences are not raised before reading", _patched(session, "raise_fences", _fences_after_reading)
+        "the states' fences are not raised before reading",
+        _patched(session, "raise_fences", _fences_after_reading),
+        _TWO_OWNERS,
     ),
-    PlantedBug("done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _applies_one_state})),
+    PlantedBug(
+        "done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _applies_one_state}), _ALONE
+    ),
     PlantedBug("words are compared by txid only", _patched(protocol, "_happened", _any_word_of_that_txid)),
     PlantedBug(
         "a partition missing from an answer is forgotten", _patched(planning, "plan_ranges", _forgets_hidden_partitions)
     ),
-    PlantedBug("a loss is skipped without a record", _patched(planning, "plan_ranges", _skips_losses)),
+    PlantedBug(
+        "a loss is skipped without a record",
+        _patched(planning, "plan_ranges", _skips_losses),
+        _A_LOSS,
+    ),
     PlantedBug(
         "a task's word is taken for the end of its range",
         _both(

@@ -1,0 +1,347 @@
+"""One state of the small world that is explored: it can be copied, compared, and asked what may happen next.
+
+Two coordinators, a ledger with one state beside it, a second state apart, one partition, batches of
+one record, two at once. A request is executed and heard in one step: whoever dies between the two
+loses what it would have heard, which is the same as dying right after. What a dead coordinator
+still had on its way either arrived before its death or never; the one that goes on although
+another has taken over stands for everything that arrives late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from tests.simulation.actor import (
+    Build,
+    Commit,
+    Coordinator,
+    Drop,
+    Job,
+    Release,
+    Start,
+    Store,
+    Surroundings,
+    Work,
+)
+from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
+from tests.simulation.invariants import TOPOLOGY, Monitor, ViolationError
+from tests.simulation.scripts import Answer
+from tests.simulation.stores import Ending, SimulatedDatabase, make_store
+from trident.base.errors import FatalError, FencedError, RetryableError
+from trident.base.identity import Epoch
+from trident.coordinators.ledger.memory import MemoryLedger
+from trident.coordinators.options import RunOptions
+from trident.coordinators.records import Acquired, TopologySpec
+from trident.spouts.base import Limits, LostOffsets, SpoutKind
+from trident.state.base import StateKind
+
+_NOW = datetime(2024, 1, 1, tzinfo=UTC)
+_LEASE = timedelta(seconds=1)
+_OPTIONS = RunOptions(max_pending=2, max_tries=9, lease=_LEASE)
+
+
+class Scope(NamedTuple):
+    """How much may happen in one future."""
+
+    records: int = 3
+    crashes: int = 2
+    take_overs: int = 2
+    losses: int = 1
+    failures: int = 0
+    unheard: int = 0
+    kind: SpoutKind = SpoutKind.OPAQUE
+    state: StateKind = StateKind.OPAQUE
+
+
+class Action(NamedTuple):
+    """Something that may happen next; `what` is for people, the rest finds it again in an equal scene."""
+
+    what: str
+    actor: int
+    job: int
+    kind: str
+
+    @property
+    def is_fault(self) -> bool:
+        return self.kind in ("crash", "loss", "take over")
+
+
+class Scene:
+    """See the module's text."""
+
+    def __init__(self, scope: Scope, *, empty: bool = False) -> None:
+        self.left = scope
+        """What of the scope is left."""
+        self.seconds = 0.0
+        self.drawn = 0
+        self.edges = 0
+        self.writing = ""
+        self.databases = {
+            "ledger": SimulatedDatabase("ledger", self._committed),
+            "apart": SimulatedDatabase("apart", self._committed),
+        }
+        self.homes = {"first": self.databases["ledger"], "second": self.databases["apart"]}
+        if empty:
+            return
+        self.topic = Topic([scope.records])
+        self.monitor = Monitor(self.databases["ledger"], self.homes)
+        self._surround()
+        self.requests: list[list[Job]] = [[], []]
+        self.actors: list[Coordinator] = []
+        for number in (0, 1):
+            self.actors.append(self._new_actor(number))
+            self.actors[number].begin()
+
+    def _surround(self) -> None:
+        scope = self.left
+        stores = {
+            name: make_store(name, scope.state, home, name == "first", self._draw_write)
+            for name, home in self.homes.items()
+        }
+        for store in stores.values():
+            store._apart = True
+        policy = LostOffsets.RESUME_AT_EARLIEST if scope.kind is SpoutKind.OPAQUE else LostOffsets.STOP
+        self.around = Surroundings(
+            _SPEC,
+            MemoryLedger(self, database=self.databases["ledger"], draw_id=self._draw_id),
+            stores,
+            TopicSource(self.topic),
+            TopicSpout(scope.kind, Limits(max_records=1), policy),
+            _PROCESSOR,
+            _OPTIONS,
+            self,
+            self,
+            clean_up_every=1_000,
+        )
+
+    def copy(self) -> Scene:
+        """Return an equal scene that shares nothing that changes."""
+        other = Scene(self.left, empty=True)
+        other.seconds, other.drawn, other.edges = self.seconds, self.drawn, self.edges
+        for name, database in self.databases.items():
+            other.databases[name]._tables = database.backup()
+        other.topic = self.topic.copy()
+        other.monitor = self.monitor.copy(other.databases["ledger"], other.homes)
+        other._surround()
+        other.requests = [list(jobs) for jobs in self.requests]
+        other.actors = []
+        for actor in self.actors:
+            copied = actor.copy(other, other.around)
+            other.actors.append(copied)
+        return other
+
+    # the clock and the dice of the product's code
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def now(self) -> datetime:
+        return _NOW
+
+    def randrange(self, start: int, stop: int) -> int:
+        self.edges += 1
+        return self.edges
+
+    def _draw_id(self, _: int) -> str:
+        self.drawn += 1
+        return f"id{self.drawn}"
+
+    def _draw_write(self) -> str:
+        self.writing += "'"
+        return self.writing
+
+    # what coordinators ask of their host
+
+    def send(self, actor: Coordinator, job: Job, failures: int) -> None:
+        self.requests[actor.number].append(job)
+
+    def idle(self, actor: Coordinator) -> None:
+        """Being idle needs no timer here: a coordinator that rests may be woken at any time."""
+
+    def wait_for_lease(self, actor: Coordinator) -> None:
+        actor.begin()
+
+    def took_over(self, actor: Coordinator) -> None:
+        self.monitor.check_taken_over(actor.epoch)
+
+    def ended(self, actor: Coordinator, error: BaseException | None) -> None:
+        if isinstance(error, FencedError):
+            holding = self.databases["ledger"].tables["trident_fence"][TOPOLOGY]
+            if holding.epoch == actor.epoch and not holding.released:
+                raise ViolationError(f"{actor.name} was told that it is fenced, but nobody took over") from error
+        elif type(error) is not FatalError or "are gone from the broker" not in str(error):
+            raise ViolationError(f"{actor.name} ended with {error!r}") from error
+        self._replace(actor.number)
+
+    def _replace(self, number: int) -> None:
+        self.requests[number].clear()
+        self.actors[number] = self._new_actor(number)
+        self.actors[number].begin()
+
+    def _new_actor(self, number: int) -> Coordinator:
+        actor = Coordinator(self, f"c{number}", self.around)
+        actor.number = number
+        return actor
+
+    def _committed(self, database: SimulatedDatabase, epoch: Epoch | None, touched: Collection[str]) -> None:
+        self.monitor.committed(database, epoch, touched)
+
+    # what may happen
+
+    def actions(self) -> Iterator[Action]:
+        """Return everything that may happen next."""
+        left = self.left
+        is_held = bool(self.databases["ledger"].tables.get("trident_fence"))
+        for number, actor in enumerate(self.actors):
+            for index, job in enumerate(self.requests[number]):
+                takes_over = type(job) is Start and not job.answers and is_held
+                if not takes_over or left.take_overs:
+                    yield Action(f"{actor.name}: {_shown(job)}", number, index, "take over" if takes_over else "run")
+                if left.failures and type(job) is Work:
+                    yield Action(f"{actor.name}: {_shown(job)} fails", number, index, "fail")
+                if left.unheard and type(job) in (Store, Drop, Commit):
+                    yield Action(f"{actor.name}: {_shown(job)}, its answer is lost", number, index, "unheard")
+            if actor.resting:
+                yield Action(f"{actor.name}: asks again what there is", number, 0, "wake")
+            if left.crashes and (actor.epoch is not None or self.requests[number][0].answers):
+                yield Action(f"{actor.name}: dies", number, 0, "crash")
+        if left.losses:
+            yield Action("retention removes the first two records", 0, 0, "loss")
+
+    def perform(self, action: Action) -> None:
+        """Let it happen; raises ViolationError if a rule is broken by it."""
+        left = self.left
+        match action.kind:
+            case "crash":
+                self.left = left._replace(crashes=left.crashes - 1)
+                self.actors[action.actor].crash()
+                self._replace(action.actor)
+            case "loss":
+                self.left = left._replace(losses=left.losses - 1)
+                self.topic.earliest[0] = min(2, self.topic.stops[0])
+            case "wake":
+                actor = self.actors[action.actor]
+                actor.due()
+                jobs = self.requests[action.actor]
+                if jobs and type(jobs[-1]) is Build:
+                    self._run(action.actor, len(jobs) - 1)
+            case "take over":
+                self.left = left._replace(take_overs=left.take_overs - 1)
+                self.seconds += 2 * _LEASE.total_seconds()
+                self._run(action.actor, action.job)
+            case "fail":
+                self.left = left._replace(failures=left.failures - 1)
+                job = self.requests[action.actor].pop(action.job)
+                self.actors[action.actor].answered(job, Answer(None, RetryableError("the engine failed")), 0)
+            case "unheard":
+                self.left = left._replace(unheard=left.unheard - 1)
+                self._run(action.actor, action.job, Ending.KEPT_UNHEARD)
+            case _:
+                self._run(action.actor, action.job)
+
+    def _run(self, number: int, index: int, ending: Ending = Ending.KEPT) -> None:
+        job = self.requests[number].pop(index)
+        actor = self.actors[number]
+        epoch = actor.epoch
+        if type(job) is Start:
+            epoch = next((each.value.epoch for each in job.answers if isinstance(each.value, Acquired)), None)
+        elif type(job) is Work:
+            self.writing = f"{epoch.number}.{job.batch.attempt}"
+        for database in self.databases.values():
+            database.epoch, database.ending = epoch, ending
+        answer = actor.execute(job)
+        for database in self.databases.values():
+            database.ending = Ending.KEPT
+        actor.answered(job, answer, 0)
+
+    # comparing
+
+    def key(self) -> tuple[object, ...]:
+        """Return all that decides what may happen from here on, and nothing else."""
+        tables = self.databases["ledger"].tables
+        entry = tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
+        holding = tables.get("trident_fence", _EMPTY).get(TOPOLOGY)
+        finished = tables.get("trident_finished", _EMPTY)
+        return (
+            self.left,
+            tuple(self.topic.earliest),
+            (holding.epoch, holding.released) if holding else None,
+            entry and (entry.progress, entry.live, entry.pin and entry.pin.attempt, entry.starts, entry.done_plan),
+            frozenset((key, row.stored.status) for key, row in finished.items()),
+            frozenset(tables.get("trident_loss", _EMPTY).items()),
+            *(
+                frozenset(database.tables.get(table, _EMPTY).items())
+                for name, database in self.homes.items()
+                for table in (f"state {name} rows", "state positions")
+            ),
+            *(frozenset(database.tables.get(f"state {name} staging", _EMPTY)) for name, database in self.homes.items()),
+            *(self._key_of(actor) for actor in self.actors),
+        )
+
+    def _key_of(self, actor: Coordinator) -> tuple[object, ...]:
+        book = actor.book
+        return (
+            actor.epoch,
+            actor.state,
+            actor.resting,
+            tuple(_key_of_job(job) for job in self.requests[actor.number]),
+            tuple(_key_of_job(job) for lane in actor.lanes.values() for job in lane),
+            frozenset(actor.processing),
+            frozenset(actor.planned),
+            frozenset(actor.outcomes),
+            book and (book.finished, book.last_txid, book.snapshot, tuple(sorted(book.plans.items()))),
+        )
+
+    def is_settled(self) -> bool:
+        """Tell whether everything is accounted for, or nobody is left who could go on."""
+        topic = self.topic
+        if self.monitor.is_covered(topic) or topic.earliest[0] == topic.stops[0]:
+            return True
+        return not any(actor.epoch is not None for actor in self.actors)
+
+
+_EMPTY: dict[object, object] = {}
+_PROCESSOR = TopicProcessor(["first", "second"])
+_SPEC = TopologySpec(TOPOLOGY, {SPOUT: {"spout": "simulated"}}, {"first": {}, "second": {}})
+
+
+def _key_of_job(job: Job) -> tuple[object, ...]:
+    match job:
+        case Start(answers):
+            return tuple(type(answer.error) if answer.error is not None else answer.value for answer in answers)
+        case Build(command):
+            return ("build", command)
+        case Store(command, plan):
+            return ("store", command, plan)
+        case Drop(command):
+            return ("drop", command)
+        case Work(batch, plan, _):
+            return ("work", batch, plan)
+        case Commit(command, _):
+            return ("commit", type(command), command)
+        case Release(epoch):
+            return ("release", epoch)
+    raise AssertionError(job)
+
+
+def _shown(job: Job) -> str:
+    match job:
+        case Start(answers):
+            return f"call {len(answers) + 1} of its take-over"
+        case Build(command):
+            return f"asks what there is for txid {command.batch.txid}"
+        case Store(command, plan):
+            drop = "" if command.drop_from is None else f", dropping from txid {command.drop_from} on"
+            return f"writes the plan of txid {command.batch.txid} attempt {command.batch.attempt}{drop}" + (
+                "" if plan is not None else " (there is none)"
+            )
+        case Drop(command):
+            return f"drops from txid {command.txid} on"
+        case Work(batch, _, _):
+            return f"processes and stages txid {batch.txid} attempt {batch.attempt}"
+        case Commit(command, _):
+            state = f" to {command.state}" if hasattr(command, "state") else ""
+            return f"{type(command).__name__} txid {command.batch.txid} attempt {command.batch.attempt}{state}"
+    return type(job).__name__
