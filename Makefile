@@ -6,15 +6,17 @@ BENCH_ARGS ?=
 GUARD ?=
 SEEDS ?= 20000
 SEED ?=
+CHAOS_ARGS ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench soak mutants simulate explore wheel constraints clean java
+.PHONY: help demo chaos test lint bench soak mutants simulate explore wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
+	@echo "make chaos             real kills of drivers, executors, brokers and databases, with verdicts; CHAOS_ARGS='--seed 2'"
 	@echo "make test              every test; PYTEST_ARGS='-k name' for some"
 	@echo "make lint              ruff and mypy --strict"
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
@@ -28,6 +30,10 @@ help:
 
 demo: $(INSTALLED) java
 	@$(RUN) -m examples.demo
+
+chaos: $(INSTALLED) java
+	@$(RUN) -m chaos.run $(CHAOS_ARGS)
+	@$(RUN) -m pytest -q integration_tests/restores
 
 test: $(INSTALLED) java
 	@$(RUN) -m pytest $(PYTEST_ARGS)

@@ -35,7 +35,9 @@ def payments(count: int, seed: int, accounts: int = ACCOUNTS) -> Iterator[list[b
         yield _json(ids, owners, amounts)
 
 
-def produce(bootstrap_servers: str, topic: str, count: int, seed: int, partitions: int) -> None:
+def produce(
+    bootstrap_servers: str, topic: str, count: int, seed: int, partitions: int, accounts: int = ACCOUNTS
+) -> None:
     """Produce the payments, dealt to the partitions in turn; returns when the broker has every one of them.
 
     Raises `RuntimeError` when a record could not be delivered.
@@ -56,7 +58,7 @@ def produce(bootstrap_servers: str, topic: str, count: int, seed: int, partition
         }
     )
     number = 0
-    for chunk in payments(count, seed):
+    for chunk in payments(count, seed, accounts):
         for value in chunk:
             producer.produce(topic, value, partition=number % partitions)
             number += 1

@@ -12,13 +12,13 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("trident", "spouts", "state", "coordinators")
 FUNCTION_LINES = 70
 MODULE_LINES = 400
-MAY_PRINT = ("examples", "benchmarks", "trident/services", "trident/cli")
+MAY_PRINT = ("examples", "benchmarks", "chaos", "trident/services", "trident/cli")
 OWN_CLOCK = "trident/base/clock.py"
 LINKED = tuple(f"trident/{name}/" for name in ("spouts", "state", "coordinators"))
 
 
 def product_files() -> Iterator[Path]:
-    for folder in (*PACKAGES, "examples", "benchmarks"):
+    for folder in (*PACKAGES, "examples", "benchmarks", "chaos"):
         for file in sorted((ROOT / folder).rglob("*.py")):
             if not name_of(file).startswith(LINKED):
                 yield file

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from kafka import KafkaAdminClient
@@ -21,8 +22,8 @@ from trident.services.processes import ServerCommand, free_ports
 
 _PROPERTIES = """\
 process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:{controller}
+node.id={number}
+controller.quorum.voters={voters}
 listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}
 advertised.listeners=PLAINTEXT://127.0.0.1:{broker}
 controller.listener.names=CONTROLLER
@@ -30,14 +31,15 @@ listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 log.dirs={logs}
 auto.create.topics.enable=false
 num.partitions=1
-default.replication.factor=1
-offsets.topic.replication.factor=1
+default.replication.factor={copies}
+min.insync.replicas={in_sync}
+offsets.topic.replication.factor={copies}
 offsets.topic.num.partitions=4
-transaction.state.log.replication.factor=1
-transaction.state.log.min.isr=1
+transaction.state.log.replication.factor={copies}
+transaction.state.log.min.isr={in_sync}
 transaction.state.log.num.partitions=4
-share.coordinator.state.topic.replication.factor=1
-share.coordinator.state.topic.min.isr=1
+share.coordinator.state.topic.replication.factor={copies}
+share.coordinator.state.topic.min.isr={in_sync}
 group.initial.rebalance.delay.ms=0
 log.cleaner.backoff.ms=500
 broker.heartbeat.interval.ms=500
@@ -51,7 +53,33 @@ appender.out.name=out
 appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=%d %p %c{1.}: %m%n
 """
-_HEAP = "-Xmx768m"
+_HEAP_ALONE, _HEAP_OF_SEVERAL = "-Xmx768m", "-Xmx384m"
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaNode:
+    """One of the brokers of a cluster, each of which votes in the controllers' quorum as well."""
+
+    number: int
+    """From 1."""
+    controller_ports: tuple[int, ...]
+    """Of every broker, the first one's first."""
+    cluster_id: str
+
+    @property
+    def copies(self) -> int:
+        """How many brokers keep each partition."""
+        return min(3, len(self.controller_ports))
+
+    @property
+    def voters(self) -> str:
+        """The quorum as Kafka's option wants it."""
+        return ",".join(f"{number}@127.0.0.1:{port}" for number, port in enumerate(self.controller_ports, 1))
+
+
+def new_cluster_id() -> str:
+    """Return a random id in the form that Kafka asks for."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 class LocalKafka(LocalServer):
@@ -65,9 +93,10 @@ class LocalKafka(LocalServer):
     stop_signal = signal.SIGTERM
     start_seconds = 60
 
-    def __init__(self) -> None:
+    def __init__(self, node: KafkaNode | None = None) -> None:
         super().__init__("kafka")
-        self._broker_port, self._controller_port = free_ports(2)
+        self._node = node or KafkaNode(1, free_ports(1), new_cluster_id())
+        (self._broker_port,) = free_ports(1)
 
     def __repr__(self) -> str:
         return f"LocalKafka({self.bootstrap_servers!r})"
@@ -89,7 +118,8 @@ class LocalKafka(LocalServer):
     def _command(self) -> ServerCommand:
         java, classpath = find_java(), ":".join(str(jar) for jar in kafka_classpath())
         logging = self._folder / "log4j2.properties"
-        base = [str(java), _HEAP, f"-Dlog4j2.configurationFile={logging}", "-cp", classpath]
+        heap = _HEAP_ALONE if len(self._node.controller_ports) == 1 else _HEAP_OF_SEVERAL
+        base = [str(java), heap, f"-Dlog4j2.configurationFile={logging}", "-cp", classpath]
         properties = self._folder / "server.properties"
         if not properties.exists():
             logging.write_text(_LOGGING)
@@ -97,13 +127,19 @@ class LocalKafka(LocalServer):
         return ServerCommand([*base, "kafka.Kafka", str(properties)], self._folder / "broker.log", signal.SIGKILL)
 
     def _format(self, base: list[str], properties: Path) -> None:
-        cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        node = self._node
         text = _PROPERTIES.format(
-            broker=self._broker_port, controller=self._controller_port, logs=self._folder / "data"
+            number=node.number,
+            voters=node.voters,
+            copies=node.copies,
+            in_sync=max(1, node.copies - 1),
+            broker=self._broker_port,
+            controller=node.controller_ports[node.number - 1],
+            logs=self._folder / "data",
         )
         written = self._folder / "server.properties.new"
         written.write_text(text)
-        tool = [*base, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(written)]
+        tool = [*base, "kafka.tools.StorageTool", "format", f"--cluster-id={node.cluster_id}", "-c", str(written)]
         answer = subprocess.run(tool, capture_output=True, text=True, check=False)  # noqa: S603
         if answer.returncode != 0:
             raise FatalError(f"Kafka's storage could not be formatted, no broker was started: {answer.stderr[-500:]}")

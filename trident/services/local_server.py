@@ -50,10 +50,18 @@ class LocalServer(ABC):
 
         Raises `ConfigurationError` without what it needs, `FatalError` with the log's end if it does not start.
         """
-        if self._process is not None and self._process.is_alive:
-            return
-        self._process = ServerProcess(self._command())
-        self._process.wait_until(self._answers, self.start_seconds)
+        self.launch()
+        self.wait()
+
+    def launch(self) -> None:
+        """Start the server without waiting for it; a no-op while it runs. Raises as `start` does."""
+        if self._process is None or not self._process.is_alive:
+            self._process = ServerProcess(self._command())
+
+    def wait(self) -> None:
+        """Wait until a launched server answers; raises `FatalError` with the log's end if it does not."""
+        if self._process is not None:
+            self._process.wait_until(self._answers, self.start_seconds)
 
     def stop(self) -> None:
         """Shut the server down in order; its data stays. May be called again."""

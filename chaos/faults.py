@@ -1,0 +1,322 @@
+"""The faults, each fired when a batch is at a certain point, and what must follow from it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import psutil
+
+from chaos.crew import ChaosError, Driver
+from chaos.ledger_view import Look
+from chaos.scene import STANDSTILL_SECONDS, Caught, Scene
+from trident.services.postgres_proxy import Direction
+
+_EXECUTOR = "CoarseGrainedExecutorBackend"
+_ONE_TRANSACTION = "IN_PIN_TRANSACTION"
+_ALL_IN_SYNC_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """What was done to whom and when, and what came of it: a line of the verdict table."""
+
+    what: str
+    victim: str
+    point: str
+    txid: int
+    in_flight: tuple[int, ...]
+    phase: str
+    after: str
+    seconds: float
+    kills: int = 0
+    driver_kills: int = 0
+    kills_after_pin: int = 0
+    """How many of the killed drivers had a txid pinned (or its pin in the open transaction) and not done."""
+
+
+class Fault(Protocol):
+    """One thing that goes wrong."""
+
+    drivers: ClassVar[int]
+    """How many drivers must be ready before it is fired: two where one has to take over."""
+
+    def strike(self, scene: Scene) -> Strike:
+        """Do it when a batch is where it should be, wait for what follows; raises ChaosError for anything else."""
+
+
+@dataclass(frozen=True, slots=True)
+class KillDriver:
+    """SIGKILL of the driver at a crash point."""
+
+    point: str
+
+    drivers: ClassVar[int] = 2
+
+    def strike(self, scene: Scene) -> Strike:
+        caught = scene.catch([self.point])
+        started = time.monotonic()
+        scene.crew.kill(caught.driver)
+        return _driver_killed(scene, caught.driver, caught.look, self.point, caught.txid, started)
+
+
+@dataclass(frozen=True, slots=True)
+class KillDriverAnywhere:
+    """SIGKILL of the driver in the middle of whatever it does."""
+
+    drivers: ClassVar[int] = 2
+
+    def strike(self, scene: Scene) -> Strike:
+        driver, look, word = scene.catch_anywhere()
+        started = time.monotonic()
+        scene.crew.kill(driver)
+        txid = look.in_flight[0]
+        return _driver_killed(scene, driver, look, f"at random, after {word.point}", txid, started)
+
+
+@dataclass(frozen=True, slots=True)
+class KillBoth:
+    """SIGKILL of the driver after its pin, and of the one that takes over while it does."""
+
+    point: str
+    taking_over: str
+
+    drivers: ClassVar[int] = 2
+
+    def strike(self, scene: Scene) -> Strike:
+        first = scene.catch([self.point])
+        started = time.monotonic()
+        scene.crew.kill(first.driver)
+        second = scene.catch([self.taking_over])
+        scene.crew.kill(second.driver)
+        line = _driver_killed(
+            scene, second.driver, second.look, f"{self.point}, then {self.taking_over}", first.txid, started
+        )
+        both = f"drivers {first.driver.name} and {second.driver.name}"
+        pinned = first.look.is_pinned + second.look.is_pinned
+        return Strike(
+            "SIGKILL, twice", both, line.point, first.txid, tuple(first.look.in_flight), first.look.phase, line.after,
+            line.seconds, kills=2, driver_kills=2, kills_after_pin=pinned,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class KillWorker:
+    """SIGKILL of a Python worker in the middle of its task."""
+
+    point: str
+
+    drivers: ClassVar[int] = 1
+
+    def strike(self, scene: Scene) -> Strike:
+        caught = scene.catch([self.point], "worker")
+        started = time.monotonic()
+        os.kill(caught.held.word.pid, signal.SIGKILL)
+        return _gone_on(scene, caught, "SIGKILL", "Python worker", started, kills=1)
+
+
+@dataclass(frozen=True, slots=True)
+class KillExecutor:
+    """SIGKILL of the executor whose Python worker is in the middle of its task."""
+
+    point: str
+
+    drivers: ClassVar[int] = 1
+
+    def strike(self, scene: Scene) -> Strike:
+        caught = scene.catch([self.point], "worker")
+        parents = psutil.Process(caught.held.word.pid).parents()
+        executor = next(process for process in parents if any(_EXECUTOR in word for word in process.cmdline()))
+        started = time.monotonic()
+        executor.kill()
+        return _gone_on(scene, caught, "SIGKILL", "Spark executor", started, kills=1)
+
+
+@dataclass(frozen=True, slots=True)
+class KillLeader:
+    """SIGKILL of the broker that leads a partition while a task reads, and its return when batches have gone on."""
+
+    drivers: ClassVar[int] = 1
+
+    def strike(self, scene: Scene) -> Strike:
+        caught = scene.catch(["READING"], "worker")
+        number = scene.kafka.leader(scene.topic, scene.random.randrange(2))
+        started = time.monotonic()
+        scene.kafka.broker(number).kill()
+        line = _gone_on(scene, caught, "SIGKILL, restart", f"broker {number}, a leader", started, kills=1)
+        scene.board.stop_plans()
+        scene.kafka.broker(number).start()
+        deadline = time.monotonic() + _ALL_IN_SYNC_SECONDS
+        while not scene.kafka.is_in_sync(scene.topic):
+            if time.monotonic() > deadline:
+                raise ChaosError(f"broker {number} did not catch up within {_ALL_IN_SYNC_SECONDS} s")
+            time.sleep(0.2)
+        scene.board.allow_plans()
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class CrashPostgres:
+    """An immediate shutdown of PostgreSQL in the middle of a commit, and its restart."""
+
+    point: str
+
+    drivers: ClassVar[int] = 1
+
+    def strike(self, scene: Scene) -> Strike:
+        caught = scene.catch([self.point])
+        started = time.monotonic()
+        scene.postgres.kill()
+        caught.held.let_go()
+        scene.postgres.start()
+        return _gone_on(scene, caught, "immediate stop", "PostgreSQL", started, kills=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """SIGSTOP of the driver until another one has taken over and gone on, then SIGCONT: it must find itself fenced."""
+
+    point: str
+
+    drivers: ClassVar[int] = 2
+
+    def strike(self, scene: Scene) -> Strike:
+        caught = scene.catch([self.point])
+        started = time.monotonic()
+        caught.driver.freeze()
+        caught.held.let_go()
+        return _replaced(scene, caught, "SIGSTOP, SIGCONT", caught.driver.thaw, started)
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """All that the driver says to PostgreSQL is held back until another driver has gone on, then delivered late."""
+
+    point: str
+
+    drivers: ClassVar[int] = 2
+
+    def strike(self, scene: Scene) -> Strike:
+        caught = scene.catch([self.point])
+        started = time.monotonic()
+        caught.driver.proxy.hold(Direction.TO_SERVER)
+        caught.held.let_go()
+        return _replaced(scene, caught, "network held back", caught.driver.proxy.release, started)
+
+
+@dataclass(frozen=True, slots=True)
+class StallAnswer:
+    """The server's answer to a COMMIT is held back until its effect has been seen by others."""
+
+    point: str
+
+    drivers: ClassVar[int] = 1
+
+    def strike(self, scene: Scene) -> Strike:
+        caught, port = _catch_writer(scene, [self.point])
+        started = time.monotonic()
+        caught.driver.proxy.hold_answers(port)
+        caught.held.let_go()
+        deadline = time.monotonic() + STANDSTILL_SECONDS
+        while port in scene.view.writer_ports():
+            if time.monotonic() > deadline:
+                raise ChaosError("a COMMIT whose answer is held back did not take effect")
+            time.sleep(0.01)
+        caught.driver.proxy.release()
+        return _gone_on(scene, caught, "COMMIT's answer late", f"driver {caught.driver.name}'s connection", started)
+
+
+@dataclass(frozen=True, slots=True)
+class LoseCommit:
+    """A COMMIT reaches the server, the connection is dropped before the answer."""
+
+    point: str
+
+    drivers: ClassVar[int] = 1
+
+    def strike(self, scene: Scene) -> Strike:
+        caught, port = _catch_writer(scene, [self.point])
+        started = time.monotonic()
+        lost = caught.driver.proxy.lose_commit(port)
+        caught.held.let_go()
+        if not lost.wait(30):
+            raise ChaosError("no COMMIT came by on the connection that was in the middle of a commit")
+        return _gone_on(scene, caught, "COMMIT's answer lost", f"driver {caught.driver.name}'s connection", started)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The connection that is in the middle of a commit is cut; or all of the driver's."""
+
+    point: str
+    all_of_them: bool = False
+
+    drivers: ClassVar[int] = 1
+
+    def strike(self, scene: Scene) -> Strike:
+        caught, port = _catch_writer(scene, [self.point])
+        started = time.monotonic()
+        cut = caught.driver.proxy.cut(None if self.all_of_them else [port])
+        caught.held.let_go()
+        return _gone_on(scene, caught, "cut", f"{cut} connections of driver {caught.driver.name}", started)
+
+
+def _catch_writer(scene: Scene, points: Collection[str]) -> tuple[Caught, int]:
+    caught = scene.catch(points)
+    ports = scene.view.writer_ports()
+    if len(ports) != 1:
+        raise ChaosError(f"{len(ports)} connections change states at {caught.held.word.point}, not one")
+    return caught, ports[0]
+
+
+def _driver_killed(scene: Scene, driver: Driver, look: Look, point: str, txid: int, started: float) -> Strike:
+    decided = look.is_pinned or point == _ONE_TRANSACTION
+    after = scene.until(
+        f"txid {txid} is done after driver {driver.name}", lambda now: now.done >= txid and now.epoch > look.epoch
+    )
+    attempts = dict(zip(look.in_flight, look.attempts, strict=True))
+    return Strike(
+        "SIGKILL", f"driver {driver.name}", point, txid, tuple(look.in_flight), look.phase,
+        _outcome(scene, txid, attempts.get(txid), after, look), time.monotonic() - started,
+        kills=1, driver_kills=1, kills_after_pin=int(decided),
+    )  # fmt: skip
+
+
+def _gone_on(scene: Scene, caught: Caught, what: str, victim: str, started: float, kills: int = 0) -> Strike:
+    caught.held.let_go()
+    after = scene.until_done(max(caught.look.in_flight))
+    look = caught.look
+    return Strike(
+        what, victim, caught.held.word.point, caught.txid, tuple(look.in_flight), look.phase,
+        _outcome(scene, caught.txid, caught.attempt, after, look), time.monotonic() - started, kills=kills,
+    )  # fmt: skip
+
+
+def _replaced(scene: Scene, caught: Caught, what: str, end: object, started: float) -> Strike:
+    """Wait for the successor, end the fault, and hold the old owner to what a fence promises."""
+    look = caught.look
+    after = scene.until("another driver has gone on", lambda now: now.epoch > look.epoch and now.done > caught.txid)
+    before = scene.view.written_by(look.epoch)
+    assert callable(end)
+    end()
+    scene.until_fenced(caught.driver)
+    late = scene.view.written_by(look.epoch) - before
+    if late:
+        raise ChaosError(f"driver {caught.driver.name} wrote {late} after it was replaced")
+    outcome = _outcome(scene, caught.txid, caught.attempt, after, look)
+    return Strike(
+        what, f"driver {caught.driver.name}", caught.held.word.point, caught.txid, tuple(look.in_flight), look.phase,
+        f"{outcome}; the old one: FencedError, wrote nothing", time.monotonic() - started,
+    )  # fmt: skip
+
+
+def _outcome(scene: Scene, txid: int, attempt: int | None, after: Look, before: Look) -> str:
+    committed, tries = scene.view.committed_attempt(txid)
+    how = "committed as it was" if committed == attempt else f"read again (try {tries})"
+    if attempt is None:
+        how = "was done already"
+    return f"taken over, {how}" if after.epoch > before.epoch else how

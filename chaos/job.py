@@ -1,0 +1,146 @@
+"""The job that is tormented: two streams of the same payments, an opaque and a transactional one, a state for each."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql import SparkSession
+
+from chaos.words import ADDRESS, FUNCTION_FAILS, FUNCTION_HANGS, say
+from trident import Count, PostgresLedger, RunOptions, Staging, Sum, Topology, recommended_options
+from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
+from trident.state import PostgresState, StateKind
+
+TOPOLOGY = "chaos"
+OPAQUE, TRANSACTIONAL = "opaque_balances", "transactional_balances"
+LEASE_SECONDS = 6.0
+HANG_SECONDS = 240
+"""Far longer than any batch may take: only a speculative copy of the task can save it."""
+_STUBBORN = 5
+_QUIET_LOG = Path(__file__).parents[1] / "trident" / "executor" / "quiet-log4j2.properties"
+
+
+class JobSettings(msgspec.Struct, frozen=True):
+    """All that a driver needs to know; every driver of a run gets the same but for its proxies' addresses."""
+
+    master: str
+    bootstrap_servers: str
+    topic: str
+    ledger_dsn: str
+    apart_dsn: str | None
+    """Where the opaque state lives; None: beside the ledger, as the other one."""
+    max_records: int
+    by_executors: bool
+    seed: int
+    folder: str
+    """Where a user function leaves marks, shared by all workers."""
+
+    @property
+    def staging(self) -> Staging:
+        return Staging.EXECUTORS if self.by_executors else Staging.AUTO
+
+
+class Misbehaves(msgspec.Struct, frozen=True):
+    """A user's filter that now and then fails or hangs, drawn from the seed and the records that it is given."""
+
+    seed: int
+    folder: str
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.BooleanArray:
+        """Keep payments above zero, as `amount > 0` would."""
+        first = batch.column("id")[0].as_py() if batch.num_rows else None
+        context = TaskContext.get()
+        if first is not None and context is not None:
+            self._misbehave(int(first), context.attemptNumber())
+        return pc.greater(batch.column("amount"), 0)
+
+    def _misbehave(self, first: int, attempt: int) -> None:
+        drawn = random.Random(f"{self.seed}/{first}").random()
+        if drawn < 0.03 and attempt == 0:
+            say("worker", FUNCTION_FAILS)
+            raise ValueError("this user function fails at a task's first attempt")
+        if 0.03 <= drawn < 0.045 and attempt == 0 and self._mark(f"hang-{first}") <= 1:
+            say("worker", FUNCTION_HANGS)
+            time.sleep(HANG_SECONDS)  # a speculative copy of the task is a later attempt, and goes on
+        if 0.045 <= drawn < 0.055 and self._mark(f"stubborn-{first}") < _STUBBORN:
+            say("worker", FUNCTION_FAILS)
+            raise ValueError("this user function fails until Spark gives the job up")
+
+    def _mark(self, name: str) -> int:
+        """Count the calls, over all workers and attempts."""
+        with Path(self.folder, name).open("a") as marks:
+            marks.write("x")
+            return marks.tell()
+
+
+def topology_of(settings: JobSettings) -> Topology:
+    """Return the topology; needs an active Spark session."""
+    topology = Topology(TOPOLOGY)
+    record = Json("id bigint, account string, amount bigint")
+    spouts = {
+        "opaque": OpaqueKafkaSpout(
+            settings.topic,
+            bootstrap_servers=settings.bootstrap_servers,
+            value=record,
+            max_records_per_batch=settings.max_records,
+        ),
+        "transactional": TransactionalKafkaSpout(
+            settings.topic,
+            bootstrap_servers=settings.bootstrap_servers,
+            value=record,
+            max_records_per_batch=settings.max_records,
+        ),
+    }
+    states = {
+        "opaque": PostgresState(OPAQUE, dsn=settings.apart_dsn),
+        "transactional": PostgresState(TRANSACTIONAL, kind=StateKind.TRANSACTIONAL),
+    }
+    for name, spout in spouts.items():
+        (
+            topology.stream(name, spout)
+            .filter(Misbehaves(settings.seed, settings.folder))
+            .group_by("account")
+            .persistent_aggregate(states[name], n=Count(), total=Sum("amount"), ids=Sum("id"))
+        )
+    return topology
+
+
+def session_of(settings: JobSettings) -> SparkSession:
+    """Start Spark's driver with retries and speculation on."""
+    options = recommended_options() | {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": f'-Dlog4j2.configurationFile="{_QUIET_LOG}"',
+        "spark.executor.memory": "512m",
+        "spark.executor.cores": "1",
+        "spark.cores.max": "2",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.python.daemon.module": "chaos.daemon",
+        f"spark.executorEnv.{ADDRESS}": os.environ[ADDRESS],
+        "spark.task.maxFailures": "4",
+        "spark.speculation": "true",
+        "spark.speculation.interval": "200ms",
+        "spark.speculation.task.duration.threshold": "3s",
+    }
+    return SparkSession.builder.master(settings.master).appName(TOPOLOGY).config(map=options).getOrCreate()
+
+
+def ledger_of(settings: JobSettings) -> PostgresLedger:
+    return PostgresLedger(settings.ledger_dsn, lease_seconds=LEASE_SECONDS)
+
+
+def options_of() -> RunOptions:
+    return RunOptions(lease=timedelta(seconds=LEASE_SECONDS), retry_pause=timedelta(milliseconds=50))

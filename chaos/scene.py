@@ -1,0 +1,123 @@
+"""What a fault has at hand: the servers, the crew, the switchboard, the ledger's tables; and how to catch a batch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from random import Random
+
+from chaos.crew import ChaosError, Crew, Driver
+from chaos.ledger_view import LedgerView, Look
+from chaos.switchboard import Held, Switchboard
+from chaos.words import Word
+from trident.services.kafka_cluster import LocalKafkaCluster
+from trident.services.postgres import LocalPostgres
+
+STANDSTILL_SECONDS = 150
+_LOOK_SECONDS = 0.03
+
+
+@dataclass(frozen=True)
+class Caught:
+    """A process that waits at a point, the driver that owns the batch, and what the ledger says at that moment."""
+
+    held: Held
+    driver: Driver
+    look: Look
+
+    @property
+    def txid(self) -> int:
+        """The txid that is dealt with: the one that the point names, else the lowest in flight."""
+        return self.held.word.txid or self.look.in_flight[0]
+
+    @property
+    def attempt(self) -> int | None:
+        """Its attempt."""
+        return dict(zip(self.look.in_flight, self.look.attempts, strict=True)).get(self.txid)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All that faults act on; used by the nemesis' thread only."""
+
+    crew: Crew
+    board: Switchboard
+    view: LedgerView
+    kafka: LocalKafkaCluster
+    postgres: LocalPostgres
+    topic: str
+    records: int
+    """How many records will have been processed at the end, over all streams."""
+    random: Random
+
+    def catch(self, points: Collection[str], role: str = "driver") -> Caught:
+        """Hold a process at one of the points while a batch is in flight (never an idle driver)."""
+        deadline = time.monotonic() + STANDSTILL_SECONDS
+        while time.monotonic() < deadline:
+            held = self._wait(lambda word: word.role == role and word.point in points, deadline)
+            look = self.view.look()
+            driver = self.crew.of(look.holder)
+            wanted = driver is not None and (role == "worker" or driver.process.pid == held.word.pid)
+            if driver is not None and wanted and look.in_flight:
+                return Caught(held, driver, look)
+            held.let_go()
+        raise ChaosError(f"no batch came to {sorted(points)} for {STANDSTILL_SECONDS} s; {self._logs()}")
+
+    def catch_anywhere(self) -> tuple[Driver, Look, Word]:
+        """Freeze the driver in the middle of whatever it does, after a random number of words."""
+        deadline = time.monotonic() + STANDSTILL_SECONDS
+        while time.monotonic() < deadline:
+            skip = self.random.randint(1, 12)
+            for _ in range(skip):
+                held = self._wait(lambda word: word.role == "driver", deadline)
+                held.let_go()
+            driver = self.crew.of(self.view.look().holder)
+            if driver is None:
+                continue
+            driver.freeze()
+            look, word = self.view.look(), self.board.last_of(driver.process.pid)
+            if look.in_flight and look.holder == driver.process.pid and word is not None:
+                return driver, look, word
+            driver.thaw()
+        raise ChaosError(f"no batch in flight for {STANDSTILL_SECONDS} s; {self._logs()}")
+
+    def until(self, what: str, is_so: Callable[[Look], bool]) -> Look:
+        """Wait until the ledger says so; raises ChaosError when nothing moves any more."""
+        seen, deadline = Look(), time.monotonic() + STANDSTILL_SECONDS
+        while not is_so(look := self.view.look()):
+            self.crew.check()
+            if (look.done, look.epoch, look.attempts) != (seen.done, seen.epoch, seen.attempts):
+                seen, deadline = look, time.monotonic() + STANDSTILL_SECONDS
+            if time.monotonic() > deadline:
+                raise ChaosError(f"no progress while waiting until {what}; the ledger: {look}; {self._logs()}")
+            self.crew.start_missing()
+            time.sleep(_LOOK_SECONDS)
+        return look
+
+    def until_done(self, txid: int) -> Look:
+        """Wait until a txid is done."""
+        return self.until(f"txid {txid} is done", lambda look: look.done >= txid)
+
+    def until_fenced(self, driver: Driver) -> None:
+        """Wait until a driver has ended, which must be with FencedError."""
+        deadline = time.monotonic() + STANDSTILL_SECONDS
+        while not driver.ended_fenced():
+            if time.monotonic() > deadline:
+                raise ChaosError(f"driver {driver.name} was replaced and did not end; {self._logs()}")
+            time.sleep(_LOOK_SECONDS)
+
+    def _wait(self, fits: Callable[[Word], bool], deadline: float) -> Held:
+        watch = self.board.watch(fits)
+        while (held := watch.wait(1)) is None:
+            self.crew.check()
+            if self.view.look().records >= self.records:
+                watch.cancel()
+                raise ChaosError("the records were used up before all faults were fired: more records, smaller batches")
+            if time.monotonic() > deadline:
+                watch.cancel()
+                raise ChaosError(f"no process came to the point that was waited for; {self._logs()}")
+        return held
+
+    def _logs(self) -> str:
+        return "\n".join(f"driver {driver.name} said:\n{driver.log_end()}" for driver in self.crew.living())

@@ -1,0 +1,235 @@
+"""A TCP proxy in front of PostgreSQL that can misbehave as a network does: cut, hold bytes back, lose an answer.
+
+It understands just enough of the server's protocol to see a COMMIT go by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Collection, Coroutine, Iterator
+from enum import StrEnum
+from types import TracebackType
+from typing import Self, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+T = TypeVar("T")
+_CHUNK = 1 << 16
+_HEADER = 5
+_SHOWN = 64
+
+
+class Direction(StrEnum):
+    """Which way bytes go."""
+
+    TO_SERVER = "to the server"
+    TO_CLIENT = "to the client"
+
+
+class PostgresProxy:
+    """Listens on a port of 127.0.0.1 and passes everything on to a server; use it as a context manager.
+
+    Connections are named by the port that the *server* sees (`pg_stat_activity.client_port`), so that a test
+    can ask the server which one holds a lock. Every method may be called from any thread.
+    """
+
+    def __init__(self, dsn: str) -> None:
+        self._address = _address(dsn)
+        self._links: dict[int, _Link] = {}
+        self._held: set[Direction] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="postgres-proxy", daemon=True)
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._server = self._run(asyncio.start_server(self._accept, "127.0.0.1", 0))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._run(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def through(self, dsn: str) -> str:
+        """Return the address of the same database by way of this proxy."""
+        assert self._server is not None
+        parts = urlsplit(dsn)
+        login = parts.netloc.rpartition("@")[0]
+        port = self._server.sockets[0].getsockname()[1]
+        return urlunsplit(parts._replace(netloc=f"{login}@127.0.0.1:{port}"))
+
+    def lead_to(self, dsn: str) -> None:
+        """Connect new clients to another server, as a failover does; those that are connected stay where they are."""
+        self._address = _address(dsn)
+
+    def cut(self, ports: Collection[int] | None = None) -> int:
+        """Drop connections (all, unless ports are named) without a word; returns how many."""
+        return self._run(self._cut(ports))
+
+    def hold(self, direction: Direction) -> None:
+        """Keep back what comes in this direction on every connection, also on new ones, until `release`."""
+        self._run(self._set_held(self._held | {direction}))
+
+    def hold_answers(self, port: int) -> None:
+        """Keep back what the server says on one connection until `release`."""
+        self._run(self._hold_answers(port))
+
+    def release(self) -> None:
+        """Pass on all that was held back, in order."""
+        self._run(self._set_held(set()))
+
+    def lose_commit(self, port: int) -> threading.Event:
+        """Let the next COMMIT of a quiet connection reach the server and drop the connection before its answer.
+
+        The event is set once the server has answered that it has committed.
+        """
+        return self._run(self._lose_commit(port))
+
+    def _run(self, work: Coroutine[object, object, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            to_server = await asyncio.open_connection(*self._address)
+        except OSError:
+            writer.transport.abort()
+            self._tasks.discard(task)
+            return
+        link = _Link((reader, writer), to_server, self._held)
+        self._links[link.port] = link
+        try:
+            await link.pass_on()
+        finally:
+            self._links.pop(link.port, None)
+            self._tasks.discard(task)
+
+    async def _cut(self, ports: Collection[int] | None) -> int:
+        links = [link for port, link in self._links.items() if ports is None or port in ports]
+        for link in links:
+            link.abort()
+        return len(links)
+
+    async def _set_held(self, held: set[Direction]) -> None:
+        self._held = held
+        for link in self._links.values():
+            link.hold(held)
+
+    async def _hold_answers(self, port: int) -> None:
+        self._links[port].hold({Direction.TO_CLIENT})
+
+    async def _lose_commit(self, port: int) -> threading.Event:
+        return self._links[port].lose_commit()
+
+    async def _close(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        await self._cut(None)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+class _Link:
+    """One client's connection and the one to the server that goes with it; lives in the proxy's loop."""
+
+    def __init__(
+        self,
+        client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        held: Collection[Direction],
+    ) -> None:
+        self._client, self._server = client, server
+        self.port: int = server[1].get_extra_info("sockname")[1]
+        self._open = {direction: asyncio.Event() for direction in Direction}
+        self._loss: _LostCommit | None = None
+        self.hold(held)
+
+    async def pass_on(self) -> None:
+        """Pass bytes on both ways until either side ends."""
+        (client_in, client_out), (server_in, server_out) = self._client, self._server
+        there = asyncio.create_task(self._pump(client_in, server_out, Direction.TO_SERVER))
+        back = asyncio.create_task(self._pump(server_in, client_out, Direction.TO_CLIENT))
+        try:
+            await asyncio.wait([there, back], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (there, back):
+                task.cancel()
+            await asyncio.gather(there, back, return_exceptions=True)
+            for writer in (client_out, server_out):
+                writer.close()
+
+    def hold(self, held: Collection[Direction]) -> None:
+        for direction, gate in self._open.items():
+            if direction in held:
+                gate.clear()
+            else:
+                gate.set()
+
+    def abort(self) -> None:
+        for _, writer in (self._client, self._server):
+            writer.transport.abort()
+
+    def lose_commit(self) -> threading.Event:
+        self._loss = _LostCommit()
+        return self._loss.happened
+
+    async def _pump(self, source: asyncio.StreamReader, target: asyncio.StreamWriter, direction: Direction) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await source.read(_CHUNK):
+                if self._loss is not None and self._loss.sees(direction, data):
+                    self.abort()
+                    return
+                await self._open[direction].wait()
+                if self._loss is None or direction is Direction.TO_SERVER or not self._loss.withholds:
+                    target.write(data)
+                    await target.drain()
+
+
+class _LostCommit:
+    """Watches a quiet connection for its COMMIT, then for the server's word that it is done."""
+
+    def __init__(self) -> None:
+        self.happened = threading.Event()
+        self.withholds = False
+        self._read: dict[Direction, _Messages] = {direction: _Messages() for direction in Direction}
+
+    def sees(self, direction: Direction, data: bytes) -> bool:
+        """Take in what passes; returns whether the server has committed just now."""
+        for kind, start in self._read[direction].feed(data):
+            if direction is Direction.TO_SERVER and kind in b"QP" and b"COMMIT" in start.upper():
+                self.withholds = True
+            elif direction is Direction.TO_CLIENT and self.withholds and kind in b"C" and start.startswith(b"COMMIT"):
+                self.happened.set()
+        return self.happened.is_set()
+
+
+class _Messages:
+    """Cuts a stream of the protocol into messages: a byte for its kind, four for its length, its text."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the kind of every message that is whole by now and how it starts."""
+        self._rest += data
+        while len(self._rest) >= _HEADER:
+            size = 1 + int.from_bytes(self._rest[1:_HEADER], "big")
+            if len(self._rest) < size:
+                return
+            yield bytes(self._rest[:1]), bytes(self._rest[_HEADER : min(size, _SHOWN)])
+            del self._rest[:size]
+
+
+def _address(dsn: str) -> tuple[str, int]:
+    parts = urlsplit(dsn)
+    assert parts.hostname is not None
+    return parts.hostname, parts.port or 5432
