@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trident.coordinators.options import OnRunning, RunOptions
     from trident.coordinators.records import Keep
     from trident.coordinators.session import RunSummary
+    from trident.deciding import divert, retry, status, undo
     from trident.engine.staging import Staging
     from trident.grouped import GroupedStream
     from trident.resets import reset
@@ -53,6 +54,7 @@ _MODULES = {
     "trident.coordinators.options": ("OnRunning", "RunOptions"),
     "trident.coordinators.records": ("Keep",),
     "trident.coordinators.session": ("RunSummary",),
+    "trident.deciding": ("divert", "retry", "status", "undo"),
     "trident.engine.staging": ("Staging",),
     "trident.grouped": ("GroupedStream",),
     "trident.resets": ("reset",),
@@ -94,9 +96,13 @@ __all__ = [
     "TridentError",
     "TridentState",
     "batch_time",
+    "divert",
     "local_session",
     "recommended_options",
     "reset",
+    "retry",
+    "status",
+    "undo",
 ]
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from sqlalchemy import Connection
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decisions import Decision, Diverted, Refusal
-from trident.coordinators.ledger import deciding, history, reads, registry, resets, retention, rules, writes
+from trident.coordinators.ledger import deciding, history, inspection, reads, registry, resets, retention, rules, writes
 from trident.coordinators.ledger import lease as leases
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.chaining import has_new_partitions
 from trident.coordinators.ledger.decision_reads import read_decisions
 from trident.coordinators.ledger.decision_rules import held_states
+from trident.coordinators.ledger.inspection import Record, TopologyStatus
 from trident.coordinators.ledger.opening import open_database
 from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.sessions import Sessions
@@ -189,6 +191,34 @@ class SqlLedger:
         """Return the rows that decisions took out of txids, with the txid, by state."""
         with self._database.transaction() as transaction:
             return deciding.read_diverted(transaction.connection, topology)
+
+    def topologies(self) -> tuple[str, ...]:
+        """Return the names of all topologies; reads only, and refuses tables of another version."""
+        with self._readable() as connection:
+            return inspection.read_names(connection)
+
+    def status(self, topology: str) -> TopologyStatus:
+        """Return where a topology stands; reads only."""
+        with self._readable() as connection:
+            return inspection.read_status(connection, topology)
+
+    def batches(self, topology: str, limit: int = 20) -> list[Record]:
+        """Return the last txids that are done, newest first; reads only."""
+        with self._readable() as connection:
+            inspection.read_status(connection, topology)
+            return inspection.read_batches(connection, topology, limit)
+
+    def txid(self, topology: str, txid: int) -> dict[str, list[Record]]:
+        """Return all that is kept of one txid, by kind; reads only."""
+        with self._readable() as connection:
+            inspection.read_status(connection, topology)
+            return inspection.read_txid(connection, topology, txid)
+
+    @contextmanager
+    def _readable(self) -> Iterator[Connection]:
+        with self._database.transaction() as transaction:
+            inspection.check_readable(transaction.connection, self._shown)
+            yield transaction.connection
 
     def close(self) -> None:
         """Let go of connections, and with them of the sessions of all leases; may be called again."""

@@ -1,0 +1,39 @@
+"""A topology that needs no Spark, as a module on disk that the command line can import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from tests.coordinators.test_decisions import Scene
+from trident import Topology
+
+
+class SceneTopology(Topology):
+    """Compiles to what the scene runs."""
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__("payments")
+        self._plan = scene.job().plan()
+
+    def compile(self):
+        return SimpleNamespace(spec=lambda: self._plan.spec, states=self._plan.states)
+
+
+def topology_in(folder: Path, apart: bool) -> SceneTopology:
+    """Return the topology of the scene that lives in a folder."""
+    scene = object.__new__(Scene)
+    scene.folder, scene.apart = folder, apart
+    scene.kinds = Scene.__dataclass_fields__["kinds"].default
+    scene.topic = Scene.__dataclass_fields__["topic"].default_factory()
+    return SceneTopology(scene)
+
+
+def write_module(scene: Scene) -> str:
+    """Write the module; returns how the command line names its topology."""
+    file = scene.folder / f"scene_{'apart' if scene.apart else 'shortcut'}.py"
+    file.write_text(
+        "from pathlib import Path\nfrom tests.cli.making import topology_in\n"
+        f"topology = topology_in(Path({str(scene.folder)!r}), {scene.apart})\nnothing = 5\n"
+    )
+    return f"{file}:topology"

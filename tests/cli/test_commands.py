@@ -1,0 +1,183 @@
+"""The command line over a real ledger: what it says, what it decides, how it ends."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.cli.making import write_module
+from tests.coordinators.test_decisions import OPTIONS, Scene, without_txid
+from tests.ledger.dumping import restore_sqlite
+from tests.ledger.making import started
+from trident.cli.app import app, run
+from trident.coordinators.ledger import SqliteLedger
+from trident.coordinators.records import Lease
+
+
+@pytest.fixture(params=[False, True], ids=["shortcut", "apart"])
+def scene(request, tmp_path, monkeypatch) -> Scene:
+    scene = Scene(tmp_path, request.param)
+    monkeypatch.setenv("TRIDENT_LEDGER", str(tmp_path / "ledger.sqlite"))
+    return scene
+
+
+def ended(capsys, *words: str) -> tuple[int, list[dict]]:
+    code = run([*words, "--json"])
+    return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_status_and_list_say_what_waits_for_a_person(scene, capsys):
+    assert ended(capsys, "status", "payments")[0] == 0
+    scene.be_refused()
+    code, (standing,) = ended(capsys, "status", "payments")
+    assert (code, standing["done"], standing["pinned"]) == (5, 2, 3 if scene.apart else None)
+    assert (standing["refusal"]["state"], standing["refusal"]["txid"], standing["is_held"]) == ("totals", 3, False)
+    code, (short,) = ended(capsys, "list")
+    assert (code, short["name"], short["done"], short["needs_decision"]) == (0, "payments", 2, True)
+    assert run(["status", "payments"]) == 5
+    said = capsys.readouterr().out
+    assert "trident retry payments 3" in said
+    assert ("trident undo MODULE:TOPOLOGY 3" in said) is scene.apart
+
+
+def test_batches_and_show_tell_a_txids_story(scene, capsys):
+    scene.be_refused()
+    code, rows = ended(capsys, "batches", "payments", "--limit", "1")
+    assert (code, [row["txid"] for row in rows]) == (0, [2])
+    code, (story,) = ended(capsys, "show", "payments", "3")
+    assert [row["status"] for row in story["attempts"]] == ["live"]
+    assert story["attempts"][0]["ranges"][0]["range"]["start"] == 12
+    assert [row["kind"] for row in story["refusals"]] == ["refused"]
+    assert len(story["pin"]) == (1 if scene.apart else 0)
+    for words in (["batches", "payments"], ["show", "payments", "2"], ["list"]):
+        assert run(words) == 0
+    assert "commit" in capsys.readouterr().out
+
+
+def test_retry_goes_on(scene, capsys):
+    scene.be_refused()
+    code, (said,) = ended(capsys, "retry", "payments", "3", "--yes")
+    assert (code, said["decided"], said["txid"]) == (0, "retry", 3)
+    scene.mend()
+    scene.go_on()
+    assert scene.rows("totals") == scene.topic.expected()
+    assert ended(capsys, "retry", "payments", "3", "--yes")[0] == 1
+
+
+def test_divert_goes_on(scene, capsys):
+    scene.be_refused()
+    named = write_module(scene)
+    code, (said,) = ended(capsys, "divert", named, "3", "--state", "totals", "--yes")
+    assert (code, said["decided"], said["state"]) == (0, "divert", "totals")
+    assert ("are kept" if scene.apart else "leaves its rows out") in said["next"]
+    scene.go_on()
+    assert scene.rows("balances") == scene.topic.expected()
+    assert scene.rows("totals") == without_txid(scene.topic, 12)
+    _, (story,) = ended(capsys, "show", "payments", "3")
+    assert {row["staged_row"]["account"] for row in story["diverted"]} >= {"big"}
+
+
+def test_undo_goes_back_where_there_is_something_to_undo(scene, capsys):
+    scene.be_refused()
+    before = scene.rows("balances")
+    code, said = ended(capsys, "undo", write_module(scene), "3", "--yes")
+    if not scene.apart:
+        assert (code, said, scene.rows("balances")) == (1, [], before)
+        return
+    assert (code, said[0]["decided"]) == (0, "undo")
+    assert scene.rows("balances") == scene.rows("totals") != before
+    scene.mend()
+    scene.go_on()
+    assert scene.rows("balances") == scene.rows("totals") == scene.topic.expected()
+
+
+def test_reset_begins_anew(scene, capsys):
+    scene.be_refused()
+    code, (said,) = ended(capsys, "reset", write_module(scene), "--states", "clear", "--yes")
+    assert (code, said["decided"], said["birth_txid"]) == (0, "reset", 3)
+    scene.mend()
+    scene.go_on()
+    assert scene.rows("totals") == scene.topic.expected()
+
+
+def test_nothing_is_decided_without_a_yes(scene, capsys):
+    scene.be_refused()
+    answer = CliRunner().invoke(app, ["retry", "payments", "3"], input="n\n")
+    assert answer.exit_code == 4
+    assert run(["retry", "payments", "3", "--json"]) == 2
+    assert "--yes" in capsys.readouterr().err
+    assert run(["status", "payments"]) == 5
+    assert CliRunner().invoke(app, ["retry", "payments", "3"], input="y\n").exit_code == 0
+    assert run(["status", "payments"]) == 0
+
+
+def test_a_running_topology_is_read_but_not_decided_about(scene, capsys):
+    scene.be_refused()
+    ledger = scene.ledger()
+    ledger.acquire("payments", Lease("another host", OPTIONS.lease * 30))
+    code, (standing,) = ended(capsys, "status", "payments")
+    assert (code, standing["is_held"], standing["holder"]) == (5, True, "another host")
+    assert run(["retry", "payments", "3", "--yes", "--json"]) == 3
+    assert json.loads(capsys.readouterr().err)["error"] == "LeaseHeldError"
+    ledger.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (["status", "payments", "--ledger", "/nowhere/x.sqlite"], 2, "there is no file"),
+        (["status", "unknown"], 1, "is not in this ledger; there are: 'payments'"),
+        (["undo", "nothing", "3", "--yes"], 2, "names no topology"),
+        (["undo", "no_such_module:x", "3", "--yes"], 2, "can't import"),
+        (["undo", "/nowhere/x.py:y", "3", "--yes"], 2, "there is no file"),
+        (["undo", "json:nothing", "3", "--yes"], 2, "has no 'nothing'"),
+        (["undo", "sys:path", "3", "--yes"], 2, "is a list, not a Topology"),
+        (["undo"], 2, "Missing argument"),
+    ],
+)
+def test_what_is_wrong_is_said(tmp_path, capsys, monkeypatch, words, code, text):
+    monkeypatch.setenv("TRIDENT_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setenv("COLUMNS", "200")
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    ledger.open()
+    started(ledger)
+    ledger.close()
+    assert run(words) == code
+    assert text in capsys.readouterr().err
+
+
+def test_a_ledger_must_be_named(capsys, monkeypatch):
+    monkeypatch.delenv("TRIDENT_LEDGER", raising=False)
+    assert run(["list"]) == 2
+    assert "--ledger or TRIDENT_LEDGER" in capsys.readouterr().err
+
+
+def test_a_secret_address_is_never_shown(capsys):
+    address = "postgresql://user:s3cret@127.0.0.1:1/db"
+    for words in (["list", "--ledger", address], ["retry", "payments", "3", "--yes", "--json", "--ledger", address]):
+        assert run(words) == 1
+        heard = capsys.readouterr()
+        assert "s3cret" not in heard.out + heard.err
+
+
+def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path, capsys):
+    restore_sqlite(1, tmp_path)
+    assert run(["status", "payments", "--ledger", str(tmp_path / "ledger.sqlite")]) == 1
+    assert "are of version 1, this library reads version 2" in capsys.readouterr().err
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
+        assert connection.execute("SELECT max(version) FROM trident_schema").fetchone() == (1,)
+    with sqlite3.connect(tmp_path / "empty.sqlite") as connection:
+        connection.execute("CREATE TABLE other (x)")
+    assert run(["list", "--ledger", str(tmp_path / "empty.sqlite")]) == 1
+    assert "there is no ledger at" in capsys.readouterr().err
+
+
+def test_it_is_a_program():
+    answer = subprocess.run([sys.executable, "-m", "trident", "--help"], capture_output=True, text=True, check=True)
+    for command in ("list", "status", "batches", "show", "reset", "undo", "retry", "divert"):
+        assert command in answer.stdout

@@ -1,0 +1,1 @@
+"""The command line `trident`: where topologies stand, and the decisions of a person."""

@@ -1,0 +1,63 @@
+"""The program: its commands, and what its exit codes mean."""
+
+from __future__ import annotations
+
+import sys
+from enum import IntEnum
+
+import typer
+
+from trident.base.errors import ConfigurationError, DecisionNeededError, LeaseHeldError, TridentError
+from trident.cli import deciding, reading
+from trident.cli.output import complain
+
+
+class Exit(IntEnum):
+    """How the program ends; 2 is also what a wrong command line ends with."""
+
+    DONE = 0
+    FAILED = 1
+    """Nothing was changed, or what was begun is finished by the next start; the text says which."""
+    WRONG_USE = 2
+    HELD = 3
+    """A coordinator runs the topology."""
+    NEEDS_DECISION = 5
+    """A refusal waits for a person."""
+
+
+app = typer.Typer(
+    name="trident",
+    help="Where topologies stand, and the decisions of a person. Exit codes: 0 done, 1 failed, 2 wrong use, "
+    "3 a coordinator runs the topology, 4 not confirmed, 5 a refusal waits for a person.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+reading.register(app)
+deciding.register(app)
+
+
+def main() -> None:
+    """Run the program and end the process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; returns the exit code. Errors go to standard error, as JSON with --json; none shows a secret."""
+    try:
+        app(arguments)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else Exit.DONE
+    except TridentError as error:
+        complain(error, "--json" in arguments)
+        return code_of(error)
+    return Exit.DONE
+
+
+def code_of(error: TridentError) -> int:
+    """Return the exit code of an error."""
+    if isinstance(error, LeaseHeldError):
+        return Exit.HELD
+    if isinstance(error, DecisionNeededError):
+        return Exit.NEEDS_DECISION
+    return Exit.WRONG_USE if isinstance(error, ConfigurationError) else Exit.FAILED

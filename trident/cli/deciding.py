@@ -1,0 +1,117 @@
+"""Commands by which a person decides: each is a fenced take-over, recorded in the ledger before its first effect."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+import trident.deciding as decisions
+from trident.base.errors import ConfigurationError
+from trident.cli.ledgers import LedgerOption, opened
+from trident.cli.loading import load_topology
+from trident.cli.output import JsonOption, show_fields
+from trident.coordinators.decisions import Decision
+from trident.resets import reset as reset_states
+from trident.spouts.base import StartAt
+
+NOT_CONFIRMED = 4
+Named = Annotated[
+    str, typer.Argument(metavar="MODULE:TOPOLOGY", help="module:object or file.py:object", show_default=False)
+]
+Txid = Annotated[int, typer.Argument(min=1, show_default=False)]
+Yes = Annotated[bool, typer.Option("--yes", help="do not ask")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (retry, divert, undo, reset):
+        app.command()(command)
+
+
+def retry(
+    topology: Annotated[str, typer.Argument(help="the topology's name", show_default=False)],
+    txid: Txid,
+    ledger: LedgerOption = "",
+    yes: Yes = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Try a refused txid again: its cause is mended."""
+    _confirm(f"Try txid {txid} of {topology} again at the next start?", yes, as_json)
+    with opened(ledger) as found:
+        standing = found.status(topology)
+        decision = decisions.retry(topology, found, txid=txid)
+    note = "the next start of the topology goes on with this txid"
+    if standing.refusal is not None and not standing.refusal.blocks:
+        note += "; it would have done so without a decision"
+    _say(decision, topology, note, as_json)
+
+
+def divert(
+    topology: Named,
+    txid: Txid,
+    state: Annotated[str, typer.Option(help="the state that refused it", show_default=False)],
+    ledger: LedgerOption = "",
+    yes: Yes = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take one state's rows out of a refused txid, into the ledger's dead letters."""
+    _confirm(f"Take the rows of state {state} out of txid {txid} for good?", yes, as_json)
+    loaded = load_topology(topology)
+    with opened(ledger) as found:
+        decision = decisions.divert(loaded, found, txid=txid, state=state)
+        is_kept = any(each == txid for each, _ in found.diverted(loaded.name))
+    note = "its rows are kept in trident_diverted" if is_kept else "the next attempt at this txid leaves its rows out"
+    _say(decision, loaded.name, f"{note}; start the topology", as_json)
+
+
+def undo(topology: Named, txid: Txid, ledger: LedgerOption = "", yes: Yes = False, as_json: JsonOption = False) -> None:
+    """Bring every state back to what it was before a pinned txid, and plan the txid again."""
+    _confirm(f"Bring every state back to txid {txid - 1}?", yes, as_json)
+    loaded = load_topology(topology)
+    with opened(ledger) as found:
+        decision = decisions.undo(loaded, found, txid=txid)
+    note = f"every state is back at txid {txid - 1}; the next start of the topology plans txid {txid} again"
+    _say(decision, loaded.name, note, as_json)
+
+
+def reset(
+    topology: Named,
+    states: Annotated[Literal["clear", "adopt"], typer.Option(help="empty the states, or count on from their rows")],
+    start: Annotated[
+        Literal["earliest", "latest"] | None, typer.Option(help="instead of the spouts' own start")
+    ] = None,
+    ledger: LedgerOption = "",
+    yes: Yes = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Begin a topology's txid sequence anew."""
+    _confirm(f"Begin {topology} anew and {states} its states?", yes, as_json)
+    loaded = load_topology(topology)
+    with opened(ledger) as found:
+        done = reset_states(loaded, found, states=states, start=StartAt(start) if start else None)
+    fields: dict[str, object] = {"decided": "reset", "topology": loaded.name, "states": done.states}
+    more = {"incarnation": done.incarnation, "birth_txid": done.birth_txid, "next": "start the topology"}
+    show_fields("decided", fields | more, as_json)
+
+
+def _confirm(question: str, yes: bool, as_json: bool) -> None:
+    if yes:
+        return
+    if as_json:
+        raise ConfigurationError("--json asks nothing: say --yes as well; nothing was done")
+    if not typer.confirm(question):
+        raise typer.Exit(NOT_CONFIRMED)
+
+
+def _say(decision: Decision, topology: str, note: str, as_json: bool) -> None:
+    fields: dict[str, object] = {
+        "decided": decision.kind.value,
+        "topology": topology,
+        "txid": decision.txid,
+        "attempt": decision.attempt,
+        "state": decision.state or None,
+        "decided_by": decision.decided_by,
+        "next": note,
+    }
+    show_fields("decided", fields, as_json)

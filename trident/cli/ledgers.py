@@ -1,0 +1,50 @@
+"""Naming a ledger on the command line; its address may hold a password and is never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trident.base.errors import ConfigurationError
+from trident.coordinators.ledger import PostgresLedger, SqliteLedger
+from trident.coordinators.ledger.sql import SqlLedger
+
+VARIABLE = "TRIDENT_LEDGER"
+_POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
+
+LedgerOption = Annotated[
+    str,
+    typer.Option(
+        "--ledger",
+        envvar=VARIABLE,
+        show_default=False,
+        help="a PostgreSQL address (postgresql://… or key=value words) or the path of a SQLite file",
+    ),
+]
+
+
+@contextmanager
+def opened(address: str) -> Iterator[SqlLedger]:
+    """Give the ledger of an address, and let go of its connections; nothing is connected to or migrated yet.
+
+    Raises ConfigurationError without an address, and for a file that is not there.
+    """
+    ledger = _ledger(address)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _ledger(address: str) -> SqlLedger:
+    if not address:
+        raise ConfigurationError(f"name the ledger with --ledger or {VARIABLE}; nothing was done")
+    if address.startswith(_POSTGRES) or "=" in address:
+        return PostgresLedger(address)
+    if not Path(address).is_file():
+        raise ConfigurationError(f"there is no file {address!r} to read a ledger from; nothing was done")
+    return SqliteLedger(address)

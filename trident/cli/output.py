@@ -1,0 +1,58 @@
+"""How the commands speak: tables for people, one JSON object a line for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from trident.base.errors import TridentError
+
+JsonOption = Annotated[bool, typer.Option("--json", help="one JSON object a line, for machines")]
+
+
+def show_rows(title: str, rows: Sequence[Mapping[str, object]], as_json: bool) -> None:
+    """Print rows of the same columns."""
+    if as_json:
+        for row in rows:
+            print(json.dumps(row, ensure_ascii=False))
+        return
+    if not rows:
+        print(f"{title}: none")
+        return
+    table = Table(title=title, title_justify="left")
+    for name in rows[0]:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(_shown(value) for value in row.values()))
+    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+
+
+def show_fields(title: str, fields: Mapping[str, object], as_json: bool) -> None:
+    """Print one thing, field by field."""
+    if as_json:
+        print(json.dumps(fields, ensure_ascii=False))
+        return
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in fields.items():
+        table.add_row(name, _shown(value))
+    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+
+
+def complain(error: TridentError, as_json: bool) -> None:
+    """Print an error to standard error."""
+    if as_json:
+        print(json.dumps({"error": type(error).__name__, "message": str(error)}, ensure_ascii=False), file=sys.stderr)
+    else:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "-"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)

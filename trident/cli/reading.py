@@ -1,0 +1,90 @@
+"""Commands that only read: they need the ledger and nothing else, also while a coordinator runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from trident.cli.ledgers import LedgerOption, opened
+from trident.cli.output import JsonOption, show_fields, show_rows
+from trident.coordinators.ledger.inspection import TopologyStatus
+from trident.coordinators.refusing import refused_by_state, ways_on
+
+NEEDS_DECISION = 5
+TopologyName = Annotated[str, typer.Argument(help="the topology's name", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("list")(list_topologies)
+    app.command()(status)
+    app.command()(batches)
+    app.command()(show)
+
+
+def list_topologies(ledger: LedgerOption = "", as_json: JsonOption = False) -> None:
+    """List the topologies of a ledger."""
+    with opened(ledger) as found:
+        rows = [_short(found.status(name)) for name in found.topologies()]
+    show_rows("topologies", rows, as_json)
+
+
+def status(topology: TopologyName, ledger: LedgerOption = "", as_json: JsonOption = False) -> None:
+    """Say where a topology stands; ends with 5 when a refusal waits for a person."""
+    with opened(ledger) as found:
+        standing = found.status(topology)
+    fields = asdict(standing) | {"done_at": standing.done_at.isoformat() if standing.done_at else None}
+    show_fields(f"topology {topology}", fields, as_json)
+    if standing.refusal is None or not standing.needs_decision:
+        return
+    if not as_json:
+        print(refused_by_state(topology, standing.refusal))
+        undo = f"trident undo MODULE:TOPOLOGY {standing.refusal.txid}" if standing.pinned else None
+        print("\n".join(ways_on(topology, standing.refusal, undo=undo)))
+    raise typer.Exit(NEEDS_DECISION)
+
+
+def batches(
+    topology: TopologyName,
+    limit: Annotated[int, typer.Option(min=1, help="how many at most")] = 20,
+    ledger: LedgerOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """List the last txids that are done, newest first."""
+    with opened(ledger) as found:
+        rows = found.batches(topology, limit)
+    shown = rows if as_json else [_without_names(row, keep="txid") for row in rows]
+    show_rows(f"batches of {topology}", shown, as_json)
+
+
+def show(
+    topology: TopologyName,
+    txid: Annotated[int, typer.Argument(min=1)],
+    ledger: LedgerOption = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Show all that the ledger keeps of one txid: attempts and plans, pin, commit, losses, dead letters, decisions."""
+    with opened(ledger) as found:
+        kept = found.txid(topology, txid)
+    if as_json:
+        show_fields("", {"topology": topology, "txid": txid, **kept}, as_json)
+        return
+    for kind, rows in kept.items():
+        show_rows(kind.replace("_", " "), [_without_names(row) for row in rows], as_json)
+
+
+def _without_names(row: dict[str, object], keep: str = "") -> dict[str, object]:
+    return {name: row[name] for name in row if name not in {"topology", "incarnation", "txid"} - {keep}}
+
+
+def _short(standing: TopologyStatus) -> dict[str, object]:
+    return {
+        "name": standing.name,
+        "done": standing.done,
+        "pinned": standing.pinned,
+        "held_by": standing.holder if standing.is_held else None,
+        "needs_decision": standing.needs_decision,
+        "done_at": standing.done_at.isoformat() if standing.done_at else None,
+    }
