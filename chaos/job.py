@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from chaos.words import ADDRESS, FUNCTION_FAILS, FUNCTION_HANGS, say
 from trident import Count, PostgresLedger, RunOptions, Staging, Sum, Topology, recommended_options
+from trident.services.spark import QUICK_JAVA
 from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
 from trident.state import PostgresState, StateKind
 
@@ -121,7 +122,8 @@ def session_of(settings: JobSettings) -> SparkSession:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "512m",
-        "spark.driver.extraJavaOptions": f'-Dlog4j2.configurationFile="{_QUIET_LOG}"',
+        "spark.driver.extraJavaOptions": f'-Dlog4j2.configurationFile="{_QUIET_LOG}" {QUICK_JAVA}',
+        "spark.executor.extraJavaOptions": QUICK_JAVA,
         "spark.executor.memory": "512m",
         "spark.executor.cores": "1",
         "spark.cores.max": "2",

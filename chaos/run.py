@@ -51,8 +51,17 @@ class Servers:
 @contextmanager
 def servers() -> Iterator[Servers]:
     """Start three brokers, PostgreSQL, and Spark's master and workers."""
-    with LocalKafkaCluster() as kafka, LocalPostgres() as postgres, LocalSparkCluster() as spark:
-        yield Servers(kafka, postgres, spark)
+    on = Servers(LocalKafkaCluster(), LocalPostgres(), LocalSparkCluster())
+    everything = (on.postgres, on.kafka, on.spark)
+    try:
+        for each in everything:
+            each.launch()
+        for each in everything:
+            each.wait()
+        yield on
+    finally:
+        for each in everything:
+            each.close()
 
 
 def play(scenario: Scenario, on: Servers, seed: int, folder: Path, display: Display) -> Outcome:

@@ -53,7 +53,8 @@ appender.out.name=out
 appender.out.layout.type=PatternLayout
 appender.out.layout.pattern=%d %p %c{1.}: %m%n
 """
-_HEAP_ALONE, _HEAP_OF_SEVERAL = "-Xmx768m", "-Xmx384m"
+_ALONE = ("-Xmx768m",)
+_ONE_OF_SEVERAL = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,8 @@ class LocalKafka(LocalServer):
     def _command(self) -> ServerCommand:
         java, classpath = find_java(), ":".join(str(jar) for jar in kafka_classpath())
         logging = self._folder / "log4j2.properties"
-        heap = _HEAP_ALONE if len(self._node.controller_ports) == 1 else _HEAP_OF_SEVERAL
-        base = [str(java), heap, f"-Dlog4j2.configurationFile={logging}", "-cp", classpath]
+        options = _ALONE if len(self._node.controller_ports) == 1 else _ONE_OF_SEVERAL
+        base = [str(java), *options, f"-Dlog4j2.configurationFile={logging}", "-cp", classpath]
         properties = self._folder / "server.properties"
         if not properties.exists():
             logging.write_text(_LOGGING)

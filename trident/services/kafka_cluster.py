@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
@@ -34,11 +35,8 @@ class LocalKafkaCluster:
 
     def __enter__(self) -> Self:
         try:
-            for broker in self._brokers.values():
-                broker.launch()
-            for broker in self._brokers.values():
-                broker.wait()
-            self._wait_for_all()
+            self.launch()
+            self.wait()
         except BaseException:
             self.close()
             raise
@@ -48,6 +46,19 @@ class LocalKafkaCluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def launch(self) -> None:
+        """Start all brokers without waiting for them."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(LocalKafka.prepare, self._brokers.values()))
+        for broker in self._brokers.values():
+            broker.launch()
+
+    def wait(self) -> None:
+        """Wait until the brokers have found each other; raises `FatalError` if they do not."""
+        for broker in self._brokers.values():
+            broker.wait()
+        self._wait_for_all()
 
     @property
     def bootstrap_servers(self) -> str:

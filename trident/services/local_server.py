@@ -53,6 +53,10 @@ class LocalServer(ABC):
         self.launch()
         self.wait()
 
+    def prepare(self) -> None:
+        """Make the data without starting anything, which several servers may do at once; a no-op when it is there."""
+        self._command()
+
     def launch(self) -> None:
         """Start the server without waiting for it; a no-op while it runs. Raises as `start` does."""
         if self._process is None or not self._process.is_alive:

@@ -19,6 +19,8 @@ from trident.services.local_server import LocalServer
 from trident.services.processes import ServerCommand, free_ports
 
 _DAEMON_HEAP = "256m"
+QUICK_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Options with which a Java process that does little is there sooner."""
 _ROOT = Path(__file__).parents[2]
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -86,7 +88,10 @@ class SparkWorker(LocalServer):
         )
 
     def _answers(self) -> bool:
-        return self._master.workers() >= self._number
+        try:
+            return self._master.workers() >= self._number
+        except OSError:
+            return False
 
 
 class LocalSparkCluster:
@@ -102,11 +107,8 @@ class LocalSparkCluster:
 
     def __enter__(self) -> Self:
         try:
-            self.master.start()
-            for worker in self._workers:
-                worker.launch()
-            for worker in self._workers:
-                worker.wait()
+            self.launch()
+            self.wait()
         except BaseException:
             self.close()
             raise
@@ -116,6 +118,18 @@ class LocalSparkCluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def launch(self) -> None:
+        """Start the processes without waiting for them: workers ask for the master again and again."""
+        self.master.launch()
+        for worker in self._workers:
+            worker.launch()
+
+    def wait(self) -> None:
+        """Wait until every worker has registered; raises `FatalError` if one does not."""
+        self.master.wait()
+        for worker in self._workers:
+            worker.wait()
 
     def close(self) -> None:
         """End all of its processes and delete their files; may be called again."""
@@ -131,6 +145,7 @@ def _command(class_name: str, options: list[str], folder: Path, host: str = "127
         **os.environ,
         "SPARK_HOME": str(home),
         "SPARK_DAEMON_MEMORY": _DAEMON_HEAP,
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
         "SPARK_LOCAL_IP": host,
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "PYSPARK_PYTHON": sys.executable,
