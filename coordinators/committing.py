@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from trident.base.advice import UNDO
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
@@ -16,7 +17,14 @@ from trident.coordinators.records import Commit, DeadLetter, Pin, Plan, StatePin
 from trident.coordinators.refusing import StoppedError
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import RangeManifest
-from trident.state.base import HeldUpdates, StagedUpdates, StateStore, Transaction, WrittenUpdates
+from trident.state.base import (
+    HeldUpdates,
+    StagedUpdates,
+    StagingLostError,
+    StateStore,
+    Transaction,
+    WrittenUpdates,
+)
 
 
 @dataclass(frozen=True)
@@ -152,6 +160,11 @@ class Committer:
             self._repeater.call(
                 f"applying {batch} to state {state!r}", lambda: self._stores[state].apply(batch, updates)
             )
+        except StagingLostError as error:
+            raise StagingLostError(
+                f"{error}. The txid is pinned: restore the database of state {state!r}, or take the txid back with "
+                f"{UNDO} {batch.txid}"
+            ) from error
         except RefusedError as error:
             raise StoppedError(
                 f"state {state!r} refused {batch} for good: {error}. The txid is pinned: states that have it keep it, "

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from trident.base.advice import RESET
 from trident.base.errors import FatalError
 from trident.coordinators.records import Loss, SpoutRange
 from trident.spouts.base import Limits, LostOffsets, OffsetRange, PartitionBounds, PartitionId, SpoutKind
@@ -90,13 +91,13 @@ def _start(
     if known is not None and known.topic_id != bound.topic_id:
         raise FatalError(
             f"stream {view.name!r}: topic {bound.id.topic!r} was created anew (id {known.topic_id} is now "
-            f"{bound.topic_id}). Nothing was read from the new one. To read it, reset the topology."
+            f"{bound.topic_id}). Nothing was read from the new one. To read it, {RESET}."
         )
     if bound.stop < position:
         raise FatalError(
             f"stream {view.name!r}: partition {bound.id.partition} of topic {bound.id.topic!r} ends at {bound.stop}, "
             f"before the position {position} that was already read: it was truncated or created anew. "
-            "Nothing more was read. Restore the topic, or reset the topology."
+            f"Nothing more was read. Restore the topic, or {RESET}."
         )
     if bound.earliest <= position:
         return OffsetRange(bound.id, bound.topic_id, position, position), None
@@ -107,9 +108,9 @@ def _loss(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
     where = f"partition {bound.id.partition} of topic {bound.id.topic!r}"
     if view.kind is SpoutKind.TRANSACTIONAL or view.on_lost is LostOffsets.STOP:
         advice = (
-            "Reset the topology to go on."
+            f"To go on, {RESET}."
             if view.kind is SpoutKind.TRANSACTIONAL
-            else "Run with on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST to record the loss and go on, or reset."
+            else "Run with on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST to record the loss and go on."
         )
         raise FatalError(
             f"stream {view.name!r}: offsets {position} to {bound.earliest} of {where} are gone from the broker before "
@@ -140,7 +141,8 @@ def _repeat(view: SpoutView, starts: Mapping[PartitionId, OffsetRange]) -> tuple
         if item.start != start.start or item.topic_id != start.topic_id:
             raise FatalError(
                 f"stream {view.name!r}: partition {item.id.partition} of topic {item.id.topic!r} can't be read again "
-                f"from {item.start}; the batch before ends at {start.start}. Nothing was applied. Reset the topology."
+                f"from {item.start}; the batch before ends at {start.start}. Nothing was applied. "
+                f"To go on, {RESET}."
             )
     return tuple(SpoutRange(view.name, repeated.get(id_, starts[id_])) for id_ in sorted(starts))
 

@@ -6,6 +6,7 @@ import logging
 import threading
 from datetime import timedelta
 
+from trident.base.advice import DIVERT, RETRY
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, TridentError
 from trident.base.identity import BatchId, Epoch, Owner
@@ -75,8 +76,8 @@ def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None) -> tupl
     """Return the commands that a person can choose from; `undo` says that it can be undone, or why it can't be."""
     state = refusal.state or "STATE"
     ways = [
-        f"trident retry {topology} {refusal.txid}  (once the cause is mended: a wider column, another type, a filter)",
-        f"trident divert MODULE:TOPOLOGY {refusal.txid} --state {state}  (its rows of this txid go to the ledger's "
+        f"{RETRY} {topology} {refusal.txid}  (once the cause is mended: a wider column, another type, a filter)",
+        f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's "
         "dead letters, the rest goes on)",
     ]
     if undo is not None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from trident.base.advice import RESET, UNDO
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
@@ -74,7 +75,7 @@ def _behind(store: StateStore, owner: Owner, epoch: Epoch) -> str:
         f"state {store.name!r} knows a later epoch than {epoch.number}, the latest that the ledger of topology "
         f"{owner.topology!r} has given out: the ledger was lost or restored from a backup, or another ledger has a "
         "topology of this name with this state. Nothing was changed. Restore the ledger and all states to the same "
-        "point, or decide with trident.reset(topology, ledger, states='adopt' or 'clear')."
+        f"point, or {RESET}."
     )
 
 
@@ -170,10 +171,7 @@ def _undo_way(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch
             stores[item.state].check_undo(batch, staged_of(pin, item.state))
     except CannotUndoError as error:
         return f"(an undo is not possible: {error})"
-    return (
-        f"trident undo MODULE:TOPOLOGY {pin.txid}  (every state goes back to txid {pin.txid - 1}, "
-        "the batch is read again)"
-    )
+    return f"{UNDO} {pin.txid}  (every state goes back to txid {pin.txid - 1}, the batch is read again)"
 
 
 def where_states_stand(
@@ -237,5 +235,5 @@ def _wrong(snapshot: Snapshot, name: str, found: str) -> str:
         f"state {name!r} {found}, but the ledger of topology {snapshot.owner.topology!r} (incarnation "
         f"{snapshot.owner.incarnation}) has txid {snapshot.done} attempt {snapshot.done_attempt} done{pinned}. "
         "One of them was restored from a backup or changed by hand. Nothing was changed. Restore both to the same "
-        "point, or decide with trident.reset(topology, ledger, states='adopt' or 'clear')."
+        f"point, or {RESET}."
     )

@@ -258,7 +258,7 @@ def check_reset(progress: Progress, decision: ResetDecision) -> None:
     if progress.pinned is not None and decision.states == "adopt":
         raise MismatchError(
             f"txid {progress.pinned} is pinned and not done: adopting rows now would tear it. Nothing was written; "
-            "roll it forward first."
+            "the next start of the topology rolls it forward."
         )
     if decision.birth_txid < progress.last_txid:
         raise MismatchError(
@@ -274,7 +274,7 @@ def is_repeated_decision(topology: str, stored: ResetDecision | None, decision: 
     if stored != decision:
         raise MismatchError(
             f"topology {topology!r}: another reset, to incarnation {stored.incarnation}, was decided and is not "
-            "finished. Nothing was written; finish that one first."
+            "finished. Nothing was written; the next start of the topology finishes it."
         )
     return True
 

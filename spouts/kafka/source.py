@@ -17,6 +17,7 @@ from kafka.protocol.consumer.offsets import IsolationLevel, OffsetSpec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from trident.base.advice import RESET
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
 from trident.spouts.base import (
     Edge,
@@ -106,7 +107,7 @@ class KafkaSource:
                 raise FatalError(
                     f"topic {item.id.topic!r} was deleted and created anew while a batch was read "
                     f"(id {item.topic_id}, now {ids.get(item.id, 'without that partition')}); nothing of the batch "
-                    "was applied. Reset the topology to read the new topic"
+                    f"was applied. To read the new topic, {RESET}"
                 )
         earliest = self._offsets([item.id for item in read], OffsetSpec.EARLIEST)
         lost = tuple(item for item in read if earliest[item.id] > item.start)
@@ -155,7 +156,7 @@ class KafkaSource:
             return ConfigurationError(f"no topic {where}; create it, or correct the name")
         return FatalError(
             f"the topic {where} was deleted while it was read. Nothing more was read, and what is done stays. Made "
-            "again under this name it is another topic: to read that one, reset the topology"
+            f"again under this name it is another topic: to read that one, {RESET}"
         )
 
     def _offsets(self, ids: Iterable[PartitionId], spec: int) -> dict[PartitionId, int]:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from trident.base.advice import RESET_KEEPING_ROWS
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import ConfigurationError, FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
@@ -203,7 +204,7 @@ class BackingMapStore:
         if not isinstance(self._map, ClearableBackingMap):
             raise ConfigurationError(
                 f"the map of state {self.name!r} has no clear(), so a reset can't empty it; nothing was changed: "
-                'add clear(), or reset with states="adopt"'
+                f"add clear(), or {RESET_KEEPING_ROWS}"
             )
         self._map.clear()
         self._map.multi_put([(self._reserved, _stored(Position(owner, birth_txid, 0, birth_txid), epoch))])

@@ -8,6 +8,7 @@ import zlib
 import pyarrow as pa
 from sqlalchemy import Connection, text
 
+from trident.base.advice import RESET_KEEPING_ROWS
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
@@ -94,7 +95,7 @@ class SqlStateStore:
                 if connection.execute(text(f"SELECT 1 FROM {self._shape.quoted} LIMIT 1")).first():
                     raise MismatchError(
                         f"table {self._shape.table!r} has rows but no owner; nothing was changed: "
-                        'empty it, or reset the topology with states="adopt" to keep them'
+                        f"empty it, or {RESET_KEEPING_ROWS}"
                     )
                 self._applied.insert(connection, owner, epoch, birth_txid)
             elif row.position.owner != owner:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from tests.cli.making import write_module
 from tests.coordinators.test_decisions import OPTIONS, Scene, without_txid
 from tests.ledger.dumping import restore_sqlite
 from tests.ledger.making import started
+from trident.base import advice
 from trident.cli.app import app, run
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.records import Lease
@@ -181,3 +183,14 @@ def test_it_is_a_program():
     answer = subprocess.run([sys.executable, "-m", "trident", "--help"], capture_output=True, text=True, check=True)
     for command in ("list", "status", "batches", "show", "reset", "undo", "retry", "divert"):
         assert command in answer.stdout
+
+
+def test_the_commands_that_error_texts_name_exist():
+    named = [text for name, text in vars(advice).items() if name.isupper()]
+    found = {command for text in named for command in re.findall(r"trident (\w+) ?", text)}
+    assert found == {"reset", "undo", "retry", "divert"}
+    for command in found:
+        answer = CliRunner().invoke(app, [command, "--help"])
+        assert answer.exit_code == 0
+        options = [word for text in named if f"trident {command}" in text for word in re.findall(r"--\w+", text)]
+        assert all(option in answer.stdout for option in options)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from trident.base.advice import UNDO
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
 from trident.coordinators.ledger.inspection import TopologyStatus
@@ -41,7 +42,7 @@ def status(topology: TopologyName, ledger: LedgerOption = "", as_json: JsonOptio
         return
     if not as_json:
         print(refused_by_state(topology, standing.refusal))
-        undo = f"trident undo MODULE:TOPOLOGY {standing.refusal.txid}" if standing.pinned else None
+        undo = f"{UNDO} {standing.refusal.txid}" if standing.pinned else None
         print("\n".join(ways_on(topology, standing.refusal, undo=undo)))
     raise typer.Exit(NEEDS_DECISION)
 
