@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from integration_tests.crash_matrix.cases import Site
+from integration_tests.crash_matrix.cases import TARGET, Site
 from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Place, Rows, Seen
 from tests.coordinators.fakes import Topic
@@ -67,8 +68,13 @@ def problems_after_a_death(life: Life, facts: Facts) -> Iterator[str]:
             yield f"a state stands at txid {txid} while {facts.done} is done"
 
 
-def problems_at_the_end(life: Life, facts: Facts, counted: Iterable[Decided], covers_the_log: bool) -> Iterator[str]:
-    """Yield what is lost, doubled or out of order; `counted` are the plans that the rows stand for."""
+def problems_at_the_end(
+    life: Life, facts: Facts, counted: Iterable[Decided], *, covers_the_log: bool, diverts_target: bool = False
+) -> Iterator[str]:
+    """Yield what is lost, doubled or out of order; `counted` are the plans that the rows stand for.
+
+    With `diverts_target` the last state has nothing of that txid, and the ledger has its rows.
+    """
     plans = [each.plan for each in counted]
     if covers_the_log:
         yield from _problems_of_coverage(life.topic, plans)
@@ -76,12 +82,24 @@ def problems_at_the_end(life: Life, facts: Facts, counted: Iterable[Decided], co
         txids = [each.plan.txid for each in facts.decided if each.incarnation == incarnation]
         if txids != list(range(txids[0], txids[0] + len(txids))):
             yield f"the decided txids of one incarnation are {txids}"
-    expected = _fold(life.topic, plans)
-    for seen in facts.seen:
+    target = [plan for plan in plans if plan.txid == TARGET]
+    if diverts_target:
+        yield from _problems_of_diverting(life, _fold(life.topic, target))
+    for number, seen in enumerate(facts.seen, 1):
+        is_without = diverts_target and number == len(facts.seen)
+        expected = _fold(life.topic, [plan for plan in plans if not (is_without and plan in target)])
         if seen.rows != expected:
             yield f"the state holds {seen.rows} instead of {expected}"
         if seen.txid != facts.done:
             yield f"the state stands at {seen.txid}, {facts.done} is done"
+
+
+def _problems_of_diverting(life: Life, expected: Rows) -> Iterator[str]:
+    """Yield what the ledger's dead letters have too much or too little, by account and count of its records."""
+    (rows,) = life.place.ledger_rows("SELECT staged_row FROM trident_diverted")
+    found = Counter((row["account"], row["n"]) for row in (json.loads(str(row[0])) for row in rows))
+    if found != Counter((account, n) for account, (n, _) in expected.items()):
+        yield f"the ledger holds {found} diverted rows, the target had {expected}"
 
 
 def _problems_of_coverage(topic: Topic, plans: Iterable[Plan]) -> Iterator[str]:

@@ -40,6 +40,12 @@ class Script(StrEnum):
     """One dies with the target in flight, then its successors while they take over."""
     RESET = "reset"
     """One dies with the target in flight, then those who reset the topology."""
+    RETRY = "retry"
+    """A state refuses the target, nothing of it is pinned, and a person has it tried again."""
+    UNDO = "undo"
+    """The target is pinned and in part applied, and a person undoes it."""
+    DIVERT = "divert"
+    """A state refuses the target, and a person diverts its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,11 @@ class Case:
     state: StateKind
     tries: int
     other: bool
-    """Whether the successor finds other limits and a longer topic; for a reset, whether rows are kept."""
+    """Whether the successor finds other limits and a longer topic.
+
+    For a reset: whether rows are kept. For a decision that was cut off: whether the next start finishes
+    it, and not the person who asks again.
+    """
 
     @property
     def name(self) -> str:
@@ -65,9 +75,12 @@ class Case:
     def _contents(self) -> str:
         if self.script is Script.RESET:
             return "adopt" if self.other else "clear"
+        if self.script in DECISIONS:
+            return "the next start goes on" if self.other else "asked again"
         return "other contents" if self.other else "same contents"
 
 
+DECISIONS = (Script.RETRY, Script.UNDO, Script.DIVERT)
 _EVERYWHERE = (
     P.BEFORE_PLAN,
     P.AFTER_PLAN,
@@ -97,20 +110,19 @@ _TAKE_OVER_POINTS = (
     P.AFTER_CHECKING,
 )
 _RESET_POINTS = (P.AFTER_DECIDING_RESET, P.AFTER_RESETTING_STATE, P.AFTER_RESET)
-DECISION_POINTS = frozenset(
-    {
-        P.AFTER_REFUSING,
-        P.AFTER_DECIDING_RETRY,
-        P.AFTER_DECIDING_DIVERT,
-        P.AFTER_DIVERTING,
-        P.AFTER_DECIDING_UNDO,
-        P.BETWEEN_UNDONE_CHUNKS,
-        P.IN_UNDO,
-        P.AFTER_UNDOING_STATE,
-        P.AFTER_UNPINNING,
-    }
-)
-"""Where `tests/coordinators/test_decisions.py` and `tests/state` let processes die; not part of this matrix."""
+_RETRY_POINTS = {Site.SQLITE: (P.AFTER_REFUSING, P.AFTER_DECIDING_RETRY)}
+_RETRY_POINTS[Site.POSTGRES] = _RETRY_POINTS[Site.SQLITE]
+_UNDO_POINTS = {
+    Site.APART: (P.AFTER_REFUSING, P.AFTER_DECIDING_UNDO, P.IN_UNDO, P.AFTER_UNDOING_STATE, P.AFTER_UNPINNING),
+    Site.PER_KEY: (P.AFTER_DECIDING_UNDO, P.BETWEEN_UNDONE_CHUNKS, P.AFTER_UNDOING_STATE, P.AFTER_UNPINNING),
+}
+_UNDO_POINTS[Site.TWO_DATABASES] = _UNDO_POINTS[Site.APART]
+_DIVERT_POINTS = {
+    site: (P.AFTER_DECIDING_DIVERT,)
+    if site in (Site.SQLITE, Site.POSTGRES)
+    else (P.AFTER_DECIDING_DIVERT, P.AFTER_DIVERTING)
+    for site in Site
+}
 _PAIRS = (
     (SpoutKind.OPAQUE, StateKind.OPAQUE),
     (SpoutKind.TRANSACTIONAL, StateKind.TRANSACTIONAL),
@@ -135,6 +147,19 @@ def cases_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
         yield Case(site, Script.BIRTH, P.AFTER_STARTS, spout, state, 1, False)
         for point in _RESET_POINTS:
             yield from (Case(site, Script.RESET, point, spout, state, 1, other) for other in (False, True))
+        yield from _decisions_of(site, spout, state)
+
+
+def _decisions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
+    for point in _RETRY_POINTS.get(site, ()):
+        yield Case(site, Script.RETRY, point, spout, state, 1, other=True)
+    for point in _UNDO_POINTS.get(site, ()) if state is StateKind.OPAQUE else ():
+        # once it is unpinned there is nothing left to ask for
+        for other in (True,) if point in (P.AFTER_UNPINNING, P.AFTER_REFUSING) else (False, True):
+            yield Case(site, Script.UNDO, point, spout, state, 1, other)
+    for point in _DIVERT_POINTS[site]:
+        for other in (True,) if point is P.AFTER_DIVERTING else (False, True):
+            yield Case(site, Script.DIVERT, point, spout, state, 1, other)
 
 
 def covered_points() -> frozenset[P]:

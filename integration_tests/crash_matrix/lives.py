@@ -7,9 +7,11 @@ import random
 import signal
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Literal
+
+import pyarrow as pa
 
 from integration_tests.crash_matrix.cases import TARGET, Case
 from integration_tests.crash_matrix.places import Addresses, Place
@@ -17,6 +19,8 @@ from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
 from trident.coordinators import batch_coordinator
+from trident.coordinators.deciding import Wanted, decide_topology, retry_topology
+from trident.coordinators.decisions import DecisionKind
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.processing import JobResult, ProcessRequest
 from trident.coordinators.records import TopologySpec
@@ -24,7 +28,7 @@ from trident.coordinators.resetting import reset_topology
 from trident.coordinators.session import RunPlan, Session
 from trident.spouts.base import Limits, Source
 from trident.spouts.control import WriteManifest, decode
-from trident.state.base import HeldUpdates, StateStore, WrittenUpdates
+from trident.state.base import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
 
 _ACCOUNTS = 9
 _PARTITIONS = 2
@@ -46,12 +50,14 @@ class Life:
     case: Case
     addresses: Addresses
     key: str
-    does: Literal["run", "reset"] = "run"
+    does: Literal["run", "reset", "retry", "undo", "divert"] = "run"
     each: int = 15
     """Records in each partition of the topic."""
     limit: int = 10
     """Records per batch."""
     dies_at: CrashPoint | None = None
+    is_refused: bool = False
+    """Whether the last state can't take the target's sums."""
 
     @property
     def place(self) -> Place:
@@ -69,10 +75,17 @@ def live(life: Life) -> None:
     batch_coordinator._CLEAN_UP_EVERY = TARGET
     death = _Death(life)
     with armed(death):
-        if life.does == "run":
-            Session(_plan(life, death), life.place.ledger(), OPTIONS).run()
-        else:
-            _reset(life)
+        match life.does:
+            case "run":
+                Session(_plan(life, death), life.place.ledger(), OPTIONS).run()
+            case "reset":
+                _reset(life)
+            case "retry":
+                retry_topology(life.place.topology, life.place.ledger(), TARGET, OPTIONS)
+            case "undo":
+                _decide(life, Wanted(DecisionKind.UNDO, TARGET))
+            case "divert":
+                _decide(life, Wanted(DecisionKind.DIVERT, TARGET, life.place.states()[-1].name))
 
 
 @dataclass
@@ -118,6 +131,8 @@ def _plan(life: Life, death: _Death) -> RunPlan:
     def meddle(request: ProcessRequest, result: JobResult) -> JobResult:
         if request.batch.txid != TARGET:
             return result
+        if life.is_refused and result.state == states[-1].name:
+            result = replace(result, updates=_too_large(result.updates))
         if request.tries <= failures:
             raise RetryableError("an ordinary failure")
         if life.dies_at in _RENEWALS:
@@ -139,6 +154,19 @@ def _spec(life: Life) -> TopologySpec:
         {"s": {"spout": "list"}},
         {state.name: state.description() for state in life.place.states()},
     )
+
+
+def _too_large(updates: StagedUpdates) -> HeldUpdates:
+    """Return the updates with sums that overflow whatever is stored."""
+    assert isinstance(updates, HeldUpdates)
+    index = updates.rows.schema.get_field_index("total")
+    sums = pa.array([2**63 - 1] * updates.rows.num_rows, pa.int64())
+    return HeldUpdates(updates.rows.set_column(index, updates.rows.schema.field(index), sums))
+
+
+def _decide(life: Life, wanted: Wanted) -> None:
+    states = {state.name: (state, LAYOUT) for state in life.place.states()}
+    decide_topology(_spec(life), states, life.place.ledger(), wanted, OPTIONS)
 
 
 def _reset(life: Life) -> None:

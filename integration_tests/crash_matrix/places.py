@@ -159,6 +159,18 @@ class SqliteMap:
                 stored.append(matches)
         return stored
 
+    def multi_remove_if(self, changes: Sequence[tuple[BackingKey, BackingValue]]) -> list[bool]:
+        """Delete each key that holds what is expected, each for itself."""
+        removed = []
+        for key, expected in changes:
+            with self._open() as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                matches = _get(connection, key) == expected
+                if matches:
+                    connection.execute("DELETE FROM kv WHERE k = ?", (pickle.dumps(key, 4),))
+                removed.append(matches)
+        return removed
+
     def clear(self) -> None:
         """Delete every key."""
         with self._open() as connection:

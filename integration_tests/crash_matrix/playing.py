@@ -37,6 +37,11 @@ def _play(life: Life, forker: Forker) -> Iterator[str]:
         case Script.RESET:
             yield from _reset(life, forker)
             return
+        case Script.RETRY | Script.UNDO:
+            yield from _refuse_and_decide(life, forker)
+        case Script.DIVERT:
+            yield from _divert(life, forker)
+            return
     last = replace(life, each=_LONGER, limit=_OTHER_LIMIT) if case.other else life
     yield from _finish(last, forker)
     facts = facts_of(last)
@@ -73,6 +78,45 @@ def _finish(life: Life, forker: Forker) -> Iterator[str]:
     end = forker.end_of(life)
     if end:
         yield f"the one that was to {life.does} to the end ended with {end}: {forker.said()}"
+
+
+def _refuse_and_decide(life: Life, forker: Forker) -> Iterator[str]:
+    """Stop at the target, by a refusal where that is what the case is about, then decide and be cut off there."""
+    case = life.case
+    if case.point is CrashPoint.AFTER_REFUSING:
+        yield from _die(replace(life, is_refused=True, dies_at=case.point), forker)
+    elif case.site is Site.PER_KEY:
+        yield from _die(replace(life, dies_at=CrashPoint.BETWEEN_CHUNKS), forker)
+    elif case.site is Site.APART:
+        yield from _die(replace(life, dies_at=CrashPoint.AFTER_APPLY), forker)
+    else:
+        yield from _be_refused(life, forker)
+    decides = replace(life, does="retry" if case.script is Script.RETRY else "undo")
+    if case.point is not CrashPoint.AFTER_REFUSING:
+        yield from _die(replace(decides, dies_at=case.point), forker)
+    if not case.other or case.point is CrashPoint.AFTER_REFUSING:
+        yield from _finish(decides, forker)
+
+
+def _be_refused(life: Life, forker: Forker) -> Iterator[str]:
+    if forker.end_of(replace(life, is_refused=True)) != 1:
+        yield f"nothing refused the target: {forker.said()}"
+    yield from problems_after_a_death(life, facts_of(life))
+    if forker.end_of(life) != 1:
+        yield "the next start went on without a decision"
+
+
+def _divert(life: Life, forker: Forker) -> Iterator[str]:
+    yield from _be_refused(life, forker)
+    decides = replace(life, does="divert")
+    yield from _die(replace(decides, dies_at=life.case.point), forker)
+    if not life.case.other:
+        yield from _finish(decides, forker)
+    # what refused it would refuse it still
+    last = replace(life, is_refused=True)
+    yield from _finish(last, forker)
+    facts = facts_of(last)
+    yield from problems_at_the_end(last, facts, facts.decided, covers_the_log=True, diverts_target=True)
 
 
 def _reset(life: Life, forker: Forker) -> Iterator[str]:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 
 from integration_tests.conftest import Postgres
-from integration_tests.crash_matrix.cases import DECISION_POINTS, Case, Script, Site, cases_of, covered_points
+from integration_tests.crash_matrix.cases import Case, Script, Site, cases_of, covered_points
 from integration_tests.crash_matrix.forking import Forker
 from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Addresses
@@ -64,4 +64,4 @@ def test_every_record_counts_once_wherever_a_coordinator_dies(site, spout, state
 
 
 def test_every_point_there_is_has_its_cases():
-    assert covered_points() == frozenset(CrashPoint) - DECISION_POINTS
+    assert covered_points() == frozenset(CrashPoint)
