@@ -188,11 +188,16 @@ class Coordinator:
         spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
         return PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock)
 
-    def copy(self, host: Host, around: Surroundings) -> Coordinator:
-        """Return an equal coordinator in equal surroundings, for a host that tries several futures."""
+    def copy(self, host: Host, around: Surroundings, *, is_to_act: bool = True) -> Coordinator:
+        """Return an equal coordinator in equal surroundings, for a host that tries several futures.
+
+        One that is not to act shares what changes with the one it is a copy of; it may only be copied again.
+        """
         other = object.__new__(Coordinator)
         other.__dict__.update(self.__dict__)
         other.host, other.around = host, around
+        if not is_to_act:
+            return other
         other.lanes = {lane: deque(jobs) for lane, jobs in self.lanes.items()}
         other.busy = set(self.busy)
         other.planned, other.outcomes = dict(self.planned), dict(self.outcomes)

@@ -58,6 +58,7 @@ class Report:
     happened: Counter[str] = field(default_factory=Counter)
     moves: Counter[tuple[Status, Word]] = field(default_factory=Counter)
     losses: int = 0
+    cpu_seconds: float = 0.0
     failures: list[Failure] = field(default_factory=list)
 
     def add(self, other: Report) -> None:
@@ -68,6 +69,7 @@ class Report:
         self.happened += other.happened
         self.moves += other.moves
         self.losses += other.losses
+        self.cpu_seconds += other.cpu_seconds
         self.failures += other.failures
 
     def never(self) -> list[str]:
@@ -90,6 +92,8 @@ class Report:
                 f"{self.seeds:,} seeds, {sum(self.commits):,} committed txids (median {median(self.commits):g})"
             )
             lines.append(f"{sum(self.faults):,} faults (median {median(self.faults):g})")
+            per_seed, per_txid = (1000 * self.cpu_seconds / number for number in (self.seeds, sum(self.commits)))
+            lines.append(f"{per_seed:.1f} ms of CPU per seed, {per_txid:.2f} ms per committed txid")
         lines += [f"never happened: {what}" for what in self.never()]
         lines += [f"seed {failure.seed} FAILED: {failure.what}" for failure in self.failures[:20]]
         lines.append("NOTHING LOST, NOTHING TWICE" if not self.failures else f"{len(self.failures)} SEEDS FAILED")

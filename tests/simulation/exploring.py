@@ -62,7 +62,7 @@ def explore(scope: Scope, most_scenes: int = 10_000_000, most_seconds: float = 1
         for here, scene in frontier:
             is_stuck = True
             for action in list(scene.actions()):
-                after = scene.copy()
+                after = scene.copy(action.actor)
                 steps += 1
                 try:
                     after.perform(action)

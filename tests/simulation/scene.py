@@ -78,6 +78,7 @@ class Scene:
         self.drawn = 0
         self.edges = 0
         self.writing = ""
+        self._actor_keys: list[int | None] = []
         self.databases = {
             "ledger": SimulatedDatabase("ledger", self._committed),
             "apart": SimulatedDatabase("apart", self._committed),
@@ -92,6 +93,7 @@ class Scene:
         self.actors: list[Coordinator] = []
         for number in (0, 1):
             self.actors.append(self._new_actor(number))
+            self._actor_keys.append(None)
             self.actors[number].begin()
 
     def _surround(self) -> None:
@@ -116,8 +118,11 @@ class Scene:
             clean_up_every=1_000,
         )
 
-    def copy(self) -> Scene:
-        """Return an equal scene that shares nothing that changes."""
+    def copy(self, acting: int | None = None) -> Scene:
+        """Return an equal scene that shares nothing that changes.
+
+        If only one coordinator is going to act there, the other one need not be copied deeply.
+        """
         other = Scene(self.left, empty=True)
         other.seconds, other.drawn, other.edges = self.seconds, self.drawn, self.edges
         for name, database in self.databases.items():
@@ -128,8 +133,9 @@ class Scene:
         other.requests = [list(jobs) for jobs in self.requests]
         other.actors = []
         for actor in self.actors:
-            copied = actor.copy(other, other.around)
-            other.actors.append(copied)
+            is_to_act = acting is None or actor.number == acting
+            other.actors.append(actor.copy(other, other.around, is_to_act=is_to_act))
+            other._actor_keys.append(None if is_to_act else self._actor_keys[actor.number])
         return other
 
     # the clock and the dice of the product's code
@@ -213,6 +219,7 @@ class Scene:
     def perform(self, action: Action) -> None:
         """Let it happen; raises ViolationError if a rule is broken by it."""
         left = self.left
+        self._actor_keys[action.actor] = None
         match action.kind:
             case "crash":
                 self.left = left._replace(crashes=left.crashes - 1)
@@ -268,7 +275,8 @@ class Scene:
             self.left,
             tuple(self.topic.earliest),
             (holding.epoch, holding.released) if holding else None,
-            entry and (entry.progress, entry.live, entry.pin and entry.pin.attempt, entry.starts, entry.done_plan),
+            entry and (entry.progress, *map(_hash, entry.live), entry.pin and entry.pin.attempt, entry.starts),
+            entry and entry.done_plan and _hash(entry.done_plan),
             frozenset((key, row.stored.status) for key, row in finished.items()),
             frozenset(tables.get("trident_loss", _EMPTY).items()),
             *(
@@ -277,10 +285,16 @@ class Scene:
                 for table in (f"state {name} rows", "state positions")
             ),
             *(frozenset(database.tables.get(f"state {name} staging", _EMPTY)) for name, database in self.homes.items()),
-            *(self._key_of(actor) for actor in self.actors),
+            *map(self._key_of, self.actors),
         )
 
-    def _key_of(self, actor: Coordinator) -> tuple[object, ...]:
+    def _key_of(self, actor: Coordinator) -> int:
+        found = self._actor_keys[actor.number]
+        if found is None:
+            found = self._actor_keys[actor.number] = hash(self._all_of(actor))
+        return found
+
+    def _all_of(self, actor: Coordinator) -> tuple[object, ...]:
         book = actor.book
         return (
             actor.epoch,
@@ -291,7 +305,8 @@ class Scene:
             frozenset(actor.processing),
             frozenset(actor.planned),
             frozenset(actor.outcomes),
-            book and (book.finished, book.last_txid, book.snapshot, tuple(sorted(book.plans.items()))),
+            book and (book.finished, book.last_txid, _hash(book.snapshot)),
+            book and frozenset((txid, _hash(plan)) for txid, plan in book.plans.items()),
         )
 
     def is_settled(self) -> bool:
@@ -307,18 +322,32 @@ _PROCESSOR = TopicProcessor(["first", "second"])
 _SPEC = TopologySpec(TOPOLOGY, {SPOUT: {"spout": "simulated"}}, {"first": {}, "second": {}})
 
 
+_HASHES: dict[int, tuple[object, int]] = {}
+_MOST_HASHES = 500_000
+
+
+def _hash(value: object) -> int:
+    """Return the value's hash; plans and the like are large, never change and are met again and again."""
+    found = _HASHES.get(id(value))
+    if found is None:
+        if len(_HASHES) > _MOST_HASHES:
+            _HASHES.clear()
+        found = _HASHES[id(value)] = (value, hash(value))  # kept alive here, so that its id stays its own
+    return found[1]
+
+
 def _key_of_job(job: Job) -> tuple[object, ...]:
     match job:
         case Start(answers):
-            return tuple(type(answer.error) if answer.error is not None else answer.value for answer in answers)
+            return tuple(_hash(type(answer.error) if answer.error is not None else answer.value) for answer in answers)
         case Build(command):
             return ("build", command)
         case Store(command, plan):
-            return ("store", command, plan)
+            return ("store", command, plan and _hash(plan))
         case Drop(command):
             return ("drop", command)
         case Work(batch, plan, _):
-            return ("work", batch, plan)
+            return ("work", batch, _hash(plan))
         case Commit(command, _):
             return ("commit", type(command), command)
         case Release(epoch):

@@ -60,7 +60,7 @@ def test_a_copy_is_equal_and_independent() -> None:
         assert [action.what for action in scene.copy().actions()] == [action.what for action in actions]
         before = scene.key()
         for action in actions:
-            other = scene.copy()
+            other = scene.copy(action.actor)
             assert other.key() == before
             other.perform(action)
             assert scene.key() == before
@@ -73,8 +73,8 @@ def test_a_world_that_can_not_go_on_is_a_violation(monkeypatch) -> None:
             if type(job).__name__ != "Commit":
                 super().send(actor, job, failures)
 
-        def copy(self):
-            other = super().copy()
+        def copy(self, acting=None):
+            other = super().copy(acting)
             other.__class__ = Deaf
             return other
 
