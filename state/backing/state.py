@@ -174,7 +174,11 @@ class BackingMapStore:
             )
 
     def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
-        """Bring the batch's keys back chunk by chunk, then the position; repeated after a crash, the rest follows."""
+        """Bring the batch's keys back chunk by chunk, then the position; repeated after a crash, the rest follows.
+
+        A coordinator that was stopped in the middle of a put and wakes after this can still put keys of the
+        undone batch, also with a conditional put: nothing in the map tells them from new ones.
+        """
         self.check_undo(batch, updates)
         found = self._owned(batch.owner, batch.epoch)
         position = _position(found)
