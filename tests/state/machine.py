@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from tests.state.model import Key, Model, Values
 from trident.base.errors import FencedError, MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.base import (
+    CannotUndoError,
     HeldUpdates,
     KeyColumn,
     Merge,
@@ -44,6 +46,7 @@ LONG_LIFE = settings(
     max_examples=30,
     stateful_step_count=30,
     deadline=None,
+    report_multiple_bugs=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
 )
 
@@ -70,6 +73,11 @@ class Bench(ABC):
     @abstractmethod
     def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Apply, and abandon it in the middle; returns False when it was through before it could be."""
+
+    @contextmanager
+    def dying(self, after: int) -> Iterator[None]:
+        """Let the process die inside the block after so many writes, where the store is not atomic."""
+        yield
 
     def close(self) -> None:
         """Let go of connections; there are none unless a bench says so."""
@@ -107,6 +115,7 @@ class StateMachine(RuleBasedStateMachine):
         self.attempts = 0
         self.staged: list[Staged] = []
         self.last: Staged | None = None
+        self.can_undo_last = False
         self.half: Staged | None = None
         self.store = self.opened()
         self.store.raise_fence(self.owner, self.epoch)
@@ -142,6 +151,7 @@ class StateMachine(RuleBasedStateMachine):
     def is_in(self, item: Staged) -> None:
         self.model.apply(item.txid, item.attempt, item.rows)
         self.last = item
+        self.can_undo_last = self.kind is StateKind.OPAQUE and self.bench.apart
 
     @precondition(lambda self: self.whole)
     @rule(rows=ROWS)
@@ -155,7 +165,7 @@ class StateMachine(RuleBasedStateMachine):
         if item.txid == self.model.txid + 1:
             self.commit(item)
             self.is_in(item)
-        elif self.last is item:
+        elif (item.txid, item.attempt) == (self.model.txid, self.model.attempt):  # it is in: skipped
             self.commit(item)
         else:
             with pytest.raises(MismatchError):
@@ -224,6 +234,40 @@ class StateMachine(RuleBasedStateMachine):
         self.commit(item)
         self.is_in(item)
 
+    @precondition(lambda self: self.whole and self.can_undo_last)
+    @rule(after=st.integers(0, 6))
+    def a_person_undoes_the_last_batch(self, after: int) -> None:
+        assert self.last is not None
+        if self.undo(self.last, after, self.last.rows):
+            self.model.undo(self.last.rows)
+            self.last, self.can_undo_last = None, False
+
+    @precondition(lambda self: not self.whole and self.kind is StateKind.OPAQUE)
+    @rule(after=st.integers(0, 6))
+    def a_person_undoes_the_batch_that_was_cut_off(self, after: int) -> None:
+        """The state never had it as a whole, so it stays where it stands; keys that were put are brought back."""
+        assert self.half is not None
+        found = self.found()
+        put = [key for key in self.half.rows if key in found and found[key]["txid"] == self.half.txid]
+        if self.undo(self.half, after, put):
+            self.model.bring_back(put, self.half.txid)
+            self.half = None
+
+    def undo(self, item: Staged, after: int, changed: Iterable[Key]) -> bool:
+        """Take over and undo, cut off and done again; returns False where the store can't take keys away."""
+        self.a_successor_takes_over(1)
+        batch = self.batch(item.txid, item.attempt)
+        before = self.model.attempt_before if item is self.last else self.model.attempt
+        if not self.bench.harness.can_remove and any(self.model.is_new(key, item.txid) for key in changed):
+            with pytest.raises(CannotUndoError):
+                self.store.undo(batch, before, item.updates)
+            return False
+        with self.bench.dying(after):
+            self.store.undo(batch, before, item.updates)
+        self.store = self.opened()
+        self.store.undo(batch, before, item.updates)
+        return True
+
     @rule(skip=st.integers(1, 3))
     def a_successor_takes_over(self, skip: int) -> None:
         self.epoch = Epoch(self.epoch.number + skip, f"token {self.epoch.number + skip}")
@@ -255,6 +299,8 @@ class StateMachine(RuleBasedStateMachine):
     @rule(back=st.integers(0, 2))
     def what_is_done_is_cleaned_up(self, back: int) -> None:
         self.store.clean_up(self.owner, self.epoch, self.model.txid - back)
+        if back == 0:  # what is done can't be undone any more
+            self.can_undo_last = False
 
     @precondition(lambda self: self.whole)
     @rule(ahead=st.integers(0, 3), keep=st.booleans(), dies=st.booleans())
@@ -264,7 +310,7 @@ class StateMachine(RuleBasedStateMachine):
         self.a_successor_takes_over(1)
         birth = self.model.txid + ahead
         self.model.reborn(birth, keep=keep)
-        self.staged, self.last = [], None
+        self.staged, self.last, self.can_undo_last = [], None, False
         for _ in range(2 if dies else 1):  # cut off after it: the next coordinator finishes the same decision
             (self.store.adopt if keep else self.store.clear)(self.owner, self.epoch, birth)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trident.state.base import StateKind
@@ -29,13 +29,32 @@ class Model:
     birth: int = 0
     txid: int = 0
     attempt: int = 0
+    attempt_before: int = 0
     changes: dict[Key, tuple[Change, ...]] = field(default_factory=dict)
+    undone: dict[Key, int] = field(default_factory=dict)
+    """Keys that an undo brought back, with the txid that they are of since: what was before that is lost."""
 
     def apply(self, txid: int, attempt: int, rows: Mapping[Key, Values]) -> None:
         assert txid == self.txid + 1
         for key, values in rows.items():
             self.changes[key] = (*self.changes.get(key, ()), Change(txid, values))
-        self.txid, self.attempt = txid, attempt
+        self.txid, self.attempt, self.attempt_before = txid, attempt, self.attempt
+
+    def undo(self, keys: Iterable[Key]) -> None:
+        """Take the last batch, which changed these keys, back."""
+        self.bring_back(keys, self.txid)
+        self.txid, self.attempt = self.txid - 1, self.attempt_before
+
+    def bring_back(self, keys: Iterable[Key], txid: int) -> None:
+        for key in keys:
+            left = tuple(Change(txid - 1, c.values) for c in self.changes.get(key, ()) if c.txid < txid)
+            self.undone[key] = txid - 1
+            self.changes[key] = left
+            if not left:
+                del self.changes[key]
+
+    def is_new(self, key: Key, txid: int) -> bool:
+        return all(change.txid >= txid for change in self.changes.get(key, ()))
 
     def repeat(self, txid: int, keys: Sequence[Key], rows: Mapping[Key, Values]) -> None:
         """Some keys got a batch once more: what a store without any txid does when it is repeated."""
@@ -47,22 +66,23 @@ class Model:
         self.birth = self.txid = birth
         self.attempt = 0
         if not keep:
-            self.changes = {}
+            self.changes, self.undone = {}, {}
 
     def rows(self) -> dict[Key, dict[str, object]]:
-        return {key: self.row(changes) for key, changes in self.changes.items()}
+        return {key: self.row(key, changes) for key, changes in self.changes.items()}
 
-    def row(self, changes: Sequence[Change]) -> dict[str, object]:
+    def row(self, key: Key, changes: Sequence[Change]) -> dict[str, object]:
         shown: dict[str, object] = named("", changes)
         if self.kind is not StateKind.NON_TRANSACTIONAL:
             shown["txid"] = changes[-1].txid
         if self.kind is StateKind.OPAQUE:
-            before = [change for change in changes if change.txid < changes[-1].txid]
+            is_undone = self.undone.get(key) == changes[-1].txid
+            before = [change for change in changes if is_undone or change.txid < changes[-1].txid]
             shown |= named("previous_", before)
         return shown
 
     def copy(self) -> Model:
-        return replace(self, changes=dict(self.changes))
+        return replace(self, changes=dict(self.changes), undone=dict(self.undone))
 
 
 def named(prefix: str, changes: Sequence[Change]) -> dict[str, object]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,12 @@ import pytest
 import trident.state.memory.state as memory_state
 from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap, MemoryHarness, SqliteHarness
 from tests.state.machine import Bench, Crash, live_long
+from trident.base.errors import TridentError
 from trident.base.identity import BatchId
 from trident.state.base import StagedUpdates, StateKind, StateStore
 from trident.state.folding import updated
 from trident.state.memory.database import MemoryTransaction
-from trident.state.values import OpaqueValue, StaleTxidError
+from trident.state.values import OpaqueValue
 
 
 class MemoryBench(Bench):
@@ -61,14 +63,21 @@ class MapBench(Bench):
 
     def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Die after so many puts."""
+        through = False
+        with self.dying(after):
+            store.apply(batch, updates)
+            through = True
+        return not through
+
+    @contextmanager
+    def dying(self, after: int) -> Iterator[None]:
         self.harness.map.puts_left = after
         try:
-            store.apply(batch, updates)
+            yield
         except KeyboardInterrupt:
-            return True
+            pass
         finally:
             self.harness.map.puts_left = None
-        return False
 
 
 BENCHES = {
@@ -101,6 +110,7 @@ BROKEN = {
     "no txid check": (memory_state, "is_in", lambda position, batch, name: False),
     "no fence": (memory_state, "check_epoch", lambda stored, given, name: None),
     "no previous value": (memory_state, "updated", forgetful),
+    "no undo": (OpaqueValue, "undo", lambda self, txid: self),
     "no rollback": (MemoryTransaction, "roll_back", lambda self: None),
 }
 
@@ -108,5 +118,5 @@ BROKEN = {
 @pytest.mark.parametrize(("place", "name", "instead"), BROKEN.values(), ids=BROKEN)
 def test_a_broken_store_does_not_live_long(monkeypatch: pytest.MonkeyPatch, place, name: str, instead) -> None:
     monkeypatch.setattr(place, name, instead)
-    with pytest.raises((AssertionError, pytest.fail.Exception, StaleTxidError)):
+    with pytest.raises((AssertionError, pytest.fail.Exception, TridentError)):
         live_long(StateKind.OPAQUE, lambda: MemoryBench(apart=True), examples=200, shrink=False)
