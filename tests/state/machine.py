@@ -221,6 +221,7 @@ class StateMachine(RuleBasedStateMachine):
 
     def note_what_was_put(self, item: Staged, before: Mapping[Key, object]) -> None:
         self.half = item
+        self.can_undo_last = False  # the next txid is pinned, so the last one is done
         if self.kind is StateKind.NON_TRANSACTIONAL:
             after = self.found()
             put = [key for key in item.rows if after.get(key) != before.get(key)]
