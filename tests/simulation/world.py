@@ -251,7 +251,10 @@ class World:
         if self.trace is not None:
             self.note(actor.name, _shown(job), "->", _outcome(answer))
         self.answer(request, answer, late)
-        return any(database.ending is not ending for database in databases)
+        was_hit = any(database.ending is not ending for database in databases)
+        for database in databases:
+            database.ending, database.failing = Ending.KEPT, None  # a call without a transaction leaves them unused
+        return was_hit
 
     def _execute_later(self, request: Request, waited: int, late: int) -> None:
         self.execute(request, waited=waited, late=late)
