@@ -360,4 +360,49 @@ _COORDINATOR = (
         _SESSION,
     ),
 )
-MUTANTS = (*_VALUES, *_STATE, *_LEDGER, *_COORDINATOR)
+_DECISIONS = ("tests/coordinators/test_decisions.py",)
+_OF_A_PERSON = (
+    Mutant(
+        "nothing is written while an undo is open",
+        "coordinators/ledger/rules.py",
+        "if progress.undoing is not None:",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "a pin diverts what was decided, and nothing else",
+        "coordinators/ledger/rules.py",
+        "if diverted != held or len(diverted) != len(pin.diverts):",
+        "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "a refused txid waits for a person",
+        "coordinators/takeover.py",
+        "if refusal is None or not refusal.blocks:",
+        "if True:",
+        _DECISIONS,
+    ),
+    Mutant(
+        "a decision is carried out before a pin is rolled forward",
+        "coordinators/session.py",
+        "    snapshot, _ = finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)\n",
+        "",
+        _DECISIONS,
+    ),
+    Mutant(
+        "rows that have lost what was before are not undone",
+        "state/sql/undoing.py",
+        "    if lost:\n",
+        "    if False:\n",
+        ("tests/state",),
+    ),
+    Mutant(
+        "an undo deletes the rows that its txid made",
+        "state/sql/undoing.py",
+        "    connection.execute(text(made), values)\n",
+        "",
+        _STATES,
+    ),
+)
+MUTANTS = (*_VALUES, *_STATE, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON)
