@@ -16,10 +16,18 @@ ROOT = Path(__file__).parents[1]
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[PurePosixPath]:
     """Names in a wheel that was built from the source distribution, as an index's users get it."""
     folder = tmp_path_factory.mktemp("dist")
-    words = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    return built(folder)
+
+
+def built(folder: Path, *options: str) -> list[PurePosixPath]:
+    words = [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", str(folder), str(ROOT)]
     subprocess.run(words, check=True, capture_output=True)
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as archive:
         return [PurePosixPath(name) for name in archive.namelist()]
+
+
+def test_a_checkout_installs_as_the_source_distribution_does(wheel: list[PurePosixPath], tmp_path: Path) -> None:
+    assert sorted(built(tmp_path, "--wheel")) == sorted(wheel)
 
 
 def test_one_top_level_package(wheel: list[PurePosixPath]) -> None:
