@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import time
@@ -69,11 +70,20 @@ class Misbehaves(msgspec.Struct, frozen=True):
             say("worker", FUNCTION_FAILS)
             raise ValueError("this user function fails at a task's first attempt")
         if 0.03 <= drawn < 0.045 and attempt == 0 and self._mark(f"hang-{first}") <= 1:
-            say("worker", FUNCTION_HANGS)
-            time.sleep(HANG_SECONDS)  # a speculative copy of the task is a later attempt, and goes on
+            self._hang()
         if 0.045 <= drawn < 0.055 and self._mark(f"stubborn-{first}") < _STUBBORN:
             say("worker", FUNCTION_FAILS)
             raise ValueError("this user function fails until Spark gives the job up")
+
+    def _hang(self) -> None:
+        """Hang, unless another task does: two of them would take every core, and leave none for a copy."""
+        with Path(self.folder, "hanging").open("w") as alone:
+            try:
+                fcntl.flock(alone, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel lets go of it when the worker is ended
+            except BlockingIOError:
+                return
+            say("worker", FUNCTION_HANGS)
+            time.sleep(HANG_SECONDS)
 
     def _mark(self, name: str) -> int:
         """Count the calls, over all workers and attempts."""

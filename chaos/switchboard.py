@@ -7,6 +7,7 @@ import socketserver
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -141,7 +142,8 @@ class Switchboard:
         while not self._may_go(word, held):
             if select.select([handler.connection], [], [], _LOOK_SECONDS)[0]:
                 return  # it says nothing while it waits: it is dead
-        handler.wfile.write(b"+")
+        with suppress(ConnectionError):  # it was killed meanwhile
+            handler.wfile.write(b"+")
 
     def _may_go(self, word: Word, held: Held | None) -> bool:
         if held is not None:

@@ -132,10 +132,9 @@ class PostgresProxy:
     async def _close(self) -> None:
         assert self._server is not None
         self._server.close()
+        await self._set_held(set())
         await self._cut(None)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks)
 
 
 class _Link:
