@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -296,12 +296,11 @@ def _gone_on(scene: Scene, caught: Caught, what: str, victim: str, started: floa
     )  # fmt: skip
 
 
-def _replaced(scene: Scene, caught: Caught, what: str, end: object, started: float) -> Strike:
+def _replaced(scene: Scene, caught: Caught, what: str, end: Callable[[], None], started: float) -> Strike:
     """Wait for the successor, end the fault, and hold the old owner to what a fence promises."""
     look = caught.look
     after = scene.until("another driver has gone on", lambda now: now.epoch > look.epoch and now.done > caught.txid)
     before = scene.view.written_by(look.epoch)
-    assert callable(end)
     end()
     scene.until_fenced(caught.driver)
     late = scene.view.written_by(look.epoch) - before

@@ -98,10 +98,6 @@ class LedgerView:
             rows |= {tuple(row) for row in self._rows(dsn, statement, {"epoch": epoch, "state": state})}
         return rows
 
-    def raised(self) -> list[int]:
-        """Return the epochs of all plans in the order in which the attempts were numbered."""
-        return [int(row[0]) for row in self._rows(self._ledger, "SELECT epoch FROM trident_plan ORDER BY attempt")]
-
     def _rows(self, dsn: str, statement: str, values: dict[str, object] | None = None) -> list[tuple]:
         try:
             return self._connection(dsn).execute(statement, values).fetchall()

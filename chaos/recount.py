@@ -28,11 +28,6 @@ class Topic:
         """How many records there are, those that are filtered out included."""
         return sum(len(prefix) - 1 for prefix in self.prefixes.values())
 
-    @property
-    def counted(self) -> int:
-        """How many records must be counted."""
-        return sum(count for count, _, _ in self.totals.values())
-
     def below(self, stops: dict[int, int]) -> tuple[int, int, int]:
         """Return count, amounts and ids of all payments above zero below the given offsets."""
         count, amounts, ids = np.sum([self.prefixes[p][stop] for p, stop in stops.items()], axis=0).tolist()
