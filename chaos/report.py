@@ -12,6 +12,8 @@ from rich.table import Table
 from chaos.checker import Verdict
 from chaos.faults import Strike
 
+_SHOWN = 20
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -59,11 +61,12 @@ class Display:
         self.console.print(_verdicts(outcome))
         self.console.print(
             f"{outcome.records:,} records, {outcome.batches} txids, {outcome.drivers} drivers; readers looked "
-            f"{outcome.looks:,} times and saw {outcome.moments} txids, never anything else; user function: "
-            f"{outcome.function_failures} failures, {outcome.function_hangs} hangs; {outcome.seconds:.0f} s"
-            if not outcome.problems
-            else "\n".join(f"[red]{problem}[/red]" for problem in outcome.problems[:20])
+            f"{outcome.looks:,} times and saw {outcome.moments} moments; user function: "
+            f"{outcome.function_failures} failures, {outcome.function_hangs} hangs; {outcome.seconds:.0f} s; "
+            + ("nothing else found" if not outcome.problems else "found besides:")
         )
+        for problem in outcome.problems[:_SHOWN]:
+            self.console.print(problem, style="red")
 
 
 def _strikes(outcome: Outcome) -> Table:

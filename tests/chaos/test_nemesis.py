@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from chaos.faults import Strike
-from chaos.run import _shortfalls
+from chaos.run import _shortfalls, is_hard_enough
 from chaos.switchboard import Switchboard
 from chaos.words import ADDRESS, say
 
@@ -96,8 +96,10 @@ KILLED = Strike(
 
 
 def test_an_easy_run_is_no_good_run():
-    assert _shortfalls([KILLED, replace(KILLED, kills_after_pin=0)], 1, 1) == []
-    early = replace(KILLED, kills_after_pin=0)
-    assert len(_shortfalls([KILLED, early, early], 1, 1)) == 1
+    assert _shortfalls([KILLED], 1, 1) == []
     assert len(_shortfalls([replace(KILLED, in_flight=())], 1, 1)) == 1
     assert len(_shortfalls([KILLED], 0, 1)) == len(_shortfalls([KILLED], 1, 0)) == 1
+    early = replace(KILLED, kills_after_pin=0)
+    assert is_hard_enough([KILLED, early], 2)
+    assert not is_hard_enough([KILLED, early], 3)
+    assert not is_hard_enough([KILLED, early, early], 2)
