@@ -110,7 +110,10 @@ def _end(
 
 
 def main() -> int:
-    """`python -m tests.simulation.exploring`: print the verdict of each scope; returns 1 if a rule was broken."""
+    """`python -m tests.simulation.exploring`: print the verdict of each scope; returns 1 if a rule was broken.
+
+    A scope that was stopped at its time limit says so: then only what was visited is known to hold.
+    """
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--small", action="store_true", help="what the tests explore")
     parser.add_argument("--minutes", type=float, default=60, help="at most so long for each scope")
@@ -121,7 +124,7 @@ def main() -> int:
         results.append(explore(scope, most_seconds=60 * arguments.minutes))
         print(results[-1].show(), end="\n\n", flush=True)
         gc.collect()
-    return 1 if any(result.violation or not result.is_complete for result in results) else 0
+    return 1 if any(result.violation for result in results) else 0
 
 
 if __name__ == "__main__":
