@@ -16,6 +16,7 @@ from integration_tests.fix_spark import spark
 
 __all__ = ["Kafka", "Postgres", "kafka", "postgres", "postgres_server", "spark"]
 
+_HELPER = "multiprocessing.resource_tracker"
 SERVERS = {"kafka", "postgres", "postgres_server", "spark"}
 
 
@@ -42,12 +43,20 @@ def pytest_report_header() -> list[str]:
 def _no_process_stays() -> Iterator[None]:
     """Whatever the session started has ended when its last fixture is gone."""
     yield
-    started = psutil.Process().children(recursive=True)
+    started = [child for child in psutil.Process().children(recursive=True) if not _is_own_helper(child)]
     _, alive = psutil.wait_procs(started, timeout=10)
     names = [process.name() for process in alive if process.is_running() and process.status() != "zombie"]
     for process in alive:
         process.kill()
     assert not names, f"processes that outlived the tests: {names}"
+
+
+def _is_own_helper(process: psutil.Process) -> bool:
+    """Tell whether it is the helper that `multiprocessing` keeps, which ends with this process."""
+    try:
+        return _HELPER in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _java_version() -> str:

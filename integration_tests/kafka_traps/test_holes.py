@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -63,6 +64,10 @@ COMPACTED = {
 }
 
 
+_LATEST = 7 + 10
+"""Records that compaction leaves: the last one of each of seven keys, and ten that have a key of their own."""
+
+
 @pytest.fixture(scope="module")
 def compacted(kafka) -> tuple[str, Totals]:
     """A topic of which the cleaner has taken most records away, and a plain consumer's count of it."""
@@ -73,14 +78,17 @@ def compacted(kafka) -> tuple[str, Totals]:
     producer.produce(topic, None, key="k3")
     assert producer.flush(30) == 0
     deadline = time.monotonic() + 60
-    while True:
-        producer.produce(topic, payments(1000)[0], key="rolls the segment")
+    rolling = payments(1000)[0]
+    for number in count():
+        # a key of its own each: what is counted here is what every later reader finds
+        producer.produce(topic, rolling, key=f"rolls a segment {number}")
         assert producer.flush(30) == 0
         time.sleep(0.3)
         values = everything(kafka.bootstrap_servers, topic)
-        if len(values) < 30:
+        if len([value for value in values if value != rolling]) == _LATEST:
             return topic, plain_count(values)
         assert time.monotonic() < deadline, "the broker's cleaner did nothing"
+    raise AssertionError
 
 
 @crosswise
