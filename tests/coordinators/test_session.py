@@ -357,7 +357,7 @@ def test_offsets_lost_while_a_batch_is_read_are_planned_again():
         return result
 
     job = make_job(topic, place.state("balances"), meddle=cut, on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST)
-    run(job, place.ledger())
+    run(job, place.ledger(), replace(OPTIONS, max_pending=1))
     read = sum(n for n, _ in place.rows("balances").values())
     assert read < 75
     # what was read while it vanished is not believed
