@@ -6,25 +6,23 @@ its first effect; one that was cut off is finished by the next decision or the n
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.decisions import Decision, DecisionKind
-from trident.coordinators.lease import Heartbeat, holder_name, take_lease
+from trident.coordinators.lease import held_for_decision, holder_name
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.options import OnRunning, RunOptions
+from trident.coordinators.options import RunOptions
 from trident.coordinators.records import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.session import open_parts
 from trident.coordinators.takeover import (
+    fence_and_finish,
     finish_decisions,
-    finish_reset,
-    raise_fences,
     staged_of,
     where_states_stand,
 )
@@ -60,7 +58,7 @@ def decide_topology(
         ledger.open()
         stack.callback(ledger.close)
         _, stores = open_parts({}, states, ledger.database, stack)
-        with _held(ledger, spec.name, options) as (epoch, repeater):
+        with held_for_decision(ledger, spec.name, options) as (epoch, repeater):
             return carry_out_decision(ledger, stores, spec, epoch, wanted, repeater)
 
 
@@ -69,7 +67,7 @@ def retry_topology(topology: str, ledger: Ledger, txid: int, options: RunOptions
     ledger.open()
     with ExitStack() as stack:
         stack.callback(ledger.close)
-        with _held(ledger, topology, options) as (epoch, repeater):
+        with held_for_decision(ledger, topology, options) as (epoch, repeater):
             snapshot = repeater.call("reading the ledger", lambda: ledger.snapshot(epoch, topology))
             attempt = snapshot.refusal.attempt if snapshot.refusal else 0
             decision = Decision(DecisionKind.RETRY, txid, attempt, decided_by=holder_name())
@@ -87,11 +85,7 @@ def carry_out_decision(
     repeater: Repeater,
 ) -> Decision:
     """Take over with that epoch, finish what is open, record the decision, carry it out."""
-    snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
-    reset = snapshot.open_reset
-    if reset is not None:
-        snapshot = repeater.call("finishing a reset", lambda: finish_reset(ledger, stores, spec, epoch, reset))
-    snapshot, finished = finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)
+    snapshot, finished = fence_and_finish(ledger, stores, spec, epoch, repeater)
     for decision in (*finished, *snapshot.decisions):
         if wanted.is_met_by(decision):
             return decision
@@ -137,16 +131,3 @@ def _check_possible(
         # a store without transactions may have part of it, which has to go first
         stores[decision.state].check_undo(batch, staged_of(pin, decision.state))
         stores[decision.state].staged_rows(batch, staged_of(pin, decision.state))
-
-
-@contextmanager
-def _held(ledger: Ledger, topology: str, options: RunOptions) -> Iterator[tuple[Epoch, Repeater]]:
-    """Hold the topology's lease for as long as a decision takes."""
-    stopping = threading.Event()
-    repeater = Repeater(options.give_up_after, stopping)
-    epoch = take_lease(ledger, topology, options.lease, OnRunning.REFUSE, stopping, repeater)
-    try:
-        with Heartbeat(ledger, topology, epoch, options.lease, lambda _: stopping.set()):
-            yield epoch, repeater
-    finally:
-        ledger.release(topology, epoch)

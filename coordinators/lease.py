@@ -6,14 +6,15 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, LeaseHeldError, TridentError
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.options import OnRunning
+from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.records import Lease
 from trident.coordinators.retrying import Repeater
 
@@ -96,3 +97,19 @@ class Heartbeat:
                 return
             except TridentError as error:
                 _log.warning("could not renew the lease of %r: %s; trying again", self._topology, error)
+
+
+@contextmanager
+def held_for_decision(ledger: Ledger, topology: str, options: RunOptions) -> Iterator[tuple[Epoch, Repeater]]:
+    """Hold the topology's lease for as long as a person's decision takes; raises LeaseHeldError while another has it.
+
+    The repeater ends early once a newer owner is heard of.
+    """
+    stopping = threading.Event()
+    repeater = Repeater(options.give_up_after, stopping)
+    epoch = take_lease(ledger, topology, options.lease, OnRunning.REFUSE, stopping, repeater)
+    try:
+        with Heartbeat(ledger, topology, epoch, options.lease, lambda _: stopping.set()):
+            yield epoch, repeater
+    finally:
+        ledger.release(topology, epoch)

@@ -8,7 +8,6 @@ recorded before its first effect: a reset that was cut off is finished by the ne
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.committing import Committer, outcome_of_pin
-from trident.coordinators.lease import Heartbeat, take_lease
+from trident.coordinators.lease import held_for_decision
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.options import OnRunning, RunOptions
+from trident.coordinators.options import RunOptions
 from trident.coordinators.records import ResetDecision, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.coordinators.session import open_parts
@@ -49,21 +48,15 @@ def reset_topology(
     found, that one is finished and returned, and no new one is made. A ledger that was lost or
     restored takes as many leases as it is behind the states' epochs.
     """
-    stopping = threading.Event()
-    repeater = Repeater(options.give_up_after, stopping)
     with ExitStack() as stack:
         ledger.open()
         stack.callback(ledger.close)
         _, stores = open_parts({}, states, ledger.database, stack)
         wanted = Wanted(secrets.token_hex(8), keep_rows, start)
         while True:
-            with ExitStack() as held:
-                epoch = take_lease(ledger, spec.name, options.lease, OnRunning.REFUSE, stopping, repeater)
-                held.callback(ledger.release, spec.name, epoch)
-                held.enter_context(Heartbeat(ledger, spec.name, epoch, options.lease, lambda _: stopping.set()))
-                # each lease has the next epoch: in the end it is above what the states know
-                with suppress(LedgerBehindError):
-                    return carry_out_reset(ledger, stores, spec, epoch, wanted, repeater)
+            # each lease has the next epoch: in the end it is above what the states know
+            with held_for_decision(ledger, spec.name, options) as (epoch, repeater), suppress(LedgerBehindError):
+                return carry_out_reset(ledger, stores, spec, epoch, wanted, repeater)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,8 @@ from trident.coordinators.retrying import Repeater
 from trident.coordinators.takeover import (
     TakenOver,
     check_refusal,
-    finish_decisions,
-    finish_reset,
+    fence_and_finish,
     first_step,
-    raise_fences,
     where_states_stand,
 )
 from trident.spouts.base import Source, Spout, Start, StartAt
@@ -218,11 +216,7 @@ def take_over_topology(
 
     Raises DecisionNeededError while a refusal waits for a person.
     """
-    snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
-    decision = snapshot.open_reset
-    if decision is not None:
-        snapshot = repeater.call("finishing a reset", lambda: finish_reset(ledger, stores, spec, epoch, decision))
-    snapshot, _ = finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)
+    snapshot, _ = fence_and_finish(ledger, stores, spec, epoch, repeater)
     waiting = where_states_stand(ledger, stores, spec, snapshot, epoch, repeater)
     check_refusal(snapshot, stores, epoch, waiting)
     return TakenOver(epoch, snapshot, waiting)

@@ -79,6 +79,20 @@ def _behind(store: StateStore, owner: Owner, epoch: Epoch) -> str:
     )
 
 
+def fence_and_finish(
+    ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, repeater: Repeater
+) -> tuple[Snapshot, tuple[Decision, ...]]:
+    """Raise every fence, then finish the reset and the decisions that were cut off.
+
+    Returns what is open then, and the decisions about the pinned txid that were carried out.
+    """
+    snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
+    reset = snapshot.open_reset
+    if reset is not None:
+        snapshot = repeater.call("finishing a reset", lambda: finish_reset(ledger, stores, spec, epoch, reset))
+    return finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)
+
+
 def finish_reset(
     ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, decision: ResetDecision
 ) -> Snapshot:

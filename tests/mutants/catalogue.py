@@ -385,9 +385,9 @@ _OF_A_PERSON = (
     ),
     Mutant(
         "a decision is carried out before a pin is rolled forward",
-        "coordinators/session.py",
-        "    snapshot, _ = finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)\n",
-        "",
+        "coordinators/takeover.py",
+        "    return finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)\n",
+        "    return snapshot, ()\n",
         _DECISIONS,
     ),
     Mutant(

@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
-from trident.coordinators import batch_runner, planning, protocol, resetting, session, takeover
+from trident.coordinators import batch_runner, planning, protocol, resetting, takeover
 from trident.coordinators.ledger import memory_rows, rules
 from trident.coordinators.protocol import Apply, DropFrom
 from trident.coordinators.transitions import Status, Word
@@ -143,7 +143,7 @@ BUGS = (
     ),
     PlantedBug(
         "the states' fences are not raised before reading",
-        _patched(session, "raise_fences", _fences_after_reading),
+        _patched(takeover, "raise_fences", _fences_after_reading),
         _TWO_OWNERS,
     ),
     PlantedBug(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
-from typing import Self
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._metadata import TopicMetadata
@@ -14,12 +12,13 @@ from confluent_kafka.cimpl import NewTopic
 
 from trident.base.errors import FatalError
 from trident.services.kafka import KafkaNode, LocalKafka, new_cluster_id
+from trident.services.local_server import StartedBlock
 from trident.services.processes import free_ports
 
 _PATIENCE_SECONDS = 30
 
 
-class LocalKafkaCluster:
+class LocalKafkaCluster(StartedBlock):
     """Brokers that can be killed and started one by one; use it as a context manager.
 
     A write is acknowledged by two brokers at least, so that nothing is lost while one is away.
@@ -32,20 +31,6 @@ class LocalKafkaCluster:
 
     def __repr__(self) -> str:
         return f"LocalKafkaCluster({self.bootstrap_servers!r})"
-
-    def __enter__(self) -> Self:
-        try:
-            self.launch()
-            self.wait()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def launch(self) -> None:
         """Start all brokers without waiting for them."""

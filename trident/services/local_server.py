@@ -1,4 +1,4 @@
-"""What every server for local use has in common: a folder of its own, a process, start, kill and close."""
+"""What servers for local use have in common: a block that they run for, a folder of their own, a process, an end."""
 
 from __future__ import annotations
 
@@ -13,19 +13,8 @@ from typing import ClassVar, Self
 from trident.services.processes import ServerCommand, ServerProcess
 
 
-class LocalServer(ABC):
-    """A server with its data in a temporary folder; use it as a context manager.
-
-    `kill()` and `stop()` keep the data and the ports, so that `start()` brings the same server
-    back; leaving the block deletes the data. Not for use from several threads at once.
-    """
-
-    stop_signal: ClassVar[signal.Signals]
-    start_seconds: ClassVar[float]
-
-    def __init__(self, name: str) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix=f"trident-{name}-"))
-        self._process: ServerProcess | None = None
+class StartedBlock(ABC):
+    """One server or several that run for the length of a block; closed at once when they do not come up."""
 
     def __enter__(self) -> Self:
         try:
@@ -40,18 +29,45 @@ class LocalServer(ABC):
     ) -> None:
         self.close()
 
+    def start(self) -> None:
+        """Start what does not run yet and wait until it answers; a no-op while all of it runs.
+
+        Raises `ConfigurationError` without what it needs, `FatalError` with a log's end if it does not start.
+        """
+        self.launch()
+        self.wait()
+
+    @abstractmethod
+    def launch(self) -> None:
+        """Start what does not run yet, without waiting for it. Raises as `start` does."""
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Wait until what was launched answers; raises `FatalError` if it does not."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End it and delete its data; may be called again."""
+
+
+class LocalServer(StartedBlock):
+    """A server with its data in a temporary folder; use it as a context manager.
+
+    `kill()` and `stop()` keep the data and the ports, so that `start()` brings the same server
+    back; leaving the block deletes the data. Not for use from several threads at once.
+    """
+
+    stop_signal: ClassVar[signal.Signals]
+    start_seconds: ClassVar[float]
+
+    def __init__(self, name: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix=f"trident-{name}-"))
+        self._process: ServerProcess | None = None
+
     @property
     def pid(self) -> int | None:
         """Process id of the server, None before its first start."""
         return self._process.pid if self._process else None
-
-    def start(self) -> None:
-        """Start the server and wait until it answers; a no-op while it runs.
-
-        Raises `ConfigurationError` without what it needs, `FatalError` with the log's end if it does not start.
-        """
-        self.launch()
-        self.wait()
 
     def prepare(self) -> None:
         """Make the data without starting anything, which several servers may do at once; a no-op when it is there."""

@@ -8,14 +8,12 @@ import signal
 import sys
 import urllib.request
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import psutil  # type: ignore[import-untyped]
 import pyspark
 
 from trident.services.java import find_java
-from trident.services.local_server import LocalServer
+from trident.services.local_server import LocalServer, StartedBlock
 from trident.services.processes import ServerCommand, free_ports
 
 _DAEMON_HEAP = "256m"
@@ -94,7 +92,7 @@ class SparkWorker(LocalServer):
             return False
 
 
-class LocalSparkCluster:
+class LocalSparkCluster(StartedBlock):
     """A master with workers, each for several small executors; use it as a context manager.
 
     Executors run this Python and find this library. Cores are what is handed out, not what the
@@ -104,20 +102,6 @@ class LocalSparkCluster:
     def __init__(self, workers: int = 2, cores: int = 4, memory: str = "4g") -> None:
         self.master = SparkMaster()
         self._workers = [SparkWorker(self.master, number, cores, memory) for number in range(1, workers + 1)]
-
-    def __enter__(self) -> Self:
-        try:
-            self.launch()
-            self.wait()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def launch(self) -> None:
         """Start the processes without waiting for them: workers ask for the master again and again."""
@@ -138,7 +122,7 @@ class LocalSparkCluster:
         self.master.close()
 
 
-def _command(class_name: str, options: list[str], folder: Path, host: str = "127.0.0.1") -> ServerCommand:
+def _command(class_name: str, options: list[str], folder: Path) -> ServerCommand:
     find_java()
     home = Path(pyspark.__path__[0])
     environment = {
@@ -146,7 +130,7 @@ def _command(class_name: str, options: list[str], folder: Path, host: str = "127
         "SPARK_HOME": str(home),
         "SPARK_DAEMON_MEMORY": _DAEMON_HEAP,
         "SPARK_DAEMON_JAVA_OPTS": QUICK_JAVA,
-        "SPARK_LOCAL_IP": host,
+        "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
