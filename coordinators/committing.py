@@ -18,7 +18,6 @@ from trident.coordinators.refusing import StoppedError
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import RangeManifest
 from trident.state.base import (
-    HeldUpdates,
     StagedUpdates,
     StagingLostError,
     StateStore,
@@ -47,12 +46,12 @@ class Outcome:
     @property
     def keys(self) -> int:
         """How many rows are staged, over all states."""
-        return sum(rows_of(updates) for updates in self.updates.values())
+        return sum(updates.count for updates in self.updates.values())
 
     def pin(self) -> Pin:
         """Return the decision to be stored."""
         states = tuple(
-            StatePin(name, rows_of(updates), updates.writes if isinstance(updates, WrittenUpdates) else ())
+            StatePin(name, updates.count, updates.writes if isinstance(updates, WrittenUpdates) else ())
             for name, updates in self.updates.items()
         )
         return Pin(self.plan, self.manifests, states, self.dead_letters, self.diverts)
@@ -71,13 +70,6 @@ class Outcome:
             process_ms=self.process_ms,
             commit_ms=round((time.perf_counter() - started) * 1000),
         )
-
-
-def rows_of(updates: StagedUpdates) -> int:
-    """Return how many rows are staged."""
-    if isinstance(updates, HeldUpdates):
-        return updates.rows.num_rows
-    return sum(write.rows for write in updates.writes)
 
 
 class _Steps:

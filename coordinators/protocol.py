@@ -236,8 +236,8 @@ def _planned(state: ProtocolState, item: Live, event: Happened) -> Step:
 def _nothing_to_plan(state: ProtocolState, item: Live, event: Happened) -> Step:
     """Give the number back as well: no row and no task ever knew it, and an idle topology uses none up."""
     move(item.status, event.word)
-    forgotten = _with_tries(state, item.batch.txid, item.tries - 1)
-    return replace(forgotten, live=state.live[:-1], last_attempt=item.batch.attempt - 1), ()
+    tries = _with_tries(state, item.batch.txid, item.tries - 1)
+    return replace(state, live=state.live[:-1], last_attempt=item.batch.attempt - 1, tries=tries), ()
 
 
 def _processed(state: ProtocolState, item: Live, event: Happened) -> Step:
@@ -315,8 +315,12 @@ def _plan(state: ProtocolState, txid: int, drop_from: int | None) -> tuple[Proto
     attempt = state.last_attempt + 1
     tries = dict(state.tries).get(txid, 0) + 1
     batch = BatchId(state.owner, state.epoch, txid, attempt)
-    counted = _with_tries(state, txid, tries)
-    planned = replace(counted, last_attempt=attempt, live=(*state.live, Live(batch, tries, Status.PLANNING)))
+    planned = replace(
+        state,
+        last_attempt=attempt,
+        live=(*state.live, Live(batch, tries, Status.PLANNING)),
+        tries=_with_tries(state, txid, tries),
+    )
     return planned, MakePlan(batch, tries, drop_from)
 
 
@@ -334,9 +338,9 @@ def _finish_draining(state: ProtocolState) -> ProtocolState:
     return state
 
 
-def _with_tries(state: ProtocolState, txid: int, tries: int) -> ProtocolState:
+def _with_tries(state: ProtocolState, txid: int, tries: int) -> tuple[tuple[int, int], ...]:
     others = tuple(pair for pair in state.tries if pair[0] != txid)
-    return replace(state, tries=(*others, (txid, tries)) if tries else others)
+    return (*others, (txid, tries)) if tries else others
 
 
 def _replace_live(state: ProtocolState, item: Live) -> ProtocolState:

@@ -90,12 +90,22 @@ class HeldUpdates:
 
     rows: pa.Table
 
+    @property
+    def count(self) -> int:
+        """How many rows are staged."""
+        return int(self.rows.num_rows)
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenUpdates:
     """Staged updates that lie in the state's database, found by the write ids of their manifests."""
 
     writes: tuple[WriteManifest, ...]
+
+    @property
+    def count(self) -> int:
+        """How many rows are staged, as their manifests say."""
+        return sum(write.rows for write in self.writes)
 
 
 StagedUpdates = HeldUpdates | WrittenUpdates

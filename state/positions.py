@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch
-from trident.state.base import CannotUndoError, HeldUpdates, Position, StagedUpdates, StateKind
+from trident.state.base import CannotUndoError, Position, StagedUpdates, StateKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def is_in(position: Position | None, batch: BatchId, name: str) -> bool:
 
 def check_kind(kind: StateKind, batch: BatchId, updates: StagedUpdates, name: str) -> None:
     """Raise CannotUndoError for a state that has a batch's rows and does not know what was before them."""
-    if kind is not StateKind.OPAQUE and staged_count(updates):
+    if kind is not StateKind.OPAQUE and updates.count:
         raise CannotUndoError(
             f"{batch}: state {name!r} has it, or part of it, and is {kind.value}: only an opaque one knows the values "
             "before. "
@@ -51,18 +51,11 @@ def before_attempt(position: Position, batch: BatchId, before: int) -> int:
 
 def check_undone(batch: BatchId, updates: StagedUpdates, found: int, name: str) -> None:
     """Raise CannotUndoError unless as many rows were of the txid as the batch had staged."""
-    if found != staged_count(updates):
+    if found != updates.count:
         raise CannotUndoError(
-            f"{batch}: state {name!r} has {found} rows of this txid, {staged_count(updates)} were applied: somebody "
+            f"{batch}: state {name!r} has {found} rows of this txid, {updates.count} were applied: somebody "
             "else changed them. Nothing was changed"
         )
-
-
-def staged_count(updates: StagedUpdates) -> int:
-    """Return how many rows are staged."""
-    if isinstance(updates, HeldUpdates):
-        return updates.rows.num_rows
-    return sum(write.rows for write in updates.writes)
 
 
 def stands(position: Position) -> str:

@@ -80,6 +80,8 @@ def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entr
 
 def with_diverts(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
     """Keep the rows that held decisions took out of a batch and finish these decisions."""
+    if not pin.diverts:
+        return entry
     for item in pin.diverts:
         rows.add_diverted(owner, pin.txid, item)
         held = next(d for d in entry.open_decisions() if d.state == item.state and d.txid == pin.txid)

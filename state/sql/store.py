@@ -143,13 +143,11 @@ class SqlStateStore:
         if not self._applied.move(connection, batch):
             self._check_already_in(connection, batch)
             return
+        expected = updates.count
         no_nulls = False
         if isinstance(updates, HeldUpdates):
-            expected = updates.rows.num_rows
             no_nulls = all(updates.rows.column(key.name).null_count == 0 for key in self._shape.keys)
-        else:
-            expected = sum(write.rows for write in updates.writes)
-        if isinstance(updates, WrittenUpdates) and updates.writes:
+        elif updates.writes:
             self._staged.create(connection)
             self._staged.load(connection, Writes(self._staging, batch, updates.writes))
         changed = self._staged.merge(connection, batch.txid, expected, no_nulls) if expected else 0
