@@ -1,29 +1,15 @@
-"""The program: its commands, and what its exit codes mean."""
+"""The program: its commands, and how it ends."""
 
 from __future__ import annotations
 
 import sys
-from enum import IntEnum
 
 import typer
 
 from trident.base.errors import ConfigurationError, DecisionNeededError, LeaseHeldError, TridentError
 from trident.cli import deciding, reading
+from trident.cli.exits import Exit
 from trident.cli.output import complain
-
-
-class Exit(IntEnum):
-    """How the program ends; 2 is also what a wrong command line ends with."""
-
-    DONE = 0
-    FAILED = 1
-    """Nothing was changed, or what was begun is finished by the next start; the text says which."""
-    WRONG_USE = 2
-    HELD = 3
-    """A coordinator runs the topology."""
-    NEEDS_DECISION = 5
-    """A refusal waits for a person."""
-
 
 app = typer.Typer(
     name="trident",

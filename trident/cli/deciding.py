@@ -8,6 +8,7 @@ import typer
 
 import trident.deciding as decisions
 from trident.base.errors import ConfigurationError
+from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
@@ -15,7 +16,6 @@ from trident.coordinators.decisions import Decision
 from trident.resets import reset as reset_states
 from trident.spouts.base import StartAt
 
-NOT_CONFIRMED = 4
 Named = Annotated[
     str, typer.Argument(metavar="MODULE:TOPOLOGY", help="module:object or file.py:object", show_default=False)
 ]
@@ -101,7 +101,7 @@ def _confirm(question: str, yes: bool, as_json: bool) -> None:
     if as_json:
         raise ConfigurationError("--json asks nothing: say --yes as well; nothing was done")
     if not typer.confirm(question):
-        raise typer.Exit(NOT_CONFIRMED)
+        raise typer.Exit(Exit.NOT_CONFIRMED)
 
 
 def _say(decision: Decision, topology: str, note: str, as_json: bool) -> None:

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from trident.base.advice import UNDO
+from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
 from trident.coordinators.ledger.inspection import TopologyStatus
 from trident.coordinators.refusing import refused_by_state, ways_on
 
-NEEDS_DECISION = 5
 TopologyName = Annotated[str, typer.Argument(help="the topology's name", show_default=False)]
 
 
@@ -44,7 +44,7 @@ def status(topology: TopologyName, ledger: LedgerOption = "", as_json: JsonOptio
         print(refused_by_state(topology, standing.refusal))
         undo = f"{UNDO} {standing.refusal.txid}" if standing.pinned else None
         print("\n".join(ways_on(topology, standing.refusal, undo=undo)))
-    raise typer.Exit(NEEDS_DECISION)
+    raise typer.Exit(Exit.NEEDS_DECISION)
 
 
 def batches(
