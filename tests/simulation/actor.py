@@ -9,22 +9,35 @@ one, processing side by side.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol
 
 from tests.simulation import scripts
-from tests.simulation.data import SPOUT, TopicProcessor, TopicSource, TopicSpout
+from tests.simulation.data import SPOUT
+from tests.simulation.hosting import Host, Surroundings
+from tests.simulation.jobs import (
+    COMMIT,
+    LANES,
+    PLAN,
+    START,
+    Build,
+    CleanUp,
+    Commit,
+    Drop,
+    Job,
+    Lane,
+    Processed,
+    Release,
+    Start,
+    Store,
+    Work,
+)
 from tests.simulation.scripts import Answer, Progressed
-from trident.base.clock import Clock
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.acker import Acker
-from trident.coordinators.batch_runner import BatchRunner, JobEdges, draw_edges, edge_ids
+from trident.coordinators.batch_runner import BatchRunner, draw_edges, edge_ids
 from trident.coordinators.committing import Committer, Outcome, outcome_of_pin
-from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.options import RunOptions
 from trident.coordinators.planning import PlanBook, PlanMaker
 from trident.coordinators.protocol import (
     Apply,
@@ -47,109 +60,11 @@ from trident.coordinators.protocol import (
     step,
     wants_plan,
 )
-from trident.coordinators.records import Keep, Lease, Plan, TopologySpec
+from trident.coordinators.records import Keep, Lease, Plan
 from trident.coordinators.session import fresh_state
 from trident.coordinators.takeover import first_step
 from trident.coordinators.transitions import Status, Word
-from trident.state.base import StagingLostError, StateStore
-
-Lane = str
-"""What runs one by one; batches are processed side by side and have no lane."""
-
-START, PLAN, COMMIT = "start", "plan", "commit"
-
-
-class Start(NamedTuple):
-    """The take-over, with the answers so far."""
-
-    answers: tuple[Answer, ...] = ()
-
-
-class Build(NamedTuple):
-    command: MakePlan
-
-
-class Store(NamedTuple):
-    command: MakePlan
-    plan: Plan | None
-
-
-class Drop(NamedTuple):
-    command: DropFrom
-
-
-class Work(NamedTuple):
-    """Goes on to its end when the attempt is dropped meanwhile: what it stages then is garbage."""
-
-    batch: BatchId
-    plan: Plan
-    edges: JobEdges
-
-
-class Commit(NamedTuple):
-    command: CommitTogether | DecidePin | Apply | RecordDone
-    outcome: Outcome
-
-
-class CleanUp(NamedTuple):
-    batch: BatchId
-    store: str | None
-
-
-class Release(NamedTuple):
-    epoch: Epoch
-
-
-Job = Start | Build | Store | Drop | Work | Commit | CleanUp | Release
-LANES: Mapping[type, Lane] = {
-    Start: START,
-    Release: START,
-    Build: PLAN,
-    Store: PLAN,
-    Drop: PLAN,
-    Commit: COMMIT,
-    CleanUp: COMMIT,
-}
-
-
-class Processed(NamedTuple):
-    acknowledged: tuple[int, ...]
-    outcome: Outcome
-
-
-class Host(Protocol):
-    """Who decides when things happen; one for seeds, one for the exhaustive exploration."""
-
-    def send(self, actor: Coordinator, job: Job, failures: int) -> None:
-        """Execute the job some time, then let the actor hear the answer."""
-
-    def idle(self, actor: Coordinator) -> None:
-        """Call `actor.due()` after a while."""
-
-    def wait_for_lease(self, actor: Coordinator) -> None:
-        """Call `actor.begin()` after a while: another one holds the topology."""
-
-    def took_over(self, actor: Coordinator) -> None:
-        """Hear that the actor has raised every fence and found every state where it belongs."""
-
-    def ended(self, actor: Coordinator, error: BaseException | None) -> None:
-        """Hear that the actor ended, by itself or by that error."""
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """All that a coordinator of this topology is given."""
-
-    spec: TopologySpec
-    ledger: Ledger
-    stores: Mapping[str, StateStore]
-    source: TopicSource
-    spout: TopicSpout
-    processor: TopicProcessor
-    options: RunOptions
-    clock: Clock
-    rng: object
-    clean_up_every: int = 7
+from trident.state.base import StagingLostError
 
 
 class Coordinator:

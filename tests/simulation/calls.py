@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.simulation.actor import Build, CleanUp, Commit, Drop, Job, Release, Start, Store, Work
 from tests.simulation.faults import Call, Fault, FaultKind
+from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Release, Start, Store, Work
 from tests.simulation.scripts import Answer
 from tests.simulation.stores import Ending, OpenTransaction, SimulatedDatabase
 from trident.base.errors import RefusedError, RetryableError

@@ -8,61 +8,25 @@ high every fence was raised.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from tests.simulation.data import amount_of, is_bad, key_of
+from tests.simulation.accounts import (
+    Batch,
+    LedgerAccount,
+    StateAccount,
+    ViolationError,
+    batch_of,
+    check_chain,
+    check_live,
+    require,
+)
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.memory_rows import Entry
-from trident.coordinators.records import Plan
 from trident.state.folding import current
 from trident.state.positions import Standing
 from trident.state.values import OpaqueValue
 
 TOPOLOGY = "sim"
-Rows = dict[tuple[object, ...], tuple[int, int]]
-
-
-class ViolationError(Exception):
-    """Something that may never happen has happened."""
-
-
-def require(holds: bool, what: str, *details: object) -> None:
-    if not holds:
-        raise ViolationError(what + "".join(f"; {detail}" for detail in details))
-
-
-@dataclass(frozen=True)
-class Batch:
-    """The monitor's own account of a decided txid."""
-
-    txid: int
-    attempt: int
-    delta: Rows
-    bad: frozenset[tuple[int, int]]
-
-
-@dataclass(frozen=True)
-class LedgerAccount:
-    """What the ledger has said so far."""
-
-    entry: Entry | None = None
-    done: int = 0
-    covered: Mapping[int, int] = field(default_factory=dict)
-    """For each partition of this incarnation: all below is applied, a dead letter, a recorded loss or excluded."""
-    decided: Batch | None = None
-    last: Batch | None = None
-    losses: frozenset[tuple[int, int, int]] = frozenset()
-    records: int = 0
-    """How many records of this incarnation are in done txids, dead letters included."""
-
-
-@dataclass(frozen=True)
-class StateAccount:
-    """What a state must hold."""
-
-    expected: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
-    before: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
-    standing: Standing | None = None
 
 
 class Monitor:
@@ -114,7 +78,7 @@ class Monitor:
             require(old.starts is None and account.done == entry.birth_txid, "start positions were stored again")
             account = replace(account, covered={item.id.partition: item.start for item in entry.starts})
         if entry.live is not old.live:
-            _check_live(old, entry)
+            check_live(old, entry)
         pin, progress = entry.pin, entry.progress
         if progress.last_attempt < old.progress.last_attempt:
             raise ViolationError("attempt numbers went back")
@@ -124,7 +88,7 @@ class Monitor:
         if pin is not None and pin is not old.pin:
             if old.pin is not None or pin.txid != account.done + 1:
                 raise ViolationError(f"txid {pin.txid} was pinned while {account.done} is done and {old.pin} is pinned")
-            account = replace(account, decided=_batch_of(pin.plan))
+            account = replace(account, decided=batch_of(pin.plan))
         if progress.done != account.done:
             account = self._finish(account, entry, tables)
         if self.torn and (account.decided is not before.decided or account.done != before.done):
@@ -160,10 +124,10 @@ class Monitor:
             raise ViolationError(f"done is txid {txid} attempt {attempt}, its plan is {plan}")
         batch = account.decided
         if batch is None or batch.txid != txid:
-            batch = _batch_of(plan)
+            batch = batch_of(plan)
         if batch.attempt != attempt:
             raise ViolationError(f"txid {txid} was done with attempt {attempt}, decided was {batch.attempt}")
-        covered = _check_chain(plan, account.covered)
+        covered = check_chain(plan, account.covered)
         lost = [(loss.id.partition, loss.start, loss.stop) for loss in plan.losses]
         self._check_dead_letters(entry, batch, tables)
         self.commits += 1
@@ -302,57 +266,3 @@ class Monitor:
 _EMPTY: Mapping = {}
 _ROWS = {name: f"state {name} rows" for name in ("first", "second")}
 _LEDGER_ONLY = frozenset(f"trident_{name}" for name in ("fence", "topology", "finished", "dead_letter", "loss"))
-
-
-def _check_live(old: Entry, entry: Entry) -> None:
-    """Plans chain: the newest follows the one before it in txid and in every partition."""
-    if not entry.live or (old.live and entry.live[-1] is old.live[-1]):
-        return
-    newest = entry.live[-1].plan
-    if any(stored.plan.attempt == newest.attempt for stored in old.live):
-        return
-    before = entry.live[-2].plan if len(entry.live) > 1 else entry.done_plan.plan if entry.done_plan else None
-    last = before.txid if before is not None else entry.progress.done
-    require(newest.txid == last + 1, f"txid {newest.txid} was planned after {last}")
-    require(newest.attempt > old.progress.last_attempt, f"attempt {newest.attempt} was used before")
-    starts = {item.id.partition: item.start for item in entry.starts or ()}
-    stops = {item.range.id.partition: item.range.stop for item in before.ranges} if before is not None else starts
-    _check_chain(newest, {**starts, **stops})
-
-
-def _check_chain(plan: Plan, stops: Mapping[int, int]) -> dict[int, int]:
-    """Require that the plan goes on where the stops are, without gap or overlap; returns its own stops."""
-    reached = dict(stops)
-    for loss in sorted(plan.losses, key=lambda loss: loss.start):
-        at = reached.get(loss.id.partition, 0)
-        if loss.start != at:
-            raise ViolationError(f"txid {plan.txid} records a loss from {loss.start}, not from {at}")
-        reached[loss.id.partition] = loss.stop
-    left_out = stops.keys() - {item.range.id.partition for item in plan.ranges}
-    if left_out:
-        raise ViolationError(f"txid {plan.txid} leaves out partitions {left_out}")
-    for item in plan.ranges:
-        span = item.range
-        partition = span.id.partition
-        at = reached.get(partition, 0)
-        if span.start != at or span.stop < at:
-            raise ViolationError(
-                f"txid {plan.txid} attempt {plan.attempt} reads partition {partition} from {span.start}, not {at}"
-            )
-        reached[partition] = span.stop
-    return reached
-
-
-def _batch_of(plan: Plan) -> Batch:
-    delta: Rows = {}
-    bad = set()
-    for item in plan.ranges:
-        partition = item.range.id.partition
-        for offset in range(item.range.start, item.range.stop):
-            if is_bad(partition, offset):
-                bad.add((partition, offset))
-                continue
-            key = key_of(partition, offset)
-            n, total = delta.get(key, (0, 0))
-            delta[key] = (n + 1, total + amount_of(partition, offset))
-    return Batch(plan.txid, plan.attempt, delta, frozenset(bad))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tests.simulation.accounts import LedgerAccount, StateAccount
 from tests.simulation.actor import Coordinator
 from tests.simulation.faults import Fault, FaultKind
-from tests.simulation.invariants import LedgerAccount, StateAccount
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

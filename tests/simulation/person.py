@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.simulation import scripts
-from tests.simulation.actor import Coordinator, Start
-from tests.simulation.invariants import TOPOLOGY, ViolationError
+from tests.simulation.accounts import ViolationError
+from tests.simulation.actor import Coordinator
+from tests.simulation.invariants import TOPOLOGY
+from tests.simulation.jobs import Start
 from tests.simulation.scripts import Progressed
 from trident.base.errors import FatalError, FencedError, MismatchError, RefusedError
 from trident.coordinators.records import Lease

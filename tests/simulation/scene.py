@@ -13,22 +13,16 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from tests.simulation.actor import (
-    Build,
-    Commit,
-    Coordinator,
-    Drop,
-    Job,
-    Release,
-    Start,
-    Store,
-    Surroundings,
-    Work,
-)
+from tests.simulation.accounts import ViolationError
+from tests.simulation.actor import Coordinator
 from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
-from tests.simulation.invariants import TOPOLOGY, Monitor, ViolationError
+from tests.simulation.hosting import Surroundings
+from tests.simulation.invariants import TOPOLOGY, Monitor
+from tests.simulation.jobs import Build, Commit, Drop, Job, Start, Store, Work
+from tests.simulation.scene_key import hashed, key_of_job
 from tests.simulation.scripts import Answer
 from tests.simulation.stores import Ending, SimulatedDatabase, make_store
+from tests.simulation.words import told
 from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.memory import MemoryLedger
@@ -176,9 +170,9 @@ class Scene:
         if isinstance(error, FencedError):
             holding = self.databases["ledger"].tables["trident_fence"][TOPOLOGY]
             if holding.epoch == actor.epoch and not holding.released:
-                raise ViolationError(f"{actor.name} was told that it is fenced, but nobody took over") from error
+                raise ViolationError(f"c{actor.number} was told that it is fenced, but nobody took over") from error
         elif type(error) is not FatalError or "are gone from the broker" not in str(error):
-            raise ViolationError(f"{actor.name} ended with {error!r}") from error
+            raise ViolationError(f"c{actor.number} ended with {error!r}") from error
         self._replace(actor.number)
 
     def _replace(self, number: int) -> None:
@@ -187,7 +181,7 @@ class Scene:
         self.actors[number].begin()
 
     def _new_actor(self, number: int) -> Coordinator:
-        actor = Coordinator(self, f"c{number}", self.around)
+        actor = Coordinator(self, _HOLDER, self.around)
         actor.number = number
         return actor
 
@@ -201,18 +195,19 @@ class Scene:
         left = self.left
         is_held = bool(self.databases["ledger"].tables.get("trident_fence"))
         for number, actor in enumerate(self.actors):
+            name = f"c{number}"
             for index, job in enumerate(self.requests[number]):
                 takes_over = type(job) is Start and not job.answers and is_held
                 if not takes_over or left.take_overs:
-                    yield Action(f"{actor.name}: {_shown(job)}", number, index, "take over" if takes_over else "run")
+                    yield Action(f"{name}: {told(job)}", number, index, "take over" if takes_over else "run")
                 if left.failures and type(job) is Work:
-                    yield Action(f"{actor.name}: {_shown(job)} fails", number, index, "fail")
+                    yield Action(f"{name}: {told(job)} fails", number, index, "fail")
                 if left.unheard and type(job) in (Store, Drop, Commit):
-                    yield Action(f"{actor.name}: {_shown(job)}, its answer is lost", number, index, "unheard")
+                    yield Action(f"{name}: {told(job)}, its answer is lost", number, index, "unheard")
             if actor.resting:
-                yield Action(f"{actor.name}: asks again what there is", number, 0, "wake")
+                yield Action(f"{name}: asks again what there is", number, 0, "wake")
             if left.crashes and (actor.epoch is not None or self.requests[number][0].answers):
-                yield Action(f"{actor.name}: dies", number, 0, "crash")
+                yield Action(f"{name}: dies", number, 0, "crash")
         if left.losses:
             yield Action("retention removes the first two records", 0, 0, "loss")
 
@@ -275,8 +270,8 @@ class Scene:
             self.left,
             tuple(self.topic.earliest),
             (holding.epoch, holding.released) if holding else None,
-            entry and (entry.progress, *map(_hash, entry.live), entry.pin and entry.pin.attempt, entry.starts),
-            entry and entry.done_plan and _hash(entry.done_plan),
+            entry and (entry.progress, *map(hashed, entry.live), entry.pin and entry.pin.attempt, entry.starts),
+            entry and entry.done_plan and hashed(entry.done_plan),
             frozenset((key, row.stored.status) for key, row in finished.items()),
             frozenset(tables.get("trident_loss", _EMPTY).items()),
             *(
@@ -285,7 +280,7 @@ class Scene:
                 for table in (f"state {name} rows", "state positions")
             ),
             *(frozenset(database.tables.get(f"state {name} staging", _EMPTY)) for name, database in self.homes.items()),
-            *map(self._key_of, self.actors),
+            *sorted(map(self._key_of, self.actors)),  # which of the two is which decides nothing
         )
 
     def _key_of(self, actor: Coordinator) -> int:
@@ -300,13 +295,13 @@ class Scene:
             actor.epoch,
             actor.state,
             actor.resting,
-            tuple(_key_of_job(job) for job in self.requests[actor.number]),
-            tuple(_key_of_job(job) for lane in actor.lanes.values() for job in lane),
+            tuple(key_of_job(job) for job in self.requests[actor.number]),
+            tuple(key_of_job(job) for lane in actor.lanes.values() for job in lane),
             frozenset(actor.processing),
             frozenset(actor.planned),
             frozenset(actor.outcomes),
-            book and (book.finished, book.last_txid, _hash(book.snapshot)),
-            book and frozenset((txid, _hash(plan)) for txid, plan in book.plans.items()),
+            book and (book.finished, book.last_txid, hashed(book.snapshot)),
+            book and frozenset((txid, hashed(plan)) for txid, plan in book.plans.items()),
         )
 
     def is_settled(self) -> bool:
@@ -318,59 +313,7 @@ class Scene:
 
 
 _EMPTY: dict[object, object] = {}
+_HOLDER = "c"
+"""The name of both in the lease, so that scenes are equal in which they have changed places."""
 _PROCESSOR = TopicProcessor(["first", "second"])
 _SPEC = TopologySpec(TOPOLOGY, {SPOUT: {"spout": "simulated"}}, {"first": {}, "second": {}})
-
-
-_HASHES: dict[int, tuple[object, int]] = {}
-_MOST_HASHES = 500_000
-
-
-def _hash(value: object) -> int:
-    """Return the value's hash; plans and the like are large, never change and are met again and again."""
-    found = _HASHES.get(id(value))
-    if found is None:
-        if len(_HASHES) > _MOST_HASHES:
-            _HASHES.clear()
-        found = _HASHES[id(value)] = (value, hash(value))  # kept alive here, so that its id stays its own
-    return found[1]
-
-
-def _key_of_job(job: Job) -> tuple[object, ...]:
-    match job:
-        case Start(answers):
-            return tuple(_hash(type(answer.error) if answer.error is not None else answer.value) for answer in answers)
-        case Build(command):
-            return ("build", command)
-        case Store(command, plan):
-            return ("store", command, plan and _hash(plan))
-        case Drop(command):
-            return ("drop", command)
-        case Work(batch, plan, _):
-            return ("work", batch, _hash(plan))
-        case Commit(command, _):
-            return ("commit", type(command), command)
-        case Release(epoch):
-            return ("release", epoch)
-    raise AssertionError(job)
-
-
-def _shown(job: Job) -> str:
-    match job:
-        case Start(answers):
-            return f"call {len(answers) + 1} of its take-over"
-        case Build(command):
-            return f"asks what there is for txid {command.batch.txid}"
-        case Store(command, plan):
-            drop = "" if command.drop_from is None else f", dropping from txid {command.drop_from} on"
-            return f"writes the plan of txid {command.batch.txid} attempt {command.batch.attempt}{drop}" + (
-                "" if plan is not None else " (there is none)"
-            )
-        case Drop(command):
-            return f"drops from txid {command.txid} on"
-        case Work(batch, _, _):
-            return f"processes and stages txid {batch.txid} attempt {batch.attempt}"
-        case Commit(command, _):
-            state = f" to {command.state}" if hasattr(command, "state") else ""
-            return f"{type(command).__name__} txid {command.batch.txid} attempt {command.batch.attempt}{state}"
-    return type(job).__name__

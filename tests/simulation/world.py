@@ -13,34 +13,26 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from tests.simulation.actor import (
-    Build,
-    CleanUp,
-    Commit,
-    Coordinator,
-    Drop,
-    Job,
-    Release,
-    Start,
-    Store,
-    Surroundings,
-    Work,
-)
+from tests.simulation.accounts import ViolationError
+from tests.simulation.actor import Coordinator
 from tests.simulation.calls import CallFaults
 from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.faults import HAPPENS_BY_ITSELF, WORLD_KINDS, Fault, FaultKind, draw_faults
-from tests.simulation.invariants import TOPOLOGY, Monitor, ViolationError
+from tests.simulation.hosting import Surroundings
+from tests.simulation.invariants import TOPOLOGY, Monitor
+from tests.simulation.jobs import Build, Job, Release, Start, Work
 from tests.simulation.mishaps import Mishaps
 from tests.simulation.person import Person
 from tests.simulation.scripts import Answer, Progressed
 from tests.simulation.stores import Ending, LockedError, SimulatedDatabase, make_store
+from tests.simulation.words import logged, outcome
 from trident.base.errors import FencedError, RetryableError
-from trident.base.identity import BatchId, Epoch
+from trident.base.identity import Epoch
 from trident.coordinators.ledger.memory import MemoryLedger
 from trident.coordinators.options import RunOptions
-from trident.coordinators.records import Acquired, Plan, TopologySpec
+from trident.coordinators.records import Acquired, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
-from trident.state.base import Position, StateKind
+from trident.state.base import StateKind
 
 LEASE_MS = 240
 BEAT_MS = 80
@@ -249,7 +241,7 @@ class World:
             self.at(30, self._execute_later, request, waited + 30, late)
             return False
         if self.trace is not None:
-            self.note(actor.name, _shown(job), "->", _outcome(answer))
+            self.note(actor.name, logged(job), "->", outcome(answer))
         self.answer(request, answer, late)
         was_hit = any(database.ending is not ending for database in databases)
         for database in databases:
@@ -382,39 +374,3 @@ def _epoch_of(actor: Coordinator, job: Job) -> Epoch | None:
     if type(job) is not Start:
         return actor.epoch
     return next((answer.value.epoch for answer in job.answers if isinstance(answer.value, Acquired)), None)
-
-
-def _shown(job: Job) -> str:
-    match job:
-        case Start(answers):
-            return f"take-over or reset, call {len(answers) + 1}"
-        case Build(command) | Store(command, _):
-            text = f"{type(job).__name__} {_named(command.batch)}"
-            return text if command.drop_from is None else f"{text} dropping from {command.drop_from}"
-        case Drop(command):
-            return f"Drop from {command.txid}"
-        case Work(batch):
-            return f"Work {_named(batch)}"
-        case Commit(command, _):
-            return f"{type(command).__name__} {_named(command.batch)} {getattr(command, 'state', '')}".rstrip()
-        case CleanUp(batch, store):
-            return f"CleanUp {batch.txid} {store or 'ledger'}"
-    return f"Release {job.epoch.number}"
-
-
-def _named(batch: BatchId) -> str:
-    return f"{batch.txid}/{batch.attempt}"
-
-
-def _outcome(answer: object) -> str:
-    if isinstance(answer, Progressed):
-        answer = answer.answer
-    if answer.error is not None:
-        return f"{type(answer.error).__name__}: {answer.error}"
-    value = answer.value
-    if isinstance(value, Plan):
-        ranges = ", ".join(f"{item.range.id.partition}[{item.range.start},{item.range.stop})" for item in value.ranges)
-        return f"{ranges} losses {len(value.losses)}"
-    if isinstance(value, Position | Acquired | Epoch):
-        return str(value)
-    return "ok"

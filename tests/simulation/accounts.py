@@ -1,0 +1,110 @@
+"""What a monitor writes down about records and values, and how one plan has to follow another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.simulation.data import amount_of, is_bad, key_of
+from trident.coordinators.ledger.memory_rows import Entry
+from trident.coordinators.records import Plan
+from trident.state.positions import Standing
+
+Rows = dict[tuple[object, ...], tuple[int, int]]
+
+
+class ViolationError(Exception):
+    """Something that may never happen has happened."""
+
+
+def require(holds: bool, what: str, *details: object) -> None:
+    if not holds:
+        raise ViolationError(what + "".join(f"; {detail}" for detail in details))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The monitor's own account of a decided txid."""
+
+    txid: int
+    attempt: int
+    delta: Rows
+    bad: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class LedgerAccount:
+    """What the ledger has said so far."""
+
+    entry: Entry | None = None
+    done: int = 0
+    covered: Mapping[int, int] = field(default_factory=dict)
+    """For each partition of this incarnation: all below is applied, a dead letter, a recorded loss or excluded."""
+    decided: Batch | None = None
+    last: Batch | None = None
+    losses: frozenset[tuple[int, int, int]] = frozenset()
+    records: int = 0
+    """How many records of this incarnation are in done txids, dead letters included."""
+
+
+@dataclass(frozen=True)
+class StateAccount:
+    """What a state must hold."""
+
+    expected: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
+    before: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
+    standing: Standing | None = None
+
+
+def check_live(old: Entry, entry: Entry) -> None:
+    """Plans chain: the newest follows the one before it in txid and in every partition."""
+    if not entry.live or (old.live and entry.live[-1] is old.live[-1]):
+        return
+    newest = entry.live[-1].plan
+    if any(stored.plan.attempt == newest.attempt for stored in old.live):
+        return
+    before = entry.live[-2].plan if len(entry.live) > 1 else entry.done_plan.plan if entry.done_plan else None
+    last = before.txid if before is not None else entry.progress.done
+    require(newest.txid == last + 1, f"txid {newest.txid} was planned after {last}")
+    require(newest.attempt > old.progress.last_attempt, f"attempt {newest.attempt} was used before")
+    starts = {item.id.partition: item.start for item in entry.starts or ()}
+    stops = {item.range.id.partition: item.range.stop for item in before.ranges} if before is not None else starts
+    check_chain(newest, {**starts, **stops})
+
+
+def check_chain(plan: Plan, stops: Mapping[int, int]) -> dict[int, int]:
+    """Require that the plan goes on where the stops are, without gap or overlap; returns its own stops."""
+    reached = dict(stops)
+    for loss in sorted(plan.losses, key=lambda loss: loss.start):
+        at = reached.get(loss.id.partition, 0)
+        if loss.start != at:
+            raise ViolationError(f"txid {plan.txid} records a loss from {loss.start}, not from {at}")
+        reached[loss.id.partition] = loss.stop
+    left_out = stops.keys() - {item.range.id.partition for item in plan.ranges}
+    if left_out:
+        raise ViolationError(f"txid {plan.txid} leaves out partitions {left_out}")
+    for item in plan.ranges:
+        span = item.range
+        partition = span.id.partition
+        at = reached.get(partition, 0)
+        if span.start != at or span.stop < at:
+            raise ViolationError(
+                f"txid {plan.txid} attempt {plan.attempt} reads partition {partition} from {span.start}, not {at}"
+            )
+        reached[partition] = span.stop
+    return reached
+
+
+def batch_of(plan: Plan) -> Batch:
+    delta: Rows = {}
+    bad = set()
+    for item in plan.ranges:
+        partition = item.range.id.partition
+        for offset in range(item.range.start, item.range.stop):
+            if is_bad(partition, offset):
+                bad.add((partition, offset))
+                continue
+            key = key_of(partition, offset)
+            n, total = delta.get(key, (0, 0))
+            delta[key] = (n + 1, total + amount_of(partition, offset))
+    return Batch(plan.txid, plan.attempt, delta, frozenset(bad))

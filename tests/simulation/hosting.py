@@ -1,0 +1,53 @@
+"""Who decides when something happens to a simulated coordinator, and what that one is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from tests.simulation.data import TopicProcessor, TopicSource, TopicSpout
+from tests.simulation.jobs import Job
+from trident.base.clock import Clock
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.options import RunOptions
+from trident.coordinators.records import TopologySpec
+from trident.state.base import StateStore
+
+if TYPE_CHECKING:
+    from tests.simulation.actor import Coordinator
+
+
+class Host(Protocol):
+    """Who decides when things happen; one for seeds, one for the exhaustive exploration."""
+
+    def send(self, actor: Coordinator, job: Job, failures: int) -> None:
+        """Execute the job some time, then let the actor hear the answer."""
+
+    def idle(self, actor: Coordinator) -> None:
+        """Call `actor.due()` after a while."""
+
+    def wait_for_lease(self, actor: Coordinator) -> None:
+        """Call `actor.begin()` after a while: another one holds the topology."""
+
+    def took_over(self, actor: Coordinator) -> None:
+        """Hear that the actor has raised every fence and found every state where it belongs."""
+
+    def ended(self, actor: Coordinator, error: BaseException | None) -> None:
+        """Hear that the actor ended, by itself or by that error."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """All that a coordinator of this topology is given."""
+
+    spec: TopologySpec
+    ledger: Ledger
+    stores: Mapping[str, StateStore]
+    source: TopicSource
+    spout: TopicSpout
+    processor: TopicProcessor
+    options: RunOptions
+    clock: Clock
+    rng: object
+    clean_up_every: int = 7

@@ -1,0 +1,76 @@
+"""What a simulated coordinator asks of the far side, and which of it goes one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tests.simulation.scripts import Answer
+from trident.base.identity import BatchId, Epoch
+from trident.coordinators.batch_runner import JobEdges
+from trident.coordinators.committing import Outcome
+from trident.coordinators.protocol import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
+from trident.coordinators.records import Plan
+
+Lane = str
+"""What runs one by one; batches are processed side by side and have no lane."""
+
+START, PLAN, COMMIT = "start", "plan", "commit"
+
+
+class Start(NamedTuple):
+    """The take-over, with the answers so far."""
+
+    answers: tuple[Answer, ...] = ()
+
+
+class Build(NamedTuple):
+    command: MakePlan
+
+
+class Store(NamedTuple):
+    command: MakePlan
+    plan: Plan | None
+
+
+class Drop(NamedTuple):
+    command: DropFrom
+
+
+class Work(NamedTuple):
+    """Goes on to its end when the attempt is dropped meanwhile: what it stages then is garbage."""
+
+    batch: BatchId
+    plan: Plan
+    edges: JobEdges
+
+
+class Commit(NamedTuple):
+    command: CommitTogether | DecidePin | Apply | RecordDone
+    outcome: Outcome
+
+
+class CleanUp(NamedTuple):
+    batch: BatchId
+    store: str | None
+
+
+class Release(NamedTuple):
+    epoch: Epoch
+
+
+Job = Start | Build | Store | Drop | Work | Commit | CleanUp | Release
+LANES: Mapping[type, Lane] = {
+    Start: START,
+    Release: START,
+    Build: PLAN,
+    Store: PLAN,
+    Drop: PLAN,
+    Commit: COMMIT,
+    CleanUp: COMMIT,
+}
+
+
+class Processed(NamedTuple):
+    acknowledged: tuple[int, ...]
+    outcome: Outcome

@@ -1,0 +1,69 @@
+"""Requests and answers in words, for the traces that people read."""
+
+from __future__ import annotations
+
+from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Start, Store, Work
+from tests.simulation.scripts import Progressed
+from trident.base.identity import BatchId, Epoch
+from trident.coordinators.records import Acquired, Plan
+from trident.state.base import Position
+
+
+def told(job: Job) -> str:
+    """Return a request as the exploration's trace names it."""
+    match job:
+        case Start(answers):
+            return f"call {len(answers) + 1} of its take-over"
+        case Build(command):
+            return f"asks what there is for txid {command.batch.txid}"
+        case Store(command, plan):
+            drop = "" if command.drop_from is None else f", dropping from txid {command.drop_from} on"
+            return f"writes the plan of txid {command.batch.txid} attempt {command.batch.attempt}{drop}" + (
+                "" if plan is not None else " (there is none)"
+            )
+        case Drop(command):
+            return f"drops from txid {command.txid} on"
+        case Work(batch, _, _):
+            return f"processes and stages txid {batch.txid} attempt {batch.attempt}"
+        case Commit(command, _):
+            state = f" to {command.state}" if hasattr(command, "state") else ""
+            return f"{type(command).__name__} txid {command.batch.txid} attempt {command.batch.attempt}{state}"
+    return type(job).__name__
+
+
+def logged(job: Job) -> str:
+    """Return a request as a seed's trace names it."""
+    match job:
+        case Start(answers):
+            return f"take-over or reset, call {len(answers) + 1}"
+        case Build(command) | Store(command, _):
+            text = f"{type(job).__name__} {_named(command.batch)}"
+            return text if command.drop_from is None else f"{text} dropping from {command.drop_from}"
+        case Drop(command):
+            return f"Drop from {command.txid}"
+        case Work(batch):
+            return f"Work {_named(batch)}"
+        case Commit(command, _):
+            return f"{type(command).__name__} {_named(command.batch)} {getattr(command, 'state', '')}".rstrip()
+        case CleanUp(batch, store):
+            return f"CleanUp {batch.txid} {store or 'ledger'}"
+    return f"Release {job.epoch.number}"
+
+
+def _named(batch: BatchId) -> str:
+    return f"{batch.txid}/{batch.attempt}"
+
+
+def outcome(answer: object) -> str:
+    """Return what came back, in a word."""
+    if isinstance(answer, Progressed):
+        answer = answer.answer
+    if answer.error is not None:
+        return f"{type(answer.error).__name__}: {answer.error}"
+    value = answer.value
+    if isinstance(value, Plan):
+        ranges = ", ".join(f"{item.range.id.partition}[{item.range.start},{item.range.stop})" for item in value.ranges)
+        return f"{ranges} losses {len(value.losses)}"
+    if isinstance(value, Position | Acquired | Epoch):
+        return str(value)
+    return "ok"
