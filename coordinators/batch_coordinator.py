@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 
 from trident.base.clock import Clock
@@ -60,6 +61,7 @@ _log = logging.getLogger("trident.coordinator")
 _LONGEST_WAIT_S = 1.0
 _CLEAN_UP_EVERY = 50
 _LONGEST_PAUSE_S = 10.0
+_LONGEST_LAST_WRITE = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,8 @@ class BatchCoordinator:
         error = self._state.error
         if isinstance(error, StoppedError):
             ledger, owner, epoch = self._parts.ledger, self._state.owner, self._state.epoch
-            told = record_stop(ledger, owner, epoch, error, self._options.give_up_after)
+            repeater = Repeater(min(self._options.give_up_after, _LONGEST_LAST_WRITE), threading.Event())
+            told = record_stop(ledger, owner, epoch, error, repeater)
             if told is not error:
                 raise told from error
         if error is not None:

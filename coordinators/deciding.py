@@ -68,12 +68,17 @@ def retry_topology(topology: str, ledger: Ledger, txid: int, options: RunOptions
     with ExitStack() as stack:
         stack.callback(ledger.close)
         with held_for_decision(ledger, topology, options) as (epoch, repeater):
-            snapshot = repeater.call("reading the ledger", lambda: ledger.snapshot(epoch, topology))
-            attempt = snapshot.refusal.attempt if snapshot.refusal else 0
-            decision = Decision(DecisionKind.RETRY, txid, attempt, decided_by=holder_name())
-            repeater.call("recording a decision", lambda: ledger.decide(snapshot.owner, epoch, decision))
-            reached(CrashPoint.AFTER_DECIDING_RETRY, txid)
-            return decision
+            return carry_out_retry(ledger, topology, epoch, txid, repeater)
+
+
+def carry_out_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repeater: Repeater) -> Decision:
+    """Record with that epoch that a refused txid is to be tried again."""
+    snapshot = repeater.call("reading the ledger", lambda: ledger.snapshot(epoch, topology))
+    attempt = snapshot.refusal.attempt if snapshot.refusal else 0
+    decision = Decision(DecisionKind.RETRY, txid, attempt, decided_by=holder_name())
+    repeater.call("recording a decision", lambda: ledger.decide(snapshot.owner, epoch, decision))
+    reached(CrashPoint.AFTER_DECIDING_RETRY, txid)
+    return decision
 
 
 def carry_out_decision(

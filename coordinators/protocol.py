@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.transitions import IllegalTransitionError, Status, Word, move
@@ -33,8 +34,7 @@ class Phase(StrEnum):
     """An error ended it; every later event is refused with that error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
+class Live(NamedTuple):
     """A live attempt; `waiting` are the states that a pinned one is not applied to yet."""
 
     batch: BatchId
@@ -43,8 +43,7 @@ class Live:
     waiting: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolState:
+class ProtocolState(NamedTuple):
     """Everything that decides what happens next; `live` is in txid order without gaps."""
 
     owner: Owner
@@ -191,10 +190,10 @@ def take_over(fresh: ProtocolState, pinned: Live | None, live_in_ledger: bool) -
     if pinned.batch.txid != fresh.done + 1:
         raise IllegalTransitionError(f"a pin of {pinned.batch} was found while {fresh.done} is done")
     if not pinned.waiting:
-        finishing = replace(pinned, status=Status.FINISHING)
-        return replace(fresh, live=(finishing,)), (*drop, RecordDone(pinned.batch))
+        finishing = pinned._replace(status=Status.FINISHING)
+        return fresh._replace(live=(finishing,)), (*drop, RecordDone(pinned.batch))
     applies = tuple(Apply(pinned.batch, name) for name in sorted(pinned.waiting))
-    return replace(fresh, live=(pinned,)), (*drop, *applies)
+    return fresh._replace(live=(pinned,)), (*drop, *applies)
 
 
 def step(state: ProtocolState, event: Event) -> Step:
@@ -210,7 +209,7 @@ def step(state: ProtocolState, event: Event) -> Step:
         case Due():
             return _plan_next(state)
         case StopRequested():
-            return _finish_draining(replace(state, phase=Phase.DRAINING)), ()
+            return _finish_draining(state._replace(phase=Phase.DRAINING)), ()
         case Happened():
             return _happened(state, event)
 
@@ -229,7 +228,7 @@ def _happened(state: ProtocolState, event: Happened) -> Step:
 
 
 def _planned(state: ProtocolState, item: Live, event: Happened) -> Step:
-    moved = _replace_live(state, replace(item, status=move(item.status, event.word)))
+    moved = _replace_live(state, item._replace(status=move(item.status, event.word)))
     return moved, (Process(item.batch, item.tries),)
 
 
@@ -237,15 +236,15 @@ def _nothing_to_plan(state: ProtocolState, item: Live, event: Happened) -> Step:
     """Give the number back as well: no row and no task ever knew it, and an idle topology uses none up."""
     move(item.status, event.word)
     tries = _with_tries(state, item.batch.txid, item.tries - 1)
-    return replace(state, live=state.live[:-1], last_attempt=item.batch.attempt - 1, tries=tries), ()
+    return state._replace(live=state.live[:-1], last_attempt=item.batch.attempt - 1, tries=tries), ()
 
 
 def _processed(state: ProtocolState, item: Live, event: Happened) -> Step:
-    return _replace_live(state, replace(item, status=move(item.status, event.word))), ()
+    return _replace_live(state, item._replace(status=move(item.status, event.word))), ()
 
 
 def _pinned(state: ProtocolState, item: Live, event: Happened) -> Step:
-    applying = replace(item, status=move(item.status, event.word), waiting=state.states)
+    applying = item._replace(status=move(item.status, event.word), waiting=state.states)
     return _replace_live(state, applying), tuple(Apply(item.batch, name) for name in sorted(state.states))
 
 
@@ -255,15 +254,15 @@ def _applied(state: ProtocolState, item: Live, event: Happened) -> Step:
         raise IllegalTransitionError(f"state {event.state!r} was not waited for")
     waiting = item.waiting - {event.state}
     if waiting:
-        return _replace_live(state, replace(item, waiting=waiting)), ()
-    return _replace_live(state, replace(item, status=finishing, waiting=waiting)), (RecordDone(item.batch),)
+        return _replace_live(state, item._replace(waiting=waiting)), ()
+    return _replace_live(state, item._replace(status=finishing, waiting=waiting)), (RecordDone(item.batch),)
 
 
 def _finished(state: ProtocolState, item: Live, event: Happened) -> Step:
     move(item.status, event.word)
     txid = item.batch.txid
     tries = tuple(pair for pair in state.tries if pair[0] > txid)
-    return replace(state, done=txid, live=state.live[1:], tries=tries), (TellSpouts(item.batch),)
+    return state._replace(done=txid, live=state.live[1:], tries=tries), (TellSpouts(item.batch),)
 
 
 def _failed(state: ProtocolState, item: Live, event: Happened) -> Step:
@@ -271,7 +270,7 @@ def _failed(state: ProtocolState, item: Live, event: Happened) -> Step:
     txid = item.batch.txid
     kept = tuple(other for other in state.live if other.batch.txid < txid)
     cancels = tuple(Cancel(other.batch) for other in state.live if other.batch.txid >= txid)
-    dropped = replace(state, live=kept)
+    dropped = state._replace(live=kept)
     if item.tries >= state.max_tries:
         return dropped, (*cancels, GiveUp(item.batch, item.tries, event.reason))
     if state.phase is Phase.DRAINING:
@@ -315,8 +314,7 @@ def _plan(state: ProtocolState, txid: int, drop_from: int | None) -> tuple[Proto
     attempt = state.last_attempt + 1
     tries = dict(state.tries).get(txid, 0) + 1
     batch = BatchId(state.owner, state.epoch, txid, attempt)
-    planned = replace(
-        state,
+    planned = state._replace(
         last_attempt=attempt,
         live=(*state.live, Live(batch, tries, Status.PLANNING)),
         tries=_with_tries(state, txid, tries),
@@ -327,14 +325,14 @@ def _plan(state: ProtocolState, txid: int, drop_from: int | None) -> tuple[Proto
 def _give_turn(state: ProtocolState) -> Step:
     if not state.live or state.live[0].status is not Status.READY or state.live[0].batch.txid != state.done + 1:
         return state, ()
-    item = replace(state.live[0], status=move(Status.READY, Word.TURN))
+    item = state.live[0]._replace(status=move(Status.READY, Word.TURN))
     command = CommitTogether(item.batch) if state.together else DecidePin(item.batch)
     return _replace_live(state, item), (command,)
 
 
 def _finish_draining(state: ProtocolState) -> ProtocolState:
     if state.phase is Phase.DRAINING and not state.live:
-        return replace(state, phase=Phase.STOPPED)
+        return state._replace(phase=Phase.STOPPED)
     return state
 
 
@@ -345,8 +343,8 @@ def _with_tries(state: ProtocolState, txid: int, tries: int) -> tuple[tuple[int,
 
 def _replace_live(state: ProtocolState, item: Live) -> ProtocolState:
     live = tuple(item if other.batch.txid == item.batch.txid else other for other in state.live)
-    return replace(state, live=live)
+    return state._replace(live=live)
 
 
 def _poison(state: ProtocolState, error: BaseException) -> ProtocolState:
-    return replace(state, phase=Phase.POISONED, error=error)
+    return state._replace(phase=Phase.POISONED, error=error)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-from datetime import timedelta
 
 from trident.base.advice import DIVERT, RETRY
 from trident.base.crash_points import CrashPoint, reached
@@ -15,7 +13,6 @@ from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.retrying import Repeater
 
 _log = logging.getLogger("trident.coordinator")
-_LONGEST = timedelta(seconds=10)
 
 
 class StoppedError(FatalError):
@@ -30,14 +27,11 @@ class StoppedError(FatalError):
         return self.text
 
 
-def record_stop(
-    ledger: Ledger, owner: Owner, epoch: Epoch, stopped: StoppedError, give_up_after: timedelta
-) -> TridentError:
+def record_stop(ledger: Ledger, owner: Owner, epoch: Epoch, stopped: StoppedError, repeater: Repeater) -> TridentError:
     """Record why this owner stops, as its last write; returns the error to raise.
 
     When that can't be recorded, the next start tries the txid again, which is as safe.
     """
-    repeater = Repeater(min(give_up_after, _LONGEST), threading.Event())
     refusal = stopped.refusal
     try:
         repeater.call("recording why it stopped", lambda: ledger.refuse(owner, epoch, refusal))

@@ -102,7 +102,7 @@ class MemoryLedger:
             entry = (
                 _first_entry(spec, self._draw_id(8))
                 if entry is None
-                else replace(entry, spec=merged_spec(entry.spec, spec))
+                else entry._replace(spec=merged_spec(entry.spec, spec))
             )
             rows.put(entry)
             return entry.snapshot()
@@ -117,7 +117,7 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            rows.put(replace(entry, starts=merged_starts(entry.starts, starts)))
+            rows.put(entry._replace(starts=merged_starts(entry.starts, starts)))
 
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop live attempts, then insert a plan, atomically."""
@@ -213,8 +213,8 @@ class MemoryLedger:
             rules.check_reset(entry.progress, decision)
             if decision.incarnation in entry.incarnations:
                 raise MismatchError(f"incarnation {decision.incarnation} was there before; a reset needs a new id.")
-            progress = replace(entry.progress, reset_to=decision.incarnation)
-            rows.put(replace(entry, progress=progress, reset=decision))
+            progress = entry.progress._replace(reset_to=decision.incarnation)
+            rows.put(entry._replace(progress=progress, reset=decision))
 
     def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
         """Make the decided incarnation the topology's own."""
@@ -288,9 +288,9 @@ def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -
     before = entry.live[-1] if entry.live else entry.done_plan
     rules.check_plan(entry.progress, epoch, plan, before, entry.starts)
     rows.add_losses(owner.topology, plan)
-    progress = replace(entry.progress, last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))
+    progress = entry.progress._replace(last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))
     stored = StoredPlan(owner.incarnation, epoch.number, PlanStatus.LIVE, plan)
-    return replace(entry, progress=progress, live=(*entry.live, stored))
+    return entry._replace(progress=progress, live=(*entry.live, stored))
 
 
 def _check_pin(entry: Entry, epoch: Epoch, pin: Pin) -> None:

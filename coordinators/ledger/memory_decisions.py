@@ -28,7 +28,7 @@ def refused(entry: Entry, epoch: Epoch, refusal: Refusal) -> Entry:
     if check_refusal(entry.progress, stored.refusal if stored else None, refusal):
         return entry
     stopped = Stopped(entry.progress.incarnation, refusal)
-    return replace(entry, refusals={**entry.refusals, epoch.number: stopped})
+    return entry._replace(refusals={**entry.refusals, epoch.number: stopped})
 
 
 def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:
@@ -43,15 +43,15 @@ def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Ent
     check_decision(entry.progress, decision, entry.open_refusal(), entry.open_decisions())
     progress = entry.progress
     if decision.kind is DecisionKind.UNDO:
-        progress = replace(progress, undoing=decision.attempt)
+        progress = progress._replace(undoing=decision.attempt)
     elif is_held(progress, decision):
-        progress = replace(progress, held=progress.held + 1)
+        progress = progress._replace(held=progress.held + 1)
     kept = Decided(owner.incarnation, decision, finished=decision.kind is DecisionKind.RETRY)
     settled = {
         number: replace(stopped, settled=stopped.settled or stopped.incarnation == owner.incarnation)
         for number, stopped in entry.refusals.items()
     }
-    return replace(entry, progress=progress, refusals=settled, decisions={**entry.decisions, epoch.number: kept})
+    return entry._replace(progress=progress, refusals=settled, decisions={**entry.decisions, epoch.number: kept})
 
 
 def diverted(rows: Rows, entry: Entry, owner: Owner, decision: Decision, staged: Sequence[str]) -> Entry:
@@ -63,7 +63,7 @@ def diverted(rows: Rows, entry: Entry, owner: Owner, decision: Decision, staged:
     assert entry.pin is not None
     rows.add_diverted(owner, decision.txid, Diverted(decision.state, tuple(staged)))
     pin = replace(entry.pin, states=without_rows_of(entry.pin, decision.state))
-    return _finished(replace(entry, pin=pin), decision)
+    return _finished(entry._replace(pin=pin), decision)
 
 
 def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entry:
@@ -74,8 +74,8 @@ def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entr
     check_carried_out(entry.progress, decision, entry.open_decisions())
     rows.forget_letters(owner, decision.txid)
     entry = memory_rows.dropped(rows, entry, decision.txid)
-    progress = replace(entry.progress, pinned=None, pinned_attempt=None, undoing=None)
-    return _finished(replace(entry, progress=progress, pin=None), decision)
+    progress = entry.progress._replace(pinned=None, pinned_attempt=None, undoing=None)
+    return _finished(entry._replace(progress=progress, pin=None), decision)
 
 
 def with_diverts(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
@@ -86,8 +86,8 @@ def with_diverts(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
         rows.add_diverted(owner, pin.txid, item)
         held = next(d for d in entry.open_decisions() if d.state == item.state and d.txid == pin.txid)
         entry = _finished(entry, held)
-    progress = replace(entry.progress, held=entry.progress.held - len(pin.diverts))
-    return replace(entry, progress=progress)
+    progress = entry.progress._replace(held=entry.progress.held - len(pin.diverts))
+    return entry._replace(progress=progress)
 
 
 def held_for(entry: Entry, txid: int) -> frozenset[str]:
@@ -104,4 +104,4 @@ def _finished(entry: Entry, decision: Decision) -> Entry:
         number: replace(kept, finished=True) if kept.decision == decision else kept
         for number, kept in entry.decisions.items()
     }
-    return replace(entry, decisions=decisions)
+    return entry._replace(decisions=decisions)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
@@ -59,8 +61,7 @@ class Decided:
     finished: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """All of a topology that is not history."""
 
     spec: TopologySpec
@@ -72,10 +73,10 @@ class Entry:
     pin: Pin | None = None
     reset: ResetDecision | None = None
     start: str | None = None
-    incarnations: frozenset[str] = field(default=frozenset())
-    refusals: Mapping[int, Stopped] = field(default_factory=dict)
+    incarnations: frozenset[str] = frozenset()
+    refusals: Mapping[int, Stopped] = MappingProxyType({})
     """What each epoch stopped at."""
-    decisions: Mapping[int, Decided] = field(default_factory=dict)
+    decisions: Mapping[int, Decided] = MappingProxyType({})
     """What was decided in each epoch."""
 
     def open_refusal(self) -> Refusal | None:
@@ -265,14 +266,14 @@ def dropped(rows: Rows, entry: Entry, drop_from: int) -> Entry:
         if stored.plan.txid >= drop_from:
             rows.finish(entry.spec.name, Finished(replace(stored, status=PlanStatus.DROPPED)))
             rows.mark_losses(entry.spec.name, stored.plan, PlanStatus.DROPPED)
-    return replace(entry, live=tuple(stored for stored in entry.live if stored.plan.txid < drop_from))
+    return entry._replace(live=tuple(stored for stored in entry.live if stored.plan.txid < drop_from))
 
 
 def pinned(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
     """Keep the dead letters; returns the entry with the pin."""
     rows.add_dead_letters(owner, pin)
-    progress = replace(entry.progress, pinned=pin.txid, pinned_attempt=pin.attempt)
-    return replace(entry, progress=progress, pin=pin)
+    progress = entry.progress._replace(pinned=pin.txid, pinned_attempt=pin.attempt)
+    return entry._replace(progress=progress, pin=pin)
 
 
 def done(rows: Rows, entry: Entry, commit: Commit, now: float) -> Entry:
@@ -283,6 +284,6 @@ def done(rows: Rows, entry: Entry, commit: Commit, now: float) -> Entry:
     stored = replace(live, status=PlanStatus.DONE)
     rows.finish(entry.spec.name, Finished(stored, commit, entry.pin, now))
     rows.mark_losses(entry.spec.name, stored.plan, PlanStatus.DONE)
-    progress = replace(entry.progress, done=commit.txid, done_attempt=commit.attempt, pinned=None, pinned_attempt=None)
+    progress = entry.progress._replace(done=commit.txid, done_attempt=commit.attempt, pinned=None, pinned_attempt=None)
     rest = tuple(other for other in entry.live if other is not live)
-    return replace(entry, progress=progress, live=rest, done_plan=stored, pin=None)
+    return entry._replace(progress=progress, live=rest, done_plan=stored, pin=None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
@@ -24,8 +25,7 @@ class PlanStatus(StrEnum):
     DONE = "done"
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """A topology's one locked row: where it stands, and the highest numbers ever handed out.
 
     `pinned` is the txid that is pinned and not done, always `done + 1`; `reset_to` the incarnation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -87,7 +86,7 @@ def test_every_pair_of_status_and_word_is_listed_or_refused(status, word):
 @pytest.mark.parametrize(("status", "word"), list(product(LIVE_STATUSES, Word)))
 def test_a_word_that_its_batch_does_not_allow_poisons_for_good(status, word):
     waiting = FRESH.states if status is Status.APPLYING else frozenset()
-    state = replace(FRESH, live=(Live(batch(11, 21), 1, status, waiting),), last_attempt=21)
+    state = FRESH._replace(live=(Live(batch(11, 21), 1, status, waiting),), last_attempt=21)
     legal = (status, word) in TRANSITIONS and word is not Word.TURN
     event = Happened(batch(11, 21), word, state="balances")
     after, _ = step(state, event)
@@ -152,7 +151,7 @@ def test_the_next_txid_gets_its_turn_only_after_done():
 
 
 def test_the_shortcut_is_one_command():
-    together = replace(FRESH, together=True)
+    together = FRESH._replace(together=True)
     state, commands = processed(together, 11, 21)
     assert commands == [CommitTogether(batch(11, 21))]
     state, commands = run(state, Happened(batch(11, 21), Word.COMMITTED))
@@ -220,7 +219,7 @@ def test_after_max_tries_a_person_decides():
 
 
 def test_draining_finishes_what_is_live_and_plans_nothing():
-    state, _ = processed(replace(FRESH, together=True), 11, 21)
+    state, _ = processed(FRESH._replace(together=True), 11, 21)
     state, commands = run(state, StopRequested(), Due())
     assert (commands, state.phase) == ([], Phase.DRAINING)
     state, _ = run(state, Happened(batch(11, 21), Word.COMMITTED))

@@ -26,7 +26,7 @@ BORN = Progress("life", 0, 0, None, None, 0, 0, None)
 STARTS = (start_of(0, 5),)
 FIRST = plan_of(1, 1, 0, range_of(0, 5, 15))
 SECOND = plan_of(2, 2, 1, range_of(0, 15, 25))
-AT_ONE = replace(BORN, done=1, done_attempt=1, last_txid=1, last_attempt=1)
+AT_ONE = BORN._replace(done=1, done_attempt=1, last_txid=1, last_attempt=1)
 
 widths = st.integers(0, 2**40)
 steps = st.lists(st.lists(st.tuples(widths, widths), min_size=1, max_size=4), min_size=1, max_size=6)
@@ -121,14 +121,14 @@ def test_fences() -> None:
 def test_an_open_reset_stops_all_writes() -> None:
     rules.check_owner(BORN, OWNER)
     with pytest.raises(MismatchError, match="is not finished"):
-        rules.check_owner(replace(BORN, reset_to="next"), OWNER)
+        rules.check_owner(BORN._replace(reset_to="next"), OWNER)
     with pytest.raises(MismatchError, match="in incarnation life, not other"):
         rules.check_owner(BORN, replace(OWNER, incarnation="other"))
 
 
 @pytest.mark.parametrize(("drop_from", "refused"), [(1, True), (2, True), (3, False), (9, False)])
 def test_drops(drop_from: int, refused: bool) -> None:
-    progress = replace(AT_ONE, pinned=2, pinned_attempt=2)
+    progress = AT_ONE._replace(pinned=2, pinned_attempt=2)
     if refused:
         with pytest.raises(MismatchError, match="can't be dropped"):
             rules.check_drop(progress, drop_from)
@@ -153,11 +153,11 @@ def test_plans() -> None:
 
 def test_only_what_is_decided_or_of_this_epoch_is_followed() -> None:
     old = StoredPlan("life", 2, PlanStatus.LIVE, FIRST)
-    progress = replace(BORN, last_txid=1, last_attempt=1)
+    progress = BORN._replace(last_txid=1, last_attempt=1)
     with pytest.raises(MismatchError, match="must drop it"):
         rules.check_plan(progress, EPOCH, SECOND, old, None)
     rules.check_plan(progress, EPOCH, SECOND, replace(old, epoch=3), None)
-    rules.check_plan(replace(progress, pinned=1, pinned_attempt=1), EPOCH, SECOND, old, None)
+    rules.check_plan(progress._replace(pinned=1, pinned_attempt=1), EPOCH, SECOND, old, None)
 
 
 def test_pins() -> None:
@@ -165,14 +165,14 @@ def test_pins() -> None:
     pin = pin_of(SECOND)
     rules.check_pin(AT_ONE, EPOCH, pin, live, FIRST, None)
     wrong: dict[str, tuple[Progress, StoredPlan | None, Plan | None]] = {
-        "txid 2 is. Nothing": (replace(AT_ONE, pinned=2, pinned_attempt=3), live, FIRST),
+        "txid 2 is. Nothing": (AT_ONE._replace(pinned=2, pinned_attempt=3), live, FIRST),
         "can.t be pinned: 0 is done": (BORN, live, FIRST),
         "is not live": (AT_ONE, None, FIRST),
         "2 is not live": (AT_ONE, replace(live, status=PlanStatus.DROPPED), FIRST),
         "at txid 2 is not live": (AT_ONE, replace(live, incarnation="old"), FIRST),
         "another plan": (AT_ONE, replace(live, plan=FIRST), FIRST),
         "planned by epoch 2": (AT_ONE, replace(live, epoch=2), FIRST),
-        "follows attempt 1, but attempt 9": (replace(AT_ONE, done_attempt=9), live, FIRST),
+        "follows attempt 1, but attempt 9": (AT_ONE._replace(done_attempt=9), live, FIRST),
         "starts partition 0": (AT_ONE, live, replace(FIRST, ranges=(range_of(0, 5, 14),))),
     }
     for word, (progress, stored, done_plan) in wrong.items():
@@ -181,7 +181,7 @@ def test_pins() -> None:
 
 
 def test_repeats_are_told_from_contradictions() -> None:
-    pinned = replace(AT_ONE, pinned=2, pinned_attempt=2)
+    pinned = AT_ONE._replace(pinned=2, pinned_attempt=2)
     assert rules.is_repeated_pin(pinned, pin_of(SECOND))
     assert rules.is_repeated_pin(AT_ONE, pin_of(FIRST))
     assert not rules.is_repeated_pin(AT_ONE, pin_of(SECOND))
@@ -195,7 +195,7 @@ def test_repeats_are_told_from_contradictions() -> None:
 
 @pytest.mark.parametrize(("txid", "attempt"), [(1, 2), (2, 1), (3, 3)])
 def test_done_is_the_pinned_attempt(txid: int, attempt: int) -> None:
-    pinned = replace(AT_ONE, pinned=2, pinned_attempt=2)
+    pinned = AT_ONE._replace(pinned=2, pinned_attempt=2)
     rules.check_done(pinned, commit_of(SECOND))
     with pytest.raises(MismatchError, match="txid 2 attempt 2 is pinned"):
         rules.check_done(pinned, commit_of(replace(SECOND, txid=txid, attempt=attempt)))

@@ -284,8 +284,8 @@ _COORDINATOR = (
     Mutant(
         "order of commits in the protocol",
         "coordinators/protocol.py",
-        "    item = replace(state.live[0], status=move(Status.READY, Word.TURN))",
-        "    item = replace(state.live[-1], status=move(Status.READY, Word.TURN))",
+        "    item = state.live[0]._replace(status=move(Status.READY, Word.TURN))",
+        "    item = state.live[-1]._replace(status=move(Status.READY, Word.TURN))",
         _PROTOCOL,
     ),
     Mutant(

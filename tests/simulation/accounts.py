@@ -10,6 +10,7 @@ from trident.coordinators.ledger.memory_rows import Entry
 from trident.coordinators.records import Plan
 from trident.state.positions import Standing
 
+TOPOLOGY = "sim"
 Rows = dict[tuple[object, ...], tuple[int, int]]
 
 
@@ -30,6 +31,8 @@ class Batch:
     attempt: int
     delta: Rows
     bad: frozenset[tuple[int, int]]
+    diverted: frozenset[str] = frozenset()
+    """States that have none of it: their rows are in the ledger, as a person decided."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,8 @@ class StateAccount:
     """What a state must hold."""
 
     expected: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
-    before: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
+    before: Mapping[tuple[object, ...], tuple[int, int]] | None = field(default_factory=dict)
+    """What it held before its last txid; None after an undo, which has lost that."""
     standing: Standing | None = None
 
 

@@ -29,10 +29,11 @@ from tests.simulation.jobs import (
     Processed,
     Release,
     Start,
+    Stop,
     Store,
     Work,
 )
-from tests.simulation.scripts import Answer, Progressed
+from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.acker import Acker
@@ -61,6 +62,7 @@ from trident.coordinators.protocol import (
     wants_plan,
 )
 from trident.coordinators.records import Keep, Lease, Plan
+from trident.coordinators.refusing import StoppedError, gave_up, record_stop
 from trident.coordinators.session import fresh_state
 from trident.coordinators.takeover import first_step
 from trident.coordinators.transitions import Status, Word
@@ -94,14 +96,17 @@ class Coordinator:
         around = self.around
         once = _Once()
         self.committer = Committer(around.ledger, around.stores, once)
-        self.runner = BatchRunner({SPOUT: around.spout}, {SPOUT: around.source}, around.stores, around.processor)
+        spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
+        decisions = () if self.book is None else self.book.snapshot.decisions
+        self.runner = BatchRunner(spouts, sources, around.stores, around.processor, decisions)
         self.lease = Lease(self.name, around.options.lease)
         self.plans = self._plan_maker() if self.book is not None else None
 
     def _plan_maker(self) -> PlanMaker:
         around = self.around
         spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
-        return PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock)
+        held = frozenset(decision.txid for decision in self.book.snapshot.decisions)
+        return PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock, held)
 
     def copy(self, host: Host, around: Surroundings, *, is_to_act: bool = True) -> Coordinator:
         """Return an equal coordinator in equal surroundings, for a host that tries several futures.
@@ -180,11 +185,11 @@ class Coordinator:
                 spec=around.spec,
                 lease=self.lease,
             )
-            return scripts.run_on(job.answers, script)
+            return scripts.run_on(job.answers, script, self.host.calls_at_once())
         try:
             return Answer(self._execute(job))
         except TridentError as error:
-            return Answer(None, error)
+            return failed(error)
 
     def _execute(self, job: Job) -> object:
         match job:
@@ -208,6 +213,8 @@ class Coordinator:
                 return self.around.ledger.clean_up(batch.owner, batch.epoch, Keep(5, self.around.options.lease * 0))
             case CleanUp(batch, state):
                 return self.around.stores[state].clean_up(batch.owner, batch.epoch, batch.txid)
+            case Stop(owner, error):
+                return record_stop(self.around.ledger, owner, self.epoch, error, _Once())
             case Release(epoch):
                 return self.around.ledger.release(self.around.spec.name, epoch)
         raise AssertionError(job)
@@ -220,6 +227,11 @@ class Coordinator:
         if kind is Start:
             self._start_answered(job, answer)
             return
+        if kind is Stop:
+            self._end(answer.value)
+            return
+        if self.state.phase is Phase.POISONED:
+            return  # the reason is on its way to the ledger; nothing else counts any more
         if kind is Work:
             self._worked(job.batch, answer)
             return
@@ -246,7 +258,7 @@ class Coordinator:
         self.busy.discard(START)
         finished = progressed.finished
         if finished is None:
-            self._queue(Start((*job.answers, progressed.answer)))
+            self._queue(Start((*job.answers, *progressed.answers)))
         elif isinstance(finished.error, LeaseHeldError):
             self.host.wait_for_lease(self)
         elif finished.error is not None:
@@ -257,7 +269,7 @@ class Coordinator:
     def _begin_running(self, taken) -> None:
         self.epoch = taken.epoch
         self.book = PlanBook(taken.snapshot)
-        self.plans = self._plan_maker()
+        self._equip()
         self.state, commands = first_step(taken, fresh_state(taken, self.around.stores, self.around.options))
         for item in self.state.live:
             self.outcomes[item.batch.attempt] = outcome_of_pin(taken.snapshot.pin)
@@ -336,9 +348,15 @@ class Coordinator:
         self.state, commands = step(self.state, event)
         self._perform_all(commands)
         if self.state.phase is Phase.POISONED:
-            self._end(self.state.error)
+            self._break(self.state.error)
         elif self.state.phase is Phase.STOPPED and not any(self.lanes.values()):
             self._end(None)
+
+    def _break(self, error: BaseException) -> None:
+        if isinstance(error, StoppedError):
+            self.host.send(self, Stop(self.state.owner, error), 0)
+        else:
+            self._end(error)
 
     def _perform_all(self, commands: tuple[Command, ...]) -> None:
         for command in commands:
@@ -368,7 +386,7 @@ class Coordinator:
                 self.book.finished = batch.txid
                 self._forget(batch)
             case GiveUp(batch, tries, reason):
-                self._advance(Broken(FatalError(f"{batch} failed {tries} times: {reason}")))
+                self._advance(Broken(gave_up(batch, tries, reason)))
 
     def _forget(self, batch: BatchId) -> None:
         for kept in (self.planned, self.outcomes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.simulation.faults import Call, Fault, FaultKind
-from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Release, Start, Store, Work
+from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Release, Start, Stop, Store, Work
 from tests.simulation.scripts import Answer
 from tests.simulation.stores import Ending, OpenTransaction, SimulatedDatabase
 from trident.base.errors import RefusedError, RetryableError
@@ -24,6 +24,7 @@ _CALLS = {
     Work: Call.PROCESS,
     Commit: Call.COMMIT,
     CleanUp: Call.COMMIT,
+    Stop: Call.COMMIT,
 }
 _ENDINGS = {
     FaultKind.ANSWER_LOST_DONE: Ending.KEPT_UNHEARD,

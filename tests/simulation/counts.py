@@ -20,6 +20,12 @@ OUTCOMES = (
     "healed by a reset",
     "stopped for lost offsets",
     "stopped, run again",
+    "a refusal waited for a person",
+    "retry carried out",
+    "divert carried out",
+    "undo carried out",
+    "an undo was not possible",
+    "too late for a decision",
 )
 
 

@@ -20,6 +20,8 @@ class FaultKind(StrEnum):
     LEDGER_RESTORED = "the ledger alone is restored from an old backup"
     RESET = "a person resets the topology"
     RESET_CUT_OFF = "a person's reset dies in the middle"
+    UNDO = "a person undoes a decided txid"
+    UNDO_CUT_OFF = "a person's undo dies in the middle"
     WITHDRAWN = "the engine loses what it staged for a batch that waits for its turn"
 
     PARTITION_MISSING = "a metadata answer leaves a partition out"
@@ -52,6 +54,8 @@ WORLD_KINDS = (
     FaultKind.LEDGER_RESTORED,
     FaultKind.RESET,
     FaultKind.RESET_CUT_OFF,
+    FaultKind.UNDO,
+    FaultKind.UNDO_CUT_OFF,
     FaultKind.WITHDRAWN,
 )
 _WEIGHTS = {
@@ -60,12 +64,14 @@ _WEIGHTS = {
     FaultKind.LEASE_EXPIRY: 3,
     FaultKind.ANSWER_LOST_DONE: 3,
     FaultKind.ANSWER_LOST_UNDONE: 2,
-    FaultKind.AT_WORK_DONE: 4,
-    FaultKind.AT_WORK_UNDONE: 3,
+    FaultKind.AT_WORK_DONE: 3,
+    FaultKind.AT_WORK_UNDONE: 2,
     FaultKind.REQUEST_STALLED: 3,
     FaultKind.STORE_ERROR: 3,
     FaultKind.RESET: 0.4,
     FaultKind.RESET_CUT_OFF: 0.4,
+    FaultKind.UNDO: 0.6,
+    FaultKind.UNDO_CUT_OFF: 0.6,
     FaultKind.STATE_RESTORED: 0.5,
     FaultKind.LEDGER_RESTORED: 0.5,
     FaultKind.OFFSETS_LOST: 0.8,
@@ -98,7 +104,7 @@ def draw_faults(rng: random.Random, commits: int) -> tuple[Fault, ...]:
     kinds, weights = _KINDS
     calls = list(Call)
     faults = []
-    for kind in rng.choices(kinds, weights, k=rng.randint(5, 13)):
+    for kind in rng.choices(kinds, weights, k=rng.randint(5, 9)):
         call = calls[int(rng.random() * len(calls))]
         after = int(rng.random() * (commits - 1))
         faults.append(Fault(after, int(rng.random() * 30), kind, call, int(rng.random() * 1000)))

@@ -24,6 +24,9 @@ class Host(Protocol):
     def send(self, actor: Coordinator, job: Job, failures: int) -> None:
         """Execute the job some time, then let the actor hear the answer."""
 
+    def calls_at_once(self) -> int:
+        """How many calls of a take-over are made without anything in between; faults fall between any two of them."""
+
     def idle(self, actor: Coordinator) -> None:
         """Call `actor.due()` after a while."""
 
@@ -50,4 +53,4 @@ class Surroundings:
     options: RunOptions
     clock: Clock
     rng: object
-    clean_up_every: int = 7
+    clean_up_every: int = 11

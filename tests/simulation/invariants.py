@@ -11,22 +11,22 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tests.simulation.accounts import (
+    TOPOLOGY,
     Batch,
     LedgerAccount,
     StateAccount,
     ViolationError,
-    batch_of,
     check_chain,
     check_live,
     require,
 )
+from tests.simulation.diverting import decided_batch, diverted_since, is_decided
 from trident.base.identity import Epoch
+from trident.coordinators.decisions import DecisionKind
 from trident.coordinators.ledger.memory_rows import Entry
 from trident.state.folding import current
 from trident.state.positions import Standing
 from trident.state.values import OpaqueValue
-
-TOPOLOGY = "sim"
 
 
 class Monitor:
@@ -74,7 +74,7 @@ class Monitor:
             self._begin_life(old, entry)
             return
         account = before
-        if entry.starts is not old.starts:
+        if entry.starts is not old.starts and entry.starts != old.starts:
             require(old.starts is None and account.done == entry.birth_txid, "start positions were stored again")
             account = replace(account, covered={item.id.partition: item.start for item in entry.starts})
         if entry.live is not old.live:
@@ -84,11 +84,16 @@ class Monitor:
             raise ViolationError("attempt numbers went back")
         now_done = (progress.done, progress.done_attempt)
         if old.pin is not None and pin is None and now_done != (old.pin.txid, old.pin.attempt):
-            raise ViolationError(f"the pin of txid {old.pin.txid} went away without done")
+            self._check_undone(old, entry, tables)
+            account = replace(account, decided=None)
         if pin is not None and pin is not old.pin:
-            if old.pin is not None or pin.txid != account.done + 1:
+            if old.pin is not None and pin.attempt == old.pin.attempt:
+                decided = diverted_since(old, entry, account.decided, tables)
+            elif old.pin is not None or pin.txid != account.done + 1:
                 raise ViolationError(f"txid {pin.txid} was pinned while {account.done} is done and {old.pin} is pinned")
-            account = replace(account, decided=batch_of(pin.plan))
+            else:
+                decided = decided_batch(old, entry, pin, tables)
+            account = replace(account, decided=decided)
         if progress.done != account.done:
             account = self._finish(account, entry, tables)
         if self.torn and (account.decided is not before.decided or account.done != before.done):
@@ -124,7 +129,7 @@ class Monitor:
             raise ViolationError(f"done is txid {txid} attempt {attempt}, its plan is {plan}")
         batch = account.decided
         if batch is None or batch.txid != txid:
-            batch = batch_of(plan)
+            batch = decided_batch(account.entry, entry, tables["trident_finished"][TOPOLOGY, attempt].pin, tables)
         if batch.attempt != attempt:
             raise ViolationError(f"txid {txid} was done with attempt {attempt}, decided was {batch.attempt}")
         covered = check_chain(plan, account.covered)
@@ -171,6 +176,8 @@ class Monitor:
             return self._rebound(name, account, standing)
         if self.torn:
             raise ViolationError(f"state {name!r} was written although one store was put back alone")
+        if new.txid == old.txid - 1:
+            return self._undone(name, account, standing)
         if new.txid != old.txid + 1:
             raise ViolationError(f"state {name!r} went from txid {old.txid} to {new.txid}")
         ledger = self.account
@@ -178,10 +185,34 @@ class Monitor:
         if batch is None or (batch.txid, batch.attempt) != (new.txid, new.attempt):
             raise ViolationError(f"state {name!r} took txid {new.txid} attempt {new.attempt}, which was not decided")
         expected = dict(account.expected)
-        for key, (n, total) in batch.delta.items():
+        for key, (n, total) in batch.delta.items() if name not in batch.diverted else ():
             before = expected.get(key, (0, 0))
             expected[key] = (before[0] + n, before[1] + total)
         return StateAccount(expected, account.expected, standing)
+
+    def _undone(self, name: str, account: StateAccount, standing: Standing) -> StateAccount:
+        """A state goes back by one txid: a person has decided so, and it is not done."""
+        entry, new = self.account.entry, standing.position
+        pin = entry.pin
+        if pin is None or not is_decided(entry, DecisionKind.UNDO, pin) or pin.txid != new.txid + 1:
+            raise ViolationError(f"state {name!r} went back to txid {new.txid}, which nobody decided")
+        if account.before is None or new.attempt not in (entry.progress.done_attempt, 0):
+            raise ViolationError(f"state {name!r} went back to {new} once more")
+        return StateAccount(account.before, None, standing)
+
+    def _check_undone(self, old: Entry, entry: Entry, tables: Mapping[str, Mapping]) -> None:
+        """A pin is taken back: a person has decided so, and no state has anything of it."""
+        pin = old.pin
+        if not is_decided(old, DecisionKind.UNDO, pin):
+            raise ViolationError(f"the pin of txid {pin.txid} went away without done")
+        for name, account in self.states.items():
+            if account.standing.position.txid != pin.txid - 1:
+                raise ViolationError(f"txid {pin.txid} was undone, but state {name!r} has it")
+        require(all(stored.plan.txid < pin.txid for stored in entry.live), "an undone attempt, or a later one, is live")
+        letters = tables.get("trident_dead_letter", _EMPTY)
+        require(
+            (TOPOLOGY, entry.progress.incarnation, pin.txid) not in letters, "an undone txid has kept its dead letters"
+        )
 
     def _rebound(self, name: str, account: StateAccount, standing: Standing) -> StateAccount:
         """A new state, or one that follows a recorded reset: its rows are gone, or all of them stay."""
@@ -214,7 +245,7 @@ class Monitor:
                 continue
             if stored.txid > position.txid:
                 raise ViolationError(f"state {name!r} shows txid {stored.txid} at {position.txid}")
-            is_new = stored.txid == position.txid and position.attempt
+            is_new = stored.txid == position.txid and position.attempt and before is not None
             if is_new and type(stored) is OpaqueValue and stored.previous != before.get(key):
                 raise ViolationError(f"state {name!r} keeps {stored.previous} as the value before {position.txid}")
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tests.simulation.scripts import Answer
-from trident.base.identity import BatchId, Epoch
+from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.batch_runner import JobEdges
 from trident.coordinators.committing import Outcome
 from trident.coordinators.protocol import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
 from trident.coordinators.records import Plan
+from trident.coordinators.refusing import StoppedError
 
 Lane = str
 """What runs one by one; batches are processed side by side and have no lane."""
@@ -55,11 +56,18 @@ class CleanUp(NamedTuple):
     store: str | None
 
 
+class Stop(NamedTuple):
+    """The last write of a coordinator that can't go on: why. It has no lane, nothing else is sent beside it."""
+
+    owner: Owner
+    error: StoppedError
+
+
 class Release(NamedTuple):
     epoch: Epoch
 
 
-Job = Start | Build | Store | Drop | Work | Commit | CleanUp | Release
+Job = Start | Build | Store | Drop | Work | Commit | CleanUp | Stop | Release
 LANES: Mapping[type, Lane] = {
     Start: START,
     Release: START,

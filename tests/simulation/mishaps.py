@@ -54,6 +54,8 @@ class Mishaps:
                 return self._restore_one(fault)
             case FaultKind.RESET | FaultKind.RESET_CUT_OFF:
                 return self._world.person.reset(fault.number, cut_off=fault.kind is FaultKind.RESET_CUT_OFF)
+            case FaultKind.UNDO | FaultKind.UNDO_CUT_OFF:
+                return self._world.person.undo(fault.number, cut_off=fault.kind is FaultKind.UNDO_CUT_OFF)
             case FaultKind.PARTITION_ADDED:
                 return self._add_partition()
             case FaultKind.OFFSETS_LOST:

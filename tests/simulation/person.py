@@ -2,64 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.simulation import scripts
-from tests.simulation.accounts import ViolationError
+from tests.simulation.accounts import TOPOLOGY, ViolationError
 from tests.simulation.actor import Coordinator
-from tests.simulation.invariants import TOPOLOGY
-from tests.simulation.jobs import Start
-from tests.simulation.scripts import Progressed
-from trident.base.errors import FatalError, FencedError, MismatchError, RefusedError
+from tests.simulation.operating import Operator
+from tests.simulation.scripts import Tape
+from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
+from trident.coordinators import deciding, resetting
+from trident.coordinators.decisions import DecisionKind
+from trident.coordinators.ledger.memory_rows import Entry
 from trident.coordinators.records import Lease
 from trident.coordinators.refusing import StoppedError
-from trident.coordinators.resetting import Wanted
 from trident.coordinators.takeover import LedgerBehindError
 from trident.spouts.base import LostOffsets, SpoutKind
+from trident.state.base import CannotUndoError
 
 if TYPE_CHECKING:
     from tests.simulation.mishaps import Backup
     from tests.simulation.world import World
 
 _STARTS = ("earliest", None, "latest", "earliest")
-
-
-class Operator:
-    """A reset as a process of its own; it may die after some calls."""
-
-    state = None
-    number = -1
-
-    def __init__(self, person: Person, name: str, wanted: Wanted, calls: int | None) -> None:
-        self.name = name
-        self.alive = True
-        self.epoch = None
-        self._person = person
-        self._wanted = wanted
-        self._calls = calls
-
-    def execute(self, job: Start) -> Progressed:
-        around = self._person.world.around
-        script = partial(
-            scripts.reset,
-            ledger=around.ledger,
-            stores=around.stores,
-            spec=around.spec,
-            lease=Lease(self.name, around.options.lease),
-            wanted=self._wanted,
-        )
-        return scripts.run_on(job.answers, script)
-
-    def answered(self, job: Start, progressed: Progressed, failures: int) -> None:
-        if progressed.finished is not None:
-            self.alive = False
-            self._person.reset_ended(self._wanted, progressed.finished.error)
-        elif self._calls is not None and len(job.answers) >= self._calls:
-            self.alive = False
-            self._person.reset_cut_off()
-        else:
-            self._person.world.send(self, Start((*job.answers, progressed.answer)), 0)
+_AGAIN_MS = 50
 
 
 class Person:
@@ -81,6 +48,8 @@ class Person:
             if not self.world.monitor.torn:
                 raise ViolationError(f"{actor.name} ended with a mismatch that nobody made: {error}") from error
             self._heal_torn()
+        elif type(error) is DecisionNeededError:
+            self._decide_refused()
         elif type(error) in (FatalError, StoppedError):
             self._judge_fatal(actor, error)
         else:
@@ -128,42 +97,138 @@ class Person:
             world.counts["healed by a reset"] += 1
             self._begin_reset(keep_rows=world.rng.random() < 0.5, start="earliest", calls=None)
 
+    # resets
+
     def reset(self, number: int, *, cut_off: bool) -> bool:
-        """Reset for no other reason than to do it; not while another reset is on its way."""
-        if self.is_healing or self.world.monitor.torn or self.world.monitor.account.entry is None:
+        """Reset for no other reason than to do it; not while another decision is on its way."""
+        if self._is_busy():
             return False
-        self._begin_reset(number % 2 == 0, _STARTS[number // 2 % 4], 2 + number % 11 if cut_off else None)
+        self._begin_reset(number % 2 == 0, _STARTS[number // 2 % 4], _calls(number, cut_off))
         return True
 
+    def _is_busy(self) -> bool:
+        monitor = self.world.monitor
+        return self.is_healing or monitor.torn or monitor.account.entry is None
+
     def _begin_reset(self, keep_rows: bool, start: str | None, calls: int | None) -> None:
-        self.is_healing = True
-        self.world.kill_all()
-        self._ask(Wanted(self.world._draw_id(), keep_rows, start), calls)
+        self._stop_all()
+        self._ask_reset(keep_rows, start, calls)
 
-    def _ask(self, wanted: Wanted, calls: int | None) -> None:
-        operator = Operator(self, f"person.{wanted.incarnation}", wanted, calls)
-        self.world.note(operator.name, "resets, keeping rows" if wanted.keep_rows else "resets, clearing rows")
-        self.world.at(5, self.world.send, operator, Start(), 0)
+    def _ask_reset(self, keep_rows: bool, start: str | None, calls: int | None) -> None:
+        wanted = resetting.Wanted(self.world._draw_id(), keep_rows, start)
+        self.world.note("the person resets,", "keeping rows" if keep_rows else "clearing rows")
+        self._send(partial(scripts.reset, wanted=wanted), calls, partial(self._reset_ended, wanted))
 
-    def reset_ended(self, wanted: Wanted, error: BaseException | None) -> None:
+    def _reset_ended(self, wanted: resetting.Wanted, error: BaseException | None) -> None:
         """Go on with the coordinators, or do again what the error asks for."""
         world = self.world
         world.note("the reset ended:", repr(error))
         if error is None:
             world.counts["reset carried out"] += 1
             self._let_them_start()
-        elif type(error) is MismatchError:
-            if not world.monitor.torn:
-                raise ViolationError(f"a reset ended with a mismatch that nobody made: {error}") from error
-            world.at(50, self._ask, Wanted(world._draw_id(), False, wanted.start), None)
-        else:
-            world.at(50, self._ask, Wanted(world._draw_id(), wanted.keep_rows, wanted.start), None)
+            return
+        if type(error) is DecisionNeededError:  # the rows can't be kept while nobody knows what belongs to them
+            self._let_them_start()
+            self._decide_refused()
+            return
+        if type(error) is MismatchError and not world.monitor.torn:
+            raise ViolationError(f"a reset ended with a mismatch that nobody made: {error}") from error
+        keep_rows = wanted.keep_rows and type(error) is not MismatchError
+        world.at(_AGAIN_MS, self._ask_reset, keep_rows, wanted.start, None)
 
-    def reset_cut_off(self) -> None:
-        self.world.note("the reset dies in the middle")
+    # decisions about a txid
+
+    def undo(self, number: int, *, cut_off: bool) -> bool:
+        """Undo a txid for no other reason than to do it; only one that is pinned can be."""
+        if self._is_busy() or self._entry.pin is None:
+            return False
+        self._stop_all()
+        self._ask(deciding.Wanted(DecisionKind.UNDO, self._entry.pin.txid), _calls(number, cut_off))
+        return True
+
+    def _decide_refused(self) -> None:
+        """Choose one of the ways that the error names."""
+        world, refusal = self.world, self._entry.open_refusal()
+        world.counts["a refusal waited for a person"] += 1
+        if self.is_healing or refusal is None:
+            return
+        pin, choose = self._entry.pin, world.rng.choice
+        kinds = [DecisionKind.RETRY, DecisionKind.DIVERT]
+        if pin is not None and pin.txid == refusal.txid:
+            kinds.append(DecisionKind.UNDO)
+        kind = choose(kinds)
+        state = refusal.state or choose(sorted(world.around.stores))
+        self._stop_all()
+        wanted = deciding.Wanted(kind, refusal.txid, state if kind is DecisionKind.DIVERT else "")
+        self._ask(wanted, choose([None, None, 3, 6, 9]))
+
+    @property
+    def _entry(self) -> Entry:
+        return self.world.monitor.account.entry
+
+    def _ask(self, wanted: deciding.Wanted, calls: int | None) -> None:
+        self.world.note("the person decides:", wanted.kind, "of txid", wanted.txid, wanted.state)
+        self._send(partial(scripts.decide, wanted=wanted), calls, partial(self._decision_ended, wanted))
+
+    def _decision_ended(self, wanted: deciding.Wanted, error: BaseException | None) -> None:
+        world = self.world
+        world.note(f"the {wanted.kind} ended:", repr(error))
+        if error is None:
+            world.counts[f"{wanted.kind} carried out"] += 1
+        elif type(error) is CannotUndoError:
+            world.counts["an undo was not possible"] += 1
+            if self._is_refused(wanted.txid):
+                world.at(_AGAIN_MS, self._ask, deciding.Wanted(DecisionKind.RETRY, wanted.txid), None)
+                return
+        elif type(error) is MismatchError:
+            if self._is_possible(wanted):
+                raise ViolationError(f"the {wanted.kind} ended with a mismatch that nobody made: {error}") from error
+            world.counts["too late for a decision"] += 1
+        else:
+            world.at(_AGAIN_MS, self._ask, wanted, None)
+            return
+        self._let_them_start()
+
+    def _is_possible(self, wanted: deciding.Wanted) -> bool:
+        pin = self._entry.pin
+        if wanted.kind is DecisionKind.UNDO:
+            return pin is not None and pin.txid == wanted.txid
+        return self._is_refused(wanted.txid)
+
+    def _is_refused(self, txid: int) -> bool:
+        refusal = self._entry.open_refusal()
+        return refusal is not None and refusal.txid == txid
+
+    # how it is done
+
+    def _stop_all(self) -> None:
+        self.is_healing = True
+        self.world.kill_all()
+
+    def _send(
+        self, script: Callable[..., object], calls: int | None, ended: Callable[[BaseException | None], None]
+    ) -> None:
+        world, around = self.world, self.world.around
+        name = f"person.{world._draw_id()}"
+        bound: Callable[[Tape], object] = partial(
+            script,
+            ledger=around.ledger,
+            stores=around.stores,
+            spec=around.spec,
+            lease=Lease(name, around.options.lease),
+        )
+        Operator(world, name, bound, calls, ended, self._died).begin()
+
+    def _died(self) -> None:
+        self.world.note("the person's command dies in the middle")
         self._let_them_start()
 
     def _let_them_start(self) -> None:
         self.is_healing = False
         for number in range(len(self.world.actors)):
             self.world.restart(number)
+
+
+def _calls(number: int, cut_off: bool) -> int | None:
+    """Return after how many calls it dies, if it does."""
+    return 2 + number % 11 if cut_off else None

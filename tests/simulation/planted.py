@@ -54,7 +54,7 @@ def _fences_after_reading(ledger, stores, spec, epoch, repeater):
 def _applies_one_state(state, item, event):
     """Apply to the first state only, and call it done."""
     first = min(state.states)
-    applying = replace(item, status=Status.APPLYING, waiting=frozenset({first}))
+    applying = item._replace(status=Status.APPLYING, waiting=frozenset({first}))
     return protocol._replace_live(state, applying), (Apply(item.batch, first),)
 
 
@@ -83,6 +83,11 @@ def _skips_losses(view):
 
 def _believes_every_task(edges, result):
     return tuple(edge.id for items in edges.values() for edge in items)
+
+
+def _unpins_only(ledger, stores, snapshot, epoch, decision):
+    """Take a decided txid back in the ledger, and leave the states as they are."""
+    ledger.unpin(snapshot.owner, epoch, decision)
 
 
 def _never_locked(database):
@@ -167,6 +172,12 @@ BUGS = (
     ),
     PlantedBug(
         "a raised fence does not wait for a backend at work", _patched(SimulatedDatabase, "__enter__", _never_locked)
+    ),
+    PlantedBug("an undo leaves the states behind", _patched(takeover, "_undo", _unpins_only)),
+    PlantedBug("diverted rows are not kept", _patched(memory_rows.Rows, "add_diverted", _nothing)),
+    PlantedBug(
+        "a divert is forgotten by the attempt that commits",
+        _patched(batch_runner, "held_states", lambda decisions, txid: frozenset()),
     ),
     PlantedBug(
         "a reset is born at the ledger's last txid only",

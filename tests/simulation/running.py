@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -46,10 +47,13 @@ class Shrunk:
 
 def failure_of(world: World) -> str | None:
     """Run the world; returns what was violated, None when nothing was."""
+    logging.disable(logging.WARNING)  # thousands of worlds warn of what the schedule did to them
     try:
         world.run()
     except Exception as error:  # noqa: BLE001 - whatever it raises is what was found
         return f"{type(error).__name__}: {error}"
+    finally:
+        logging.disable(logging.NOTSET)
     return None
 
 
@@ -84,6 +88,7 @@ def _run_one(seed: int, report: Report) -> None:
     report.losses += len(world.monitor.account.losses)
     if what is not None:
         report.failures.append(Failure(seed, what))
+    vars(world).clear()  # most of what refers to each other goes by way of the world: little is left to be collected
 
 
 _KINDS = tuple(FaultKind)

@@ -13,15 +13,15 @@ from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from tests.simulation.accounts import ViolationError
+from tests.simulation.accounts import TOPOLOGY, ViolationError
 from tests.simulation.actor import Coordinator
 from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.hosting import Surroundings
-from tests.simulation.invariants import TOPOLOGY, Monitor
+from tests.simulation.invariants import Monitor
 from tests.simulation.jobs import Build, Commit, Drop, Job, Start, Store, Work
 from tests.simulation.scene_key import hashed, key_of_job
 from tests.simulation.scripts import Answer
-from tests.simulation.stores import Ending, SimulatedDatabase, make_store
+from tests.simulation.stores import Circumstances, Ending, SimulatedDatabase, make_store
 from tests.simulation.words import told
 from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import Epoch
@@ -73,9 +73,10 @@ class Scene:
         self.edges = 0
         self.writing = ""
         self._actor_keys: list[int | None] = []
+        self.call = Circumstances()
         self.databases = {
-            "ledger": SimulatedDatabase("ledger", self._committed),
-            "apart": SimulatedDatabase("apart", self._committed),
+            "ledger": SimulatedDatabase("ledger", self.call, self._committed),
+            "apart": SimulatedDatabase("apart", self.call, self._committed),
         }
         self.homes = {"first": self.databases["ledger"], "second": self.databases["apart"]}
         if empty:
@@ -156,6 +157,9 @@ class Scene:
 
     def send(self, actor: Coordinator, job: Job, failures: int) -> None:
         self.requests[actor.number].append(job)
+
+    def calls_at_once(self) -> int:
+        return 1
 
     def idle(self, actor: Coordinator) -> None:
         """Being idle needs no timer here: a coordinator that rests may be woken at any time."""
@@ -251,11 +255,9 @@ class Scene:
             epoch = next((each.value.epoch for each in job.answers if isinstance(each.value, Acquired)), None)
         elif type(job) is Work:
             self.writing = f"{epoch.number}.{job.batch.attempt}"
-        for database in self.databases.values():
-            database.epoch, database.ending = epoch, ending
+        self.call.epoch, self.call.ending = epoch, ending
         answer = actor.execute(job)
-        for database in self.databases.values():
-            database.ending = Ending.KEPT
+        self.call.ending = Ending.KEPT
         actor.answered(job, answer, 0)
 
     # comparing

@@ -1,19 +1,22 @@
-"""Sequences of calls that a scheduler runs one call at a time: a take-over, and a person's reset.
+"""Sequences of calls that a scheduler runs a few calls at a time: a take-over, and what a person decides.
 
-The product's own functions are run again from their start for every call, with the answers so far
-played back; the first call without an answer is made, the next one suspends. That makes a sequence
-in the middle a value (its answers), which can be delayed, lost, copied and compared.
+The product's own functions are run again from their start, with the answers so far played back; the
+first calls without an answer are made, the one after them suspends. That makes a sequence in the
+middle a value (its answers), which can be delayed, lost, copied and compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
+from tests.simulation.stores import LockedError
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
-from trident.coordinators.records import Lease, TopologySpec
-from trident.coordinators.resetting import Wanted, carry_out_reset
+from trident.coordinators import deciding, resetting
+from trident.coordinators.decisions import DecisionKind
+from trident.coordinators.records import Acquired, Lease, TopologySpec
 from trident.coordinators.session import take_over_topology, with_starts
 from trident.coordinators.takeover import TakenOver
 
@@ -37,32 +40,52 @@ class Answer(NamedTuple):
         return self.value
 
 
-class Progressed(NamedTuple):
-    """One more call was made: its answer, and how the sequence ended if that was its last one."""
+def failed(error: Exception) -> Answer:
+    """Return the answer that a call raised; what is kept of the error holds no frames, which would hold each other."""
+    each: BaseException | None = error
+    while each is not None:
+        each.__traceback__ = None
+        each = each.__context__
+    return Answer(None, error)
 
-    answer: Answer
+
+class Progressed(NamedTuple):
+    """Further calls were made: their answers, and how the sequence ended if it did."""
+
+    answers: tuple[Answer, ...]
     finished: Answer | None
 
 
 class Tape:
-    """Plays answers back, then makes one call."""
+    """Plays answers back, then makes so many calls."""
 
-    def __init__(self, answers: tuple[Answer, ...]) -> None:
+    def __init__(self, answers: tuple[Answer, ...], calls: int) -> None:
         self._answers = answers
         self._next = 0
-        self.fresh: Answer | None = None
+        self._left = calls
+        self.fresh: list[Answer] = []
 
     def call(self, action: Callable[[], object]) -> object:
         if self._next < len(self._answers):
             self._next += 1
             return self._answers[self._next - 1].get()
-        if self.fresh is not None:
+        if not self._left:
             raise SuspendedError
+        answer = self._made(action)
+        self.fresh.append(answer)
+        # what follows the lease is done under its epoch, which the host has to know first
+        self._left = 0 if isinstance(answer.value, Acquired) else self._left - 1
+        return answer.get()
+
+    def _made(self, action: Callable[[], object]) -> Answer:
         try:
-            self.fresh = Answer(action())
+            return Answer(action())
         except TridentError as error:
-            self.fresh = Answer(None, error)
-        return self.fresh.get()
+            return failed(error)
+        except LockedError:
+            if self.fresh:  # what was done before it stays done; this call is made again by the next request
+                raise SuspendedError from None
+            raise
 
 
 class Taped:
@@ -92,18 +115,21 @@ class Repeating:
         raise AssertionError
 
 
-def run_on(answers: tuple[Answer, ...], script: Callable[[Tape], object]) -> Progressed:
-    """Run the script up to its next call, make that, and return what it brought."""
-    tape = Tape(answers)
+def run_on(answers: tuple[Answer, ...], script: Callable[[Tape], object], calls: int) -> Progressed:
+    """Run the script up to its next call, make so many, and return what they brought."""
+    tape = Tape(answers, calls)
     finished = None
     try:
         finished = Answer(script(tape))
     except SuspendedError:
         pass
     except TridentError as error:
-        finished = Answer(None, error)
-    assert tape.fresh is not None
-    return Progressed(tape.fresh, finished)
+        finished = failed(error)
+    assert tape.fresh
+    for answer in answers:
+        if answer.error is not None:
+            failed(answer.error)  # playing it back has given it frames again
+    return Progressed(tuple(tape.fresh), finished)
 
 
 def take_over(
@@ -113,23 +139,41 @@ def take_over(
     repeater = Repeating()
     taped = Taped(tape, ledger)
     epoch = repeater.call("taking the lease", lambda: taped.acquire(spec.name, lease)).epoch
-    taken = take_over_topology(
-        taped, {name: Taped(tape, store) for name, store in stores.items()}, spec, epoch, repeater
-    )
+    taken = take_over_topology(taped, _taped(tape, stores), spec, epoch, repeater)
     return with_starts(taped, spec, taken, {"s": Taped(tape, source)}, repeater)
 
 
 def reset(
-    tape: Tape, ledger: object, stores: Mapping[str, object], spec: TopologySpec, lease: Lease, wanted: Wanted
-) -> Epoch:
+    tape: Tape, ledger: object, stores: Mapping[str, object], spec: TopologySpec, lease: Lease, wanted: resetting.Wanted
+) -> None:
     """Carry a person's reset out and let go of the lease."""
     repeater = Repeating()
     taped = Taped(tape, ledger)
-    epoch = repeater.call("taking the lease", lambda: taped.acquire(spec.name, lease)).epoch
+    with _held(taped, spec, lease, repeater) as epoch:
+        resetting.carry_out_reset(taped, _taped(tape, stores), spec, epoch, wanted, repeater)
+
+
+def decide(
+    tape: Tape, ledger: object, stores: Mapping[str, object], spec: TopologySpec, lease: Lease, wanted: deciding.Wanted
+) -> None:
+    """Carry a person's decision about a txid out and let go of the lease."""
+    repeater = Repeating()
+    taped = Taped(tape, ledger)
+    with _held(taped, spec, lease, repeater) as epoch:
+        if wanted.kind is DecisionKind.RETRY:
+            deciding.carry_out_retry(taped, spec.name, epoch, wanted.txid, repeater)
+        else:
+            deciding.carry_out_decision(taped, _taped(tape, stores), spec, epoch, wanted, repeater)
+
+
+def _taped(tape: Tape, stores: Mapping[str, object]) -> dict[str, Taped]:
+    return {name: Taped(tape, store) for name, store in stores.items()}
+
+
+@contextmanager
+def _held(ledger: Taped, spec: TopologySpec, lease: Lease, repeater: Repeating) -> Iterator[Epoch]:
+    epoch = repeater.call("taking the lease", lambda: ledger.acquire(spec.name, lease)).epoch
     try:
-        carry_out_reset(
-            taped, {name: Taped(tape, store) for name, store in stores.items()}, spec, epoch, wanted, repeater
-        )
+        yield epoch
     finally:
-        taped.release(spec.name, epoch)
-    return epoch
+        ledger.release(spec.name, epoch)

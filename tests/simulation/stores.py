@@ -47,20 +47,33 @@ class OpenTransaction:
     epoch: Epoch | None
 
 
+@dataclass(slots=True)
+class Circumstances:
+    """Under which the next call is made: who makes it, and what becomes of its first transaction."""
+
+    epoch: Epoch | None = None
+    ending: Ending = Ending.KEPT
+    failing: RetryableError | None = None
+    waits: bool = True
+    """Whether it needs rows that a backend still at work has locked."""
+    times_out: bool = False
+
+
 class SimulatedDatabase(MemoryDatabase):
     """See the module's text. `watch` hears of every transaction that took effect, with what was there before."""
 
-    def __init__(self, name: str, watch: Callable[[SimulatedDatabase, Epoch | None, Collection[str]], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        call: Circumstances,
+        watch: Callable[[SimulatedDatabase, Epoch | None, Collection[str]], None],
+    ) -> None:
         super().__init__()
         self.name = name
         self.watch = watch
-        self.ending = Ending.KEPT
-        self.epoch: Epoch | None = None
         self.open_transactions: list[OpenTransaction] = []
-        self.waits = True
-        self.times_out = False
         self.timeouts = 0
-        self.failing: RetryableError | None = None
+        self._call = call
         self._current: MemoryTransaction | None = None
 
     @property
@@ -71,13 +84,14 @@ class SimulatedDatabase(MemoryDatabase):
         return self
 
     def __enter__(self) -> MemoryTransaction:
-        if self.open_transactions and self.waits:
-            if self.times_out:
+        call = self._call
+        if self.open_transactions and call.waits:
+            if call.times_out:
                 self.timeouts += 1
                 raise RetryableError("canceling statement due to lock timeout; nothing was written")
             raise LockedError(self.name)
-        if self.failing is not None:
-            error, self.failing = self.failing, None
+        if call.failing is not None:
+            error, call.failing = call.failing, None
             raise error
         assert self._current is None
         self._current = MemoryTransaction(self._tables)
@@ -89,18 +103,19 @@ class SimulatedDatabase(MemoryDatabase):
         if error is not None:
             transaction.roll_back()
             return
-        ending = self.ending
+        call = self._call
+        ending = call.ending
         if ending is Ending.KEPT:
-            self.watch(self, self.epoch, transaction._before)
+            self.watch(self, call.epoch, transaction._before)
             return
-        self.ending = Ending.KEPT
+        call.ending = Ending.KEPT
         if ending is Ending.KEPT_UNHEARD:
-            self.watch(self, self.epoch, transaction._before)
+            self.watch(self, call.epoch, transaction._before)
         else:
             changes = tuple(_changes(transaction._before, self._tables))
             transaction.roll_back()
             if ending is Ending.AT_WORK:
-                self.open_transactions.append(OpenTransaction(changes, self.epoch))
+                self.open_transactions.append(OpenTransaction(changes, call.epoch))
         raise OutcomeUnknownError("the connection was lost while COMMIT was on its way")
 
     def end(self, transaction: OpenTransaction, takes_effect: bool) -> None:
@@ -170,6 +185,11 @@ class SimulatedStore(MemoryStore):
             error, self.refuses = self.refuses, None
             raise error
         super().apply_in(transaction, batch, updates)
+
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        if isinstance(updates, HeldUpdates):
+            return self._rows.joined([updates.rows])
+        return super().staged_rows(batch, updates)
 
 
 def make_store(

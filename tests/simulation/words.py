@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Start, Store, Work
+from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Start, Stop, Store, Work
 from tests.simulation.scripts import Progressed
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.records import Acquired, Plan
@@ -35,7 +35,7 @@ def logged(job: Job) -> str:
     """Return a request as a seed's trace names it."""
     match job:
         case Start(answers):
-            return f"take-over or reset, call {len(answers) + 1}"
+            return f"take-over or decision, from call {len(answers) + 1} on"
         case Build(command) | Store(command, _):
             text = f"{type(job).__name__} {_named(command.batch)}"
             return text if command.drop_from is None else f"{text} dropping from {command.drop_from}"
@@ -47,6 +47,8 @@ def logged(job: Job) -> str:
             return f"{type(command).__name__} {_named(command.batch)} {getattr(command, 'state', '')}".rstrip()
         case CleanUp(batch, store):
             return f"CleanUp {batch.txid} {store or 'ledger'}"
+        case Stop(_, error):
+            return f"records that it stops at txid {error.refusal.txid}"
     return f"Release {job.epoch.number}"
 
 
@@ -57,7 +59,7 @@ def _named(batch: BatchId) -> str:
 def outcome(answer: object) -> str:
     """Return what came back, in a word."""
     if isinstance(answer, Progressed):
-        answer = answer.answer
+        return ", ".join(map(outcome, answer.answers))
     if answer.error is not None:
         return f"{type(answer.error).__name__}: {answer.error}"
     value = answer.value

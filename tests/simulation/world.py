@@ -13,18 +13,18 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from tests.simulation.accounts import ViolationError
+from tests.simulation.accounts import TOPOLOGY, ViolationError
 from tests.simulation.actor import Coordinator
 from tests.simulation.calls import CallFaults
 from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.faults import HAPPENS_BY_ITSELF, WORLD_KINDS, Fault, FaultKind, draw_faults
 from tests.simulation.hosting import Surroundings
-from tests.simulation.invariants import TOPOLOGY, Monitor
+from tests.simulation.invariants import Monitor
 from tests.simulation.jobs import Build, Job, Release, Start, Work
 from tests.simulation.mishaps import Mishaps
 from tests.simulation.person import Person
 from tests.simulation.scripts import Answer, Progressed
-from tests.simulation.stores import Ending, LockedError, SimulatedDatabase, make_store
+from tests.simulation.stores import Circumstances, Ending, LockedError, SimulatedDatabase, make_store
 from tests.simulation.words import logged, outcome
 from trident.base.errors import FencedError, RetryableError
 from trident.base.identity import Epoch
@@ -36,11 +36,12 @@ from trident.state.base import StateKind
 
 LEASE_MS = 240
 BEAT_MS = 80
-POLL_MS = 150
+POLL_MS = 250
 LOCK_TIMEOUT_MS = 60
 COMMITS = 21
 LONGEST_MS = 600_000
 MOST_EVENTS = 60_000
+_MOST_CALLS_AT_ONCE = 4
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -94,9 +95,10 @@ class World:
 
     def _build(self, rng: random.Random) -> None:
         self.together = rng.random() < 0.5
-        self.databases = {"ledger": SimulatedDatabase("ledger", self._committed)}
+        self.call = Circumstances()
+        self.databases = {"ledger": SimulatedDatabase("ledger", self.call, self._committed)}
         if not self.together:
-            self.databases["apart"] = SimulatedDatabase("apart", self._committed)
+            self.databases["apart"] = SimulatedDatabase("apart", self.call, self._committed)
         self.homes = {
             "first": self.databases["ledger"],
             "second": self.databases.get("apart", self.databases["ledger"]),
@@ -207,6 +209,9 @@ class World:
             delay += 10
         self.at(delay, self._arrive, Request(actor, job, failures, self.era))
 
+    def calls_at_once(self) -> int:
+        return 1 + int(self.rng.random() * _MOST_CALLS_AT_ONCE)
+
     def _arrive(self, request: Request) -> None:
         """A request reaches the far side: it is executed, unless a fault is in its way."""
         if request.era != self.era:
@@ -231,10 +236,9 @@ class World:
         if era != self.era:
             return False
         epoch = _epoch_of(actor, job)
-        databases = self.databases.values()
-        for database in databases:
-            database.epoch, database.ending, database.failing = epoch, ending, failing
-            database.waits, database.times_out = type(job) is not Work, waited >= LOCK_TIMEOUT_MS
+        call = self.call
+        call.epoch, call.ending, call.failing = epoch, ending, failing
+        call.waits, call.times_out = type(job) is not Work, waited >= LOCK_TIMEOUT_MS
         try:
             answer = actor.execute(job)
         except LockedError:
@@ -243,9 +247,8 @@ class World:
         if self.trace is not None:
             self.note(actor.name, logged(job), "->", outcome(answer))
         self.answer(request, answer, late)
-        was_hit = any(database.ending is not ending for database in databases)
-        for database in databases:
-            database.ending, database.failing = Ending.KEPT, None  # a call without a transaction leaves them unused
+        was_hit = call.ending is not ending
+        call.ending, call.failing = Ending.KEPT, None  # a call without a transaction leaves them unused
         return was_hit
 
     def _execute_later(self, request: Request, waited: int, late: int) -> None:
@@ -301,8 +304,8 @@ class World:
         self.at(BEAT_MS, self._beat, actor)
         if self._still_paused(actor) or self._muted.get(actor.number, 0) > self.now:
             return
-        database = self.databases["ledger"]
-        database.waits, database.epoch, database.ending, database.failing = False, actor.epoch, Ending.KEPT, None
+        call = self.call
+        call.waits, call.epoch, call.ending, call.failing = False, actor.epoch, Ending.KEPT, None
         try:
             self.ledger.renew(TOPOLOGY, actor.epoch)
         except FencedError as error:

@@ -1,0 +1,54 @@
+"""What a person does as a process of its own: a sequence of calls that may die after some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tests.simulation import scripts
+from tests.simulation.jobs import Start
+from tests.simulation.scripts import Progressed, Tape
+
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+
+class Operator:
+    """Runs one script; `ended` hears how it ended, `cut_off` that it died after so many calls."""
+
+    state = None
+    number = -1
+
+    def __init__(
+        self,
+        world: World,
+        name: str,
+        script: Callable[[Tape], object],
+        calls: int | None,
+        ended: Callable[[BaseException | None], None],
+        cut_off: Callable[[], None],
+    ) -> None:
+        self.name = name
+        self.alive = True
+        self.epoch = None
+        self._world = world
+        self._script = script
+        self._calls = calls
+        self._ended = ended
+        self._cut_off = cut_off
+
+    def begin(self) -> None:
+        self._world.at(5, self._world.send, self, Start(), 0)
+
+    def execute(self, job: Start) -> Progressed:
+        return scripts.run_on(job.answers, self._script, self._world.calls_at_once())
+
+    def answered(self, job: Start, progressed: Progressed, failures: int) -> None:
+        if progressed.finished is not None:
+            self.alive = False
+            self._ended(progressed.finished.error)
+        elif self._calls is not None and len(job.answers) >= self._calls:
+            self.alive = False
+            self._cut_off()
+        else:
+            self._world.send(self, Start((*job.answers, *progressed.answers)), 0)
