@@ -117,6 +117,7 @@ class Coordinator:
         other.__dict__.update(self.__dict__)
         other.host, other.around = host, around
         if not is_to_act:
+            other.committer = other.runner = other.plans = None  # they hold on to the surroundings of the first one
             return other
         other.lanes = {lane: deque(jobs) for lane, jobs in self.lanes.items()}
         other.busy = set(self.busy)

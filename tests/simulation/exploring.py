@@ -72,12 +72,15 @@ def explore(scope: Scope, most_scenes: int = 10_000_000, most_seconds: float = 1
                 key = hash(after.key())
                 if key != here and not action.is_fault:
                     is_stuck = False
-                if key not in seen:
+                if key in seen:
+                    vars(after).clear()
+                else:
                     seen[key] = (here, action)
                     following.append((key, after))
             if is_stuck and not scene.is_settled():
                 what = "nothing more happens, but records are missing"
                 return _end(scope, seen, steps, depth, started, what, _trace(seen, here))
+            vars(scene).clear()  # what refers to each other goes by way of the scene: nothing is left to be collected
             if len(seen) > most_scenes or time.monotonic() - started > most_seconds:
                 return _end(scope, seen, steps, depth, started, None, [], is_complete=False)
         frontier = following
