@@ -11,7 +11,9 @@ import argparse
 import gc
 import sys
 import time
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 
 from tests.simulation.scene import Action, Scene, Scope
 from trident.spouts.base import SpoutKind
@@ -26,6 +28,9 @@ LARGE = (
     Scope(failures=1, unheard=1, crashes=1, take_overs=1),
     Scope(kind=SpoutKind.TRANSACTIONAL, state=StateKind.TRANSACTIONAL, failures=1, crashes=1),
 )
+
+
+_PROCESSES = 2
 
 
 @dataclass(frozen=True)
@@ -121,13 +126,15 @@ def main() -> int:
     parser.add_argument("--small", action="store_true", help="what the tests explore")
     parser.add_argument("--minutes", type=float, default=60, help="at most so long for each scope")
     arguments = parser.parse_args()
-    gc.disable()
-    results = []
-    for scope in SMALL if arguments.small else LARGE:
-        results.append(explore(scope, most_seconds=60 * arguments.minutes))
-        print(results[-1].show(), end="\n\n", flush=True)
-        gc.collect()
-    return 1 if any(result.violation for result in results) else 0
+    scopes = SMALL if arguments.small else LARGE
+    broken = False
+    # a process explores one scope, so that the next one begins with its memory free
+    with ProcessPoolExecutor(_PROCESSES, get_context("spawn"), gc.disable, max_tasks_per_child=1) as pool:
+        exploring = [pool.submit(explore, scope, most_seconds=60 * arguments.minutes) for scope in scopes]
+        for result in map(Future.result, exploring):
+            print(result.show(), end="\n\n", flush=True)
+            broken = broken or result.violation is not None
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":
