@@ -25,8 +25,8 @@ SMALL = (
 )
 LARGE = (
     Scope(),
-    Scope(failures=1, unheard=1, crashes=1, take_overs=1),
-    Scope(kind=SpoutKind.TRANSACTIONAL, state=StateKind.TRANSACTIONAL, failures=1, crashes=1),
+    Scope(records=2, failures=1, unheard=1, crashes=1, take_overs=1),
+    Scope(records=2, kind=SpoutKind.TRANSACTIONAL, state=StateKind.TRANSACTIONAL, failures=1, crashes=1),
 )
 
 
