@@ -107,6 +107,25 @@ def test_reset_begins_anew(scene, capsys):
     assert scene.rows("totals") == scene.topic.expected()
 
 
+@pytest.mark.parametrize(
+    ("given", "recorded"), [("latest", "latest"), ("2026-01-31T01:00:00+01:00", "2026-01-31T00:00:00+00:00")]
+)
+def test_a_reset_may_start_elsewhere(scene, capsys, given, recorded):
+    scene.be_refused()
+    code, (said,) = ended(capsys, "reset", write_module(scene), "--states", "clear", "--start", given, "--yes")
+    assert (code, said["start"]) == (0, recorded)
+
+
+@pytest.mark.parametrize(
+    ("given", "text"), [("yesterday", "not 'yesterday'"), ("2026-01-31T01:00:00", "needs a time zone")]
+)
+def test_a_reset_to_no_moment_changes_nothing(scene, capsys, given, text):
+    scene.be_refused()
+    assert run(["reset", write_module(scene), "--states", "clear", "--start", given, "--yes"]) == 2
+    assert text in capsys.readouterr().err
+    assert run(["status", "payments"]) == 5
+
+
 def test_nothing_is_decided_without_a_yes(scene, capsys):
     scene.be_refused()
     answer = CliRunner().invoke(app, ["retry", "payments", "3"], input="n\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 
 import typer
@@ -20,6 +21,7 @@ Named = Annotated[
     str, typer.Argument(metavar="MODULE:TOPOLOGY", help="module:object or file.py:object", show_default=False)
 ]
 Txid = Annotated[int, typer.Argument(min=1, show_default=False)]
+_MOMENT = "2026-01-31T00:00:00+00:00"
 Yes = Annotated[bool, typer.Option("--yes", help="do not ask")]
 
 
@@ -79,20 +81,33 @@ def reset(
     topology: Named,
     states: Annotated[Literal["clear", "adopt"], typer.Option(help="empty the states, or count on from their rows")],
     start: Annotated[
-        Literal["earliest", "latest"] | None, typer.Option(help="instead of the spouts' own start")
+        str | None,
+        typer.Option(help=f"instead of the spouts' own start: earliest, latest, or a moment like {_MOMENT}"),
     ] = None,
     ledger: LedgerOption = "",
     yes: Yes = False,
     as_json: JsonOption = False,
 ) -> None:
     """Begin a topology's txid sequence anew."""
+    begin = _start(start)
     _confirm(f"Begin {topology} anew and {states} its states?", yes, as_json)
     loaded = load_topology(topology)
     with opened(ledger) as found:
-        done = reset_states(loaded, found, states=states, start=StartAt(start) if start else None)
+        done = reset_states(loaded, found, states=states, start=begin)
     fields: dict[str, object] = {"decided": "reset", "topology": loaded.name, "states": done.states}
-    more = {"incarnation": done.incarnation, "birth_txid": done.birth_txid, "next": "start the topology"}
-    show_fields("decided", fields | more, as_json)
+    more = {"start": done.start, "incarnation": done.incarnation, "birth_txid": done.birth_txid}
+    show_fields("decided", fields | more | {"next": "start the topology"}, as_json)
+
+
+def _start(text: str | None) -> StartAt | datetime | None:
+    if text is None or text in tuple(StartAt):
+        return StartAt(text) if text else None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise ConfigurationError(
+            f"--start is earliest, latest or a moment like {_MOMENT}, not {text!r}; nothing was done"
+        ) from None
 
 
 def _confirm(question: str, yes: bool, as_json: bool) -> None:
