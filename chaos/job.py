@@ -26,6 +26,8 @@ OPAQUE, TRANSACTIONAL = "opaque_balances", "transactional_balances"
 LEASE_SECONDS = 6.0
 HANG_SECONDS = 240
 """Far longer than any batch may take: only a speculative copy of the task can save it."""
+_FAILS_FOR_SURE, _HANGS_FOR_SURE = 30, 60
+"""These calls of all workers together."""
 _STUBBORN = 5
 _QUIET_LOG = Path(__file__).parents[1] / "trident" / "executor" / "quiet-log4j2.properties"
 
@@ -51,7 +53,10 @@ class JobSettings(msgspec.Struct, frozen=True):
 
 
 class Misbehaves(msgspec.Struct, frozen=True):
-    """A user's filter that now and then fails or hangs, drawn from the seed and the records that it is given."""
+    """A user's filter that now and then fails or hangs, drawn from the seed and the records that it is given.
+
+    Two calls do so for sure, so that no run is too short for it.
+    """
 
     seed: int
     folder: str
@@ -66,7 +71,10 @@ class Misbehaves(msgspec.Struct, frozen=True):
 
     def _misbehave(self, first: int, attempt: int) -> None:
         drawn = random.Random(f"{self.seed}/{first}").random()
-        if drawn < 0.03 and attempt == 0:
+        call = self._mark("calls")
+        if call == _HANGS_FOR_SURE:
+            self._hang()
+        if call == _FAILS_FOR_SURE or (drawn < 0.03 and attempt == 0):
             say("worker", FUNCTION_FAILS)
             raise ValueError("this user function fails at a task's first attempt")
         if 0.03 <= drawn < 0.045 and attempt == 0 and self._mark(f"hang-{first}") <= 1:

@@ -39,7 +39,7 @@ class Scenario:
 SHORT = (
     Scenario(
         "states in two databases, staged by executors",
-        records=120_000,
+        records=80_000,
         max_records=2_000,
         apart=True,
         by_executors=True,
