@@ -223,7 +223,7 @@ def take_over_topology(
 
 
 def start_policy(text: str | None) -> Start | None:
-    """Return the policy that a reset recorded: "earliest", "latest" or an ISO time; None when it named none."""
+    """Return the policy that a person named: "earliest", "latest" or an ISO time, None for none; else ValueError."""
     if text is None or text in tuple(StartAt):
         return None if text is None else StartAt(text)
     return datetime.fromisoformat(text)

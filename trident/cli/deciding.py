@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Literal
 
 import typer
@@ -14,8 +13,9 @@ from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
 from trident.coordinators.decisions import Decision
+from trident.coordinators.session import start_policy
 from trident.resets import reset as reset_states
-from trident.spouts.base import StartAt
+from trident.spouts.base import Start
 
 Named = Annotated[
     str, typer.Argument(metavar="MODULE:TOPOLOGY", help="module:object or file.py:object", show_default=False)
@@ -99,11 +99,9 @@ def reset(
     show_fields("decided", fields | more | {"next": "start the topology"}, as_json)
 
 
-def _start(text: str | None) -> StartAt | datetime | None:
-    if text is None or text in tuple(StartAt):
-        return StartAt(text) if text else None
+def _start(text: str | None) -> Start | None:
     try:
-        return datetime.fromisoformat(text)
+        return start_policy(text)
     except ValueError:
         raise ConfigurationError(
             f"--start is earliest, latest or a moment like {_MOMENT}, not {text!r}; nothing was done"
