@@ -49,6 +49,10 @@ class PlanBook:
             return {item.range.id: item.range for item in before.ranges if item.spout == spout} or self._starts(spout)
         return self._starts(spout)
 
+    def is_held(self, txid: int) -> bool:
+        """Whether a person decided about a txid as it was refused: the next attempt reads the same, if it can."""
+        return any(decision.txid == txid for decision in self.snapshot.decisions)
+
     def record_size(self, spout: str, size_bytes: int, count: int) -> None:
         """Learn from a processed batch how large the spout's records are."""
         if count:
@@ -83,8 +87,6 @@ class PlanMaker:
     book: PlanBook
     epoch: Epoch
     clock: Clock
-    held: frozenset[int] = frozenset()
-    """Txids that a person decided about as they were refused: the next attempt reads the same, if it can."""
 
     def build(self, command: MakePlan) -> Plan | None:
         """Ask the spouts and share out what there is; None when there is nothing to read. Writes nothing.
@@ -135,7 +137,7 @@ class PlanMaker:
         return repeated
 
     def _repeats(self, spout: Spout, txid: int) -> bool:
-        return spout.kind is SpoutKind.TRANSACTIONAL or txid in self.held
+        return spout.kind is SpoutKind.TRANSACTIONAL or self.book.is_held(txid)
 
     def _build(self, command: MakePlan) -> Plan:
         batch = command.batch
@@ -155,7 +157,7 @@ class PlanMaker:
                 bounds=bounds,
                 repeated=repeated.get(name, ()),
                 record_bytes=self.book.record_bytes(name),
-                is_held=batch.txid in self.held,
+                is_held=self.book.is_held(batch.txid),
             )
             planned, lost = plan_ranges(view)
             ranges.extend(planned)

@@ -123,7 +123,6 @@ class Session:
     ) -> BatchCoordinator:
         snapshot = taken.snapshot
         book = PlanBook(snapshot)
-        held = frozenset(decision.txid for decision in snapshot.decisions)
         committer = Committer(self._ledger, stores, self._repeater)
         processor = self._plan.make_processor(sources, stores)
         parts = Parts(
@@ -131,7 +130,7 @@ class Session:
             sources=sources,
             stores=stores,
             runner=BatchRunner(self._plan.spouts, sources, stores, processor, snapshot.decisions),
-            plans=PlanMaker(self._ledger, self._plan.spouts, sources, book, taken.epoch, self._clock, held),
+            plans=PlanMaker(self._ledger, self._plan.spouts, sources, book, taken.epoch, self._clock),
             book=book,
             committer=committer,
             repeater=self._repeater,

@@ -94,19 +94,14 @@ class Coordinator:
 
     def _equip(self) -> None:
         around = self.around
-        once = _Once()
-        self.committer = Committer(around.ledger, around.stores, once)
-        spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
-        decisions = () if self.book is None else self.book.snapshot.decisions
-        self.runner = BatchRunner(spouts, sources, around.stores, around.processor, decisions)
         self.lease = Lease(self.name, around.options.lease)
-        self.plans = self._plan_maker() if self.book is not None else None
-
-    def _plan_maker(self) -> PlanMaker:
-        around = self.around
-        spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
-        held = frozenset(decision.txid for decision in self.book.snapshot.decisions)
-        return PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock, held)
+        self.committer = Committer(around.ledger, around.stores, _Once())
+        self.runner = self.plans = None
+        if self.book is not None:
+            spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
+            decisions = self.book.snapshot.decisions
+            self.runner = BatchRunner(spouts, sources, around.stores, around.processor, decisions)
+            self.plans = PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock)
 
     def copy(self, host: Host, around: Surroundings, *, is_to_act: bool = True) -> Coordinator:
         """Return an equal coordinator in equal surroundings, for a host that tries several futures.
