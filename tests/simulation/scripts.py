@@ -41,12 +41,16 @@ class Answer(NamedTuple):
 
 
 def failed(error: Exception) -> Answer:
-    """Return the answer that a call raised; what is kept of the error holds no frames, which would hold each other."""
-    each: BaseException | None = error
-    while each is not None:
-        each.__traceback__ = None
-        each = each.__context__
+    """Return the answer of a call that raised."""
+    _let_go_of_frames(error)
     return Answer(None, error)
+
+
+def _let_go_of_frames(error: BaseException | None) -> None:
+    """Keep of an error what it says: frames hold errors, which hold frames, until the collector finds them."""
+    while error is not None:
+        error.__traceback__ = None
+        error = error.__context__
 
 
 class Progressed(NamedTuple):
@@ -127,8 +131,7 @@ def run_on(answers: tuple[Answer, ...], script: Callable[[Tape], object], calls:
         finished = failed(error)
     assert tape.fresh
     for answer in answers:
-        if answer.error is not None:
-            failed(answer.error)  # playing it back has given it frames again
+        _let_go_of_frames(answer.error)  # playing it back has given it new ones
     return Progressed(tuple(tape.fresh), finished)
 
 
@@ -136,9 +139,7 @@ def take_over(
     tape: Tape, ledger: object, stores: Mapping[str, object], source: object, spec: TopologySpec, lease: Lease
 ) -> TakenOver:
     """Take the lease, raise every fence, check every state, resolve the start: all that comes before the first plan."""
-    repeater = Repeating()
-    taped = Taped(tape, ledger)
-    epoch = repeater.call("taking the lease", lambda: taped.acquire(spec.name, lease)).epoch
+    taped, repeater, epoch = _acquired(tape, ledger, spec, lease)
     taken = take_over_topology(taped, _taped(tape, stores), spec, epoch, repeater)
     return with_starts(taped, spec, taken, {"s": Taped(tape, source)}, repeater)
 
@@ -147,9 +148,7 @@ def reset(
     tape: Tape, ledger: object, stores: Mapping[str, object], spec: TopologySpec, lease: Lease, wanted: resetting.Wanted
 ) -> None:
     """Carry a person's reset out and let go of the lease."""
-    repeater = Repeating()
-    taped = Taped(tape, ledger)
-    with _held(taped, spec, lease, repeater) as epoch:
+    with _held(tape, ledger, spec, lease) as (taped, repeater, epoch):
         resetting.carry_out_reset(taped, _taped(tape, stores), spec, epoch, wanted, repeater)
 
 
@@ -157,23 +156,30 @@ def decide(
     tape: Tape, ledger: object, stores: Mapping[str, object], spec: TopologySpec, lease: Lease, wanted: deciding.Wanted
 ) -> None:
     """Carry a person's decision about a txid out and let go of the lease."""
-    repeater = Repeating()
-    taped = Taped(tape, ledger)
-    with _held(taped, spec, lease, repeater) as epoch:
+    with _held(tape, ledger, spec, lease) as (taped, repeater, epoch):
         if wanted.kind is DecisionKind.RETRY:
             deciding.carry_out_retry(taped, spec.name, epoch, wanted.txid, repeater)
         else:
             deciding.carry_out_decision(taped, _taped(tape, stores), spec, epoch, wanted, repeater)
 
 
+Holding = tuple[Taped, Repeating, Epoch]
+
+
 def _taped(tape: Tape, stores: Mapping[str, object]) -> dict[str, Taped]:
     return {name: Taped(tape, store) for name, store in stores.items()}
 
 
+def _acquired(tape: Tape, ledger: object, spec: TopologySpec, lease: Lease) -> Holding:
+    taped, repeater = Taped(tape, ledger), Repeating()
+    acquired = repeater.call("taking the lease", lambda: taped.acquire(spec.name, lease))
+    return taped, repeater, acquired.epoch
+
+
 @contextmanager
-def _held(ledger: Taped, spec: TopologySpec, lease: Lease, repeater: Repeating) -> Iterator[Epoch]:
-    epoch = repeater.call("taking the lease", lambda: ledger.acquire(spec.name, lease)).epoch
+def _held(tape: Tape, ledger: object, spec: TopologySpec, lease: Lease) -> Iterator[Holding]:
+    taped, repeater, epoch = _acquired(tape, ledger, spec, lease)
     try:
-        yield epoch
+        yield taped, repeater, epoch
     finally:
-        ledger.release(spec.name, epoch)
+        taped.release(spec.name, epoch)
