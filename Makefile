@@ -62,7 +62,7 @@ wheel: $(INSTALLED)
 	@$(RUN) -m build --no-isolation
 
 java: $(INSTALLED)
-	@$(RUN) -m trident.services.java
+	@$(RUN) -m trident.local.java
 
 # The stamp makes a second run quick: it is older than these files only when they have changed.
 $(INSTALLED): pyproject.toml constraints.txt

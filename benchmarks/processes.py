@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from trident.services.processes import ServerCommand, ServerProcess
+from trident.local.processes import ServerCommand, ServerProcess
 
 ROOT = Path(__file__).parents[1]
 _POLL_SECONDS = 0.1

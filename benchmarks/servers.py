@@ -11,8 +11,8 @@ import psycopg
 from psycopg import sql
 
 from benchmarks.workloads import PARTITIONS
-from trident.services.kafka import LocalKafka
-from trident.services.postgres import LocalPostgres
+from trident.local.kafka import LocalKafka
+from trident.local.postgres import LocalPostgres
 
 
 @dataclass(frozen=True, slots=True)

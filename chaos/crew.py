@@ -17,8 +17,8 @@ from chaos.driver import DRAINED, FENCED, SETTINGS
 from chaos.job import JobSettings
 from chaos.switchboard import Switchboard
 from chaos.words import ADDRESS
-from trident.services.postgres_proxy import PostgresProxy
-from trident.services.processes import ServerCommand, ServerProcess
+from trident.local.processes import ServerCommand, ServerProcess
+from trident.testing.postgres_proxy import PostgresProxy
 
 _ROOT = Path(__file__).parents[1]
 _START_SECONDS = 120

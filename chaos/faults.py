@@ -14,7 +14,7 @@ import psutil
 from chaos.crew import ChaosError, Driver
 from chaos.ledger_view import Look
 from chaos.scene import STANDSTILL_SECONDS, Caught, Scene
-from trident.services.postgres_proxy import Direction
+from trident.testing.postgres_proxy import Direction
 
 _EXECUTOR = "CoarseGrainedExecutorBackend"
 _ONE_TRANSACTION = "IN_PIN_TRANSACTION"

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from chaos.words import ADDRESS, FUNCTION_FAILS, FUNCTION_HANGS, say
 from trident import Count, PostgresLedger, RunOptions, Staging, Sum, Topology, recommended_options
-from trident.services.spark import QUICK_JAVA
+from trident.local.spark_cluster import QUICK_JAVA
 from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
 from trident.state import PostgresState, StateKind
 

@@ -29,9 +29,9 @@ from chaos.switchboard import Switchboard
 from chaos.words import FUNCTION_FAILS, FUNCTION_HANGS
 from examples.payments_data import produce
 from trident.base.errors import TridentError
-from trident.services.kafka_cluster import LocalKafkaCluster
-from trident.services.postgres import LocalPostgres
-from trident.services.spark import LocalSparkCluster
+from trident.local.kafka_cluster import LocalKafkaCluster
+from trident.local.postgres import LocalPostgres
+from trident.local.spark_cluster import LocalSparkCluster
 
 PARTITIONS = 4
 ACCOUNTS = 5_000

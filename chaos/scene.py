@@ -11,8 +11,8 @@ from chaos.crew import ChaosError, Crew, Driver
 from chaos.ledger_view import LedgerView, Look
 from chaos.switchboard import Held, Switchboard
 from chaos.words import Word
-from trident.services.kafka_cluster import LocalKafkaCluster
-from trident.services.postgres import LocalPostgres
+from trident.local.kafka_cluster import LocalKafkaCluster
+from trident.local.postgres import LocalPostgres
 
 STANDSTILL_SECONDS = 150
 _LOOK_SECONDS = 0.03

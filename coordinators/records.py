@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions import Decision, Diverted, Refusal
-from trident.spouts.base import BadRecordRow, OffsetRange, PartitionId, RangeManifest
-from trident.spouts.control import WriteManifest
+from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
+from trident.base.writes import WriteManifest
+from trident.coordinators.decisions.records import Decision, Diverted, Refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,8 @@ from examples.payments_process import PaymentsProcess
 from examples.recount import recount
 from examples.watching import Progress, Watcher
 from trident.base.errors import TridentError
-from trident.services.kafka import LocalKafka
-from trident.services.postgres import LocalPostgres
+from trident.local.kafka import LocalKafka
+from trident.local.postgres import LocalPostgres
 
 TOPIC = "payments"
 PARTITIONS = 4

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trident.state import BackingMapState
-from trident.state.backing.maps import BackingKey, BackingValue
+from trident.state.maps.maps import BackingKey, BackingValue
 
 
 class JournalMap:

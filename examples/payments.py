@@ -16,7 +16,7 @@ import os
 from pyspark.sql import functions as F
 
 from trident import Count, PostgresLedger, Sum, Topology
-from trident.session import local_session
+from trident.local.session import local_session
 from trident.spouts import Json, OpaqueKafkaSpout
 from trident.state import PostgresState
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from trident.services.processes import ServerCommand, ServerProcess
+from trident.local.processes import ServerCommand, ServerProcess
 
 _PROGRAM = Path(__file__).with_name("payments.py")
 _GONE_SECONDS = 15

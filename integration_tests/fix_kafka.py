@@ -11,7 +11,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
 from integration_tests.fix_servers import or_skip
-from trident.services.kafka import LocalKafka
+from trident.local.kafka import LocalKafka
 
 
 class Kafka:

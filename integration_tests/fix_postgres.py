@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 
 from integration_tests.fix_servers import or_skip
-from trident.services.postgres import LocalPostgres
+from trident.local.postgres import LocalPostgres
 
 
 class Postgres:

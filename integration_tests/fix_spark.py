@@ -10,7 +10,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from integration_tests.fix_servers import or_skip
-from trident.session import local_session
+from trident.local.session import local_session
 
 
 @contextmanager

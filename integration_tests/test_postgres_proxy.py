@@ -7,7 +7,7 @@ import threading
 import psycopg
 import pytest
 
-from trident.services.postgres_proxy import Direction, PostgresProxy
+from trident.testing.postgres_proxy import Direction, PostgresProxy
 
 
 @pytest.fixture

@@ -1,10 +1,37 @@
 """Where batches come from: spouts, their readers and decoders."""
 
-from trident.spouts.base import BadRecord, LostOffsets, OffsetsLostError, SpoutKind, StartAt
-from trident.spouts.decoders.json import Json
-from trident.spouts.decoders.raw import Raw
-from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
-from trident.spouts.memory import FeederBatchSpout, FixedBatchSpout
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trident.base.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trident.spouts.base import BadRecord, LostOffsets, OffsetsLostError, SpoutKind, StartAt
+    from trident.spouts.decoders.json import Json
+    from trident.spouts.decoders.raw import Raw
+    from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
+    from trident.spouts.memory import FeederBatchSpout, FixedBatchSpout
+
+_MODULES = {
+    "trident.spouts.base": (
+        "BadRecord",
+        "LostOffsets",
+        "OffsetsLostError",
+        "SpoutKind",
+        "StartAt",
+    ),
+    "trident.spouts.decoders.json": ("Json",),
+    "trident.spouts.decoders.raw": ("Raw",),
+    "trident.spouts.kafka.spout": (
+        "OpaqueKafkaSpout",
+        "TransactionalKafkaSpout",
+    ),
+    "trident.spouts.memory": (
+        "FeederBatchSpout",
+        "FixedBatchSpout",
+    ),
+}
 
 __all__ = [
     "BadRecord",
@@ -19,3 +46,5 @@ __all__ = [
     "StartAt",
     "TransactionalKafkaSpout",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES)

@@ -8,16 +8,17 @@ before anything is read; `Source.read()` only ever reads what was planned.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
-
-from trident.base.digest import Digest
 from trident.base.errors import RetryableError
+from trident.base.ranges import Edge, OffsetRange, PartitionBounds
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 
 class SpoutKind(StrEnum):
@@ -55,48 +56,8 @@ class StartAt(StrEnum):
 
 
 Start = StartAt | datetime
+
 """A start policy; a datetime means the first record at or after it."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class PartitionId:
-    """One log of a spout; `topic` is the spout's own name where there are no topics."""
-
-    topic: str
-    partition: int
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionBounds:
-    """What a partition holds now; `stop` is the last stable offset where the reader is committed-only."""
-
-    id: PartitionId
-    topic_id: str
-    earliest: int
-    stop: int
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetRange:
-    """Positions `[start, stop)` of one partition of the topic with that id."""
-
-    id: PartitionId
-    topic_id: str
-    start: int
-    stop: int
-
-    @property
-    def width(self) -> int:
-        """Number of positions, holes included; an upper bound of the number of records."""
-        return self.stop - self.start
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """One range as a reading task gets it; its id is XORed into the batch's ack value."""
-
-    id: int
-    range: OffsetRange
 
 
 class OffsetsLostError(RetryableError):
@@ -113,41 +74,6 @@ class OffsetsLostError(RetryableError):
     def __str__(self) -> str:
         listed = ", ".join(f"{r.id.topic}[{r.id.partition}] {r.start}..{r.stop}" for r in self.ranges)
         return f"the source no longer holds the beginning of what was planned: {listed}; nothing of it was applied"
-
-
-@dataclass(frozen=True, slots=True)
-class RangeManifest:
-    """What a task says of one range (or, with `id` None, of its only non-empty range) that it read.
-
-    `position` is the next offset to fetch when the task stopped, None where the reader can't know
-    it (Spark's JVM connector, whose own end check then stands for it). `count`, `digest` and
-    `size_bytes` are of the records before `stop`; `newest` is their largest timestamp in
-    milliseconds since the epoch.
-    """
-
-    edge: int
-    id: PartitionId | None
-    position: int | None
-    digest: Digest
-    size_bytes: int = 0
-    newest: int | None = None
-
-    @property
-    def count(self) -> int:
-        """Number of records before the stop."""
-        return self.digest.count
-
-
-@dataclass(frozen=True, slots=True)
-class BadRecordRow:
-    """A record that did not decode, as it came from the source; never put into a log."""
-
-    id: PartitionId
-    offset: int
-    timestamp: int | None
-    reason: str
-    key: bytes | None = field(repr=False)
-    value: bytes | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,23 +14,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FatalError
-from trident.spouts.base import (
-    BadRecord,
-    Edge,
-    Limits,
-    LostOffsets,
-    OffsetRange,
-    PartitionBounds,
-    PartitionId,
-    SpoutKind,
-    Start,
-    StartAt,
-)
-from trident.spouts.control import CONTROL
-from trident.spouts.readers.spread import spread
-from trident.spouts.readers.tally import RangeTally
+from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
+from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
 from trident.spouts.rows import arrow_schema, control_batch, groups_of
+from trident.spouts.spread import spread
+from trident.spouts.tally import RangeTally
 
 Row = Mapping[str, object] | Sequence[object]
 """A record: a mapping by field name (missing fields are null), or a sequence in the schema's order."""

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from trident.spouts.control import CONTROL, ControlRow, encode
+from trident.base.control import CONTROL, ControlRow, encode
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:

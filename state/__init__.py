@@ -1,18 +1,45 @@
 """Where results live: states, their stores and the rules of update."""
 
-from trident.state.backing.maps import (
-    BackingMap,
-    BackingPosition,
-    ClearableBackingMap,
-    ConditionalBackingMap,
-    RemovableBackingMap,
-)
-from trident.state.backing.state import BackingMapState
-from trident.state.base import StateKind
-from trident.state.memory.state import MemoryState
-from trident.state.postgres.state import PostgresState
-from trident.state.sqlite.state import SqliteState
-from trident.state.values import OpaqueValue, StaleTxidError, TransactionalValue
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trident.base.lazy import lazy_exports
+
+if TYPE_CHECKING:
+    from trident.state.layout import StateKind
+    from trident.state.maps.maps import (
+        BackingMap,
+        BackingPosition,
+        ClearableBackingMap,
+        ConditionalBackingMap,
+        RemovableBackingMap,
+    )
+    from trident.state.maps.state import BackingMapState
+    from trident.state.memory.state import MemoryState
+    from trident.state.postgres.state import PostgresState
+    from trident.state.sqlite.state import SqliteState
+    from trident.state.values import OpaqueValue, StaleTxidError, TransactionalValue
+
+_MODULES = {
+    "trident.state.layout": ("StateKind",),
+    "trident.state.maps.maps": (
+        "BackingMap",
+        "BackingPosition",
+        "ClearableBackingMap",
+        "ConditionalBackingMap",
+        "RemovableBackingMap",
+    ),
+    "trident.state.maps.state": ("BackingMapState",),
+    "trident.state.memory.state": ("MemoryState",),
+    "trident.state.postgres.state": ("PostgresState",),
+    "trident.state.sqlite.state": ("SqliteState",),
+    "trident.state.values": (
+        "OpaqueValue",
+        "StaleTxidError",
+        "TransactionalValue",
+    ),
+}
 
 __all__ = [
     "BackingMap",
@@ -29,3 +56,5 @@ __all__ = [
     "StateKind",
     "TransactionalValue",
 ]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES)

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 import pyarrow as pa
 
 from trident.base.errors import MismatchError, RefusedError
-from trident.state.base import Merge, StateKind, StateLayout, Value, ValueColumn
+from trident.state.layout import Merge, StateKind, StateLayout, Value, ValueColumn
 from trident.state.rows import array_of, python_values
 from trident.state.values import OpaqueValue, TransactionalValue, Update
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch
-from trident.state.base import CannotUndoError, Position, StagedUpdates, StateKind
+from trident.state.layout import StateKind
+from trident.state.target import CannotUndoError, Position, StagedUpdates
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,8 @@ def test_one_top_level_package(wheel: list[PurePosixPath]) -> None:
     assert top == {"trident"}
 
 
-def test_the_four_packages_are_real_folders(wheel: list[PurePosixPath]) -> None:
-    for package in ("trident", "trident/spouts", "trident/state", "trident/coordinators"):
+def test_the_five_packages_are_real_folders(wheel: list[PurePosixPath]) -> None:
+    for package in ("trident", "trident/base", "trident/spouts", "trident/state", "trident/coordinators"):
         assert PurePosixPath(package, "__init__.py") in wheel
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from trident.base.lazy import lazy_exports
+
 if TYPE_CHECKING:
-    from trident.aggregators import Aggregator, Combiner, Count, Max, Min, Sum
     from trident.base.errors import (
         ConfigurationError,
         DecisionNeededError,
@@ -20,22 +20,24 @@ if TYPE_CHECKING:
         RetryableError,
         TridentError,
     )
+    from trident.coordinators.holding.run import RunSummary
     from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
     from trident.coordinators.options import OnRunning, RunOptions
     from trident.coordinators.records import Keep
-    from trident.coordinators.session import RunSummary
-    from trident.deciding import divert, retry, status, undo
+    from trident.engine.recommended import recommended_options
     from trident.engine.staging import Staging
-    from trident.grouped import GroupedStream
-    from trident.resets import reset
-    from trident.session import local_session, recommended_options
-    from trident.stream import Stream
-    from trident.timing import batch_time
-    from trident.topology import Topology
-    from trident.trident_state import TridentState
+    from trident.language.aggregators import Aggregator, Combiner, Count, Max, Min, Sum
+    from trident.language.grouped import GroupedStream
+    from trident.language.stream import Stream
+    from trident.language.timing import batch_time
+    from trident.language.topology import Topology
+    from trident.language.trident_state import TridentState
+    from trident.local.session import local_session
+    from trident.managing.deciding import divert, retry, status, undo
+    from trident.managing.resets import reset
 
 _MODULES = {
-    "trident.aggregators": ("Aggregator", "Combiner", "Count", "Max", "Min", "Sum"),
+    "trident.language.aggregators": ("Aggregator", "Combiner", "Count", "Max", "Min", "Sum"),
     "trident.base.errors": (
         "ConfigurationError",
         "DecisionNeededError",
@@ -49,22 +51,21 @@ _MODULES = {
         "RetryableError",
         "TridentError",
     ),
-    "trident.timing": ("batch_time",),
+    "trident.language.timing": ("batch_time",),
     "trident.coordinators.ledger": ("MemoryLedger", "PostgresLedger", "SqliteLedger"),
     "trident.coordinators.options": ("OnRunning", "RunOptions"),
     "trident.coordinators.records": ("Keep",),
-    "trident.coordinators.session": ("RunSummary",),
-    "trident.deciding": ("divert", "retry", "status", "undo"),
+    "trident.coordinators.holding.run": ("RunSummary",),
+    "trident.managing.deciding": ("divert", "retry", "status", "undo"),
     "trident.engine.staging": ("Staging",),
-    "trident.grouped": ("GroupedStream",),
-    "trident.resets": ("reset",),
-    "trident.session": ("local_session", "recommended_options"),
-    "trident.stream": ("Stream",),
-    "trident.topology": ("Topology",),
-    "trident.trident_state": ("TridentState",),
+    "trident.language.grouped": ("GroupedStream",),
+    "trident.managing.resets": ("reset",),
+    "trident.local.session": ("local_session",),
+    "trident.engine.recommended": ("recommended_options",),
+    "trident.language.stream": ("Stream",),
+    "trident.language.topology": ("Topology",),
+    "trident.language.trident_state": ("TridentState",),
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
-
 __all__ = [
     "Aggregator",
     "Combiner",
@@ -106,12 +107,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Import a name's module when it is first asked for: Spark's Python workers need next to nothing of all this."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'trident' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES)

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.systems.arguments import Arguments, parse
 from benchmarks.systems.merge import Offsets, connect, merge, write_offsets
-from trident.services.jars import connector_jars
+from trident.local.jars import connector_jars
 
 _CORES = 2
 _LOOK_SECONDS = 0.2

@@ -10,7 +10,7 @@ import psycopg
 from benchmarks.systems.arguments import Arguments, parse
 from examples.payments import payments_topology
 from trident import PostgresLedger, Topology
-from trident.session import local_session
+from trident.local.session import local_session
 
 _LOOK_SECONDS = 0.2
 _COUNT = "SELECT coalesce(sum(records), 0) FROM trident_commit"

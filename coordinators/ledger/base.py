@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions import Decision, Refusal
+from trident.coordinators.decisions.records import Decision, Refusal
 from trident.coordinators.records import (
     Acquired,
     Commit,
@@ -29,7 +29,7 @@ from trident.coordinators.records import (
     StartPosition,
     TopologySpec,
 )
-from trident.state.base import LedgerDatabase, Transaction
+from trident.state.target import LedgerDatabase, Transaction
 
 TransactionStep = Callable[[Transaction], None]
 """One store's part of the shortcut; runs inside the ledger's open transaction."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trident.base.errors import MismatchError
+from trident.base.ranges import OffsetRange, PartitionId
 from trident.coordinators.records import Loss, Plan, StartPosition
-from trident.spouts.base import OffsetRange, PartitionId
 
 Partition = tuple[str, PartitionId]
 """A spout's name and one of its partitions."""

@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from trident.base.errors import FatalError
+from trident.base.ranges import RangeManifest
 from trident.coordinators.records import Loss, Plan, SpoutRange, StartPosition, StatePin, TopologySpec
-from trident.spouts.base import RangeManifest
 
 T = TypeVar("T")
 

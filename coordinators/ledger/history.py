@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
+from trident.base.ranges import BadRecordRow, PartitionId
 from trident.coordinators.ledger.rules import PlanStatus
 from trident.coordinators.ledger.schema import DEAD_LETTER, LOSS
 from trident.coordinators.records import DeadLetter, Loss
-from trident.spouts.base import BadRecordRow, PartitionId
 
 
 def read_losses(connection: Connection, topology: str, status: PlanStatus) -> tuple[Loss, ...]:

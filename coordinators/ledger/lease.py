@@ -19,7 +19,7 @@ from trident.coordinators.ledger.rules import check_epoch
 from trident.coordinators.ledger.schema import FENCE, HEARTBEAT
 from trident.coordinators.ledger.sessions import SessionMark, Sessions
 from trident.coordinators.records import Acquired, Lease
-from trident.state.database import SqlDatabase
+from trident.state.databases.base import SqlDatabase
 
 _LEFT = HEARTBEAT.c.lease_seconds - SecondsSince(HEARTBEAT.c.beat_at)
 _FENCE = (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions import Decision, Diverted, Refusal
+from trident.coordinators.decisions.records import Decision, Diverted, Refusal
 from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan, check_epoch, check_owner
 from trident.coordinators.records import (
     Commit,
@@ -22,7 +22,7 @@ from trident.coordinators.records import (
     StartPosition,
     TopologySpec,
 )
-from trident.state.memory.database import MemoryTransaction
+from trident.state.databases.memory import MemoryTransaction
 
 _FENCES = "trident_fence"
 _TOPOLOGIES = "trident_topology"

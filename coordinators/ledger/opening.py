@@ -8,7 +8,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError
 from trident.coordinators.ledger.migrations import migrate
-from trident.state.database import SqlDatabase
+from trident.state.databases.base import SqlDatabase
 
 _log = logging.getLogger(__name__)
 

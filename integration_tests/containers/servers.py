@@ -19,7 +19,7 @@ from testcontainers.core.image import DockerImage
 
 import docker
 from trident.base.errors import ConfigurationError
-from trident.services.processes import free_ports
+from trident.local.processes import free_ports
 
 ROOT = Path(__file__).parents[2]
 BASE = "debian:bookworm-slim"

@@ -16,19 +16,20 @@ import pyarrow as pa
 from integration_tests.crash_matrix.cases import TARGET, Case
 from integration_tests.crash_matrix.places import Addresses, Place
 from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic
+from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
-from trident.coordinators import batch_coordinator
-from trident.coordinators.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions import DecisionKind
+from trident.base.writes import WriteManifest
+from trident.coordinators.batches import threads as batch_coordinator
+from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
+from trident.coordinators.decisions.records import DecisionKind
+from trident.coordinators.decisions.resetting import reset_topology
+from trident.coordinators.holding.run import RunPlan, Session
 from trident.coordinators.options import RunOptions, Until
-from trident.coordinators.processing import JobResult, ProcessRequest
 from trident.coordinators.records import TopologySpec
-from trident.coordinators.resetting import reset_topology
-from trident.coordinators.session import RunPlan, Session
 from trident.spouts.base import Limits, Source
-from trident.spouts.control import WriteManifest, decode
-from trident.state.base import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
+from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
 
 _ACCOUNTS = 9
 _PARTITIONS = 2

@@ -15,9 +15,9 @@ from psycopg import sql
 from integration_tests.crash_matrix.cases import Case, Site
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
 from trident.state import BackingMapState, PostgresState, SqliteState
-from trident.state.backing.maps import BackingKey, BackingPosition, BackingValue
-from trident.state.base import State
 from trident.state.folding import current
+from trident.state.maps.maps import BackingKey, BackingPosition, BackingValue
+from trident.state.target import State
 
 Rows = dict[str, tuple[int, int]]
 """Count and total by account."""

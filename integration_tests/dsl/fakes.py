@@ -12,26 +12,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
+from trident.base.control import CONTROL, encode
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.processing import JobResult, ProcessRequest
+from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
+from trident.base.writes import WriteManifest
+from trident.coordinators.batches.processor import JobResult, ProcessRequest
 from trident.engine.compiled import CompiledTopology
 from trident.engine.processor import SparkProcessor
 from trident.engine.staging import Staging
-from trident.spouts.base import (
-    BadRecord,
-    BadRecordRow,
-    Edge,
-    Limits,
-    LostOffsets,
-    OffsetRange,
-    PartitionBounds,
-    PartitionId,
-    RangeManifest,
-    SpoutKind,
-)
-from trident.spouts.control import CONTROL, WriteManifest, encode
-from trident.state.base import LedgerDatabase, StagingWriter, StateKind, StateLayout, StateStore
+from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
+from trident.state.layout import StateKind, StateLayout
+from trident.state.target import LedgerDatabase, StagingWriter, StateStore
 
 BATCH = BatchId(Owner("fakes", "incarnation-1"), Epoch(1, "token"), txid=1, attempt=1)
 BATCH_TIME = datetime(2026, 3, 4, 5, 6, 7, 891011, tzinfo=UTC)

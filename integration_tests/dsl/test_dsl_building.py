@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 from integration_tests.dsl.fakes import UnopenedState, rows_spout
 from trident import Combiner, ConfigurationError, Count, FieldError, Max, Sum, Topology
-from trident.state.base import KeyColumn, Merge
-from trident.stream import Stream
+from trident.language.stream import Stream
+from trident.state.layout import KeyColumn, Merge
 
 FIELDS = ("account", "amount", "price", "tags")
 

@@ -25,10 +25,10 @@ from integration_tests.dsl.fakes import (
     run,
 )
 from trident import ConfigurationError, Count, FatalError, RetryableError, Staging, Sum, Topology
+from trident.base.control import CONTROL
 from trident.engine.processor import SparkProcessor
 from trident.operations.base import BatchContext
-from trident.spouts.control import CONTROL
-from trident.state.base import WrittenUpdates
+from trident.state.target import WrittenUpdates
 
 ROWS = [("a", 9_223_372_036_854_775_807), ("a", 1), ("secret", 3)]
 

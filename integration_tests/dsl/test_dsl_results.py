@@ -21,9 +21,9 @@ from integration_tests.dsl.fakes import (
     run,
 )
 from trident import Combiner, Count, Max, Min, RetryableError, Sum, Topology, batch_time
-from trident.coordinators.processing import JobResult
-from trident.spouts.base import BadRecordRow, PartitionId
-from trident.stream import Stream
+from trident.base.ranges import BadRecordRow, PartitionId
+from trident.coordinators.batches.processor import JobResult
+from trident.language.stream import Stream
 
 PAYMENTS = "account string, amount bigint"
 FIRST = [("a", 5), ("b", -1), ("a", 7), (None, 2), ("c", None)]

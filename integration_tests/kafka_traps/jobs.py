@@ -17,8 +17,8 @@ from trident import Count, PostgresLedger, RunOptions, RunSummary, Sum, Topology
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import RetryableError
 from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
-from trident.spouts.readers.arrow import ArrowReader
-from trident.spouts.readers.spark import SparkReader
+from trident.spouts.kafka.readers.arrow import ArrowReader
+from trident.spouts.kafka.readers.spark import SparkReader
 from trident.state import PostgresState
 
 Totals = dict[str | None, tuple[int, int | None]]

@@ -18,10 +18,10 @@ from integration_tests.fix_servers import or_skip
 from integration_tests.kafka_traps.jobs import OPTIONS, totals
 from integration_tests.spouts.logs import produce
 from trident import Count, PostgresLedger, Sum, Topology
-from trident.services.kafka import LocalKafka
+from trident.local.kafka import LocalKafka
 from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
 from trident.spouts.decoders.base import Decoder, Records, TaskDecoder
-from trident.spouts.readers.arrow import ArrowReader
+from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.state import PostgresState
 
 RECORDS = 200

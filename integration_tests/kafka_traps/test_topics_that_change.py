@@ -24,7 +24,7 @@ from integration_tests.spouts.logs import admin_of, produce
 from integration_tests.spouts.test_kafka_source import create_again
 from trident import FatalError
 from trident.spouts import StartAt, TransactionalKafkaSpout
-from trident.spouts.readers.arrow import ArrowReader
+from trident.spouts.kafka.readers.arrow import ArrowReader
 
 
 def make_anew(kafka, topic: str, count: int) -> None:

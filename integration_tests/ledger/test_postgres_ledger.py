@@ -19,7 +19,7 @@ from trident.coordinators.ledger import Ledger, PostgresLedger
 from trident.coordinators.ledger.migrations import MIGRATIONS
 from trident.coordinators.ledger.schema import METADATA, SCHEMA
 from trident.coordinators.records import Lease, Plan
-from trident.state.database import SqlTransaction
+from trident.state.databases.base import SqlTransaction
 
 OpenLedger = Callable[..., PostgresLedger]
 

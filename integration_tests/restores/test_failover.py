@@ -11,9 +11,9 @@ from integration_tests.fix_servers import or_skip
 from integration_tests.records import balances, expected
 from integration_tests.restores.copies import OPTIONS, Payments, counting, run
 from trident import FatalError, MismatchError, PostgresLedger, reset
-from trident.services.postgres import LocalPostgres
-from trident.services.postgres_proxy import PostgresProxy
-from trident.services.postgres_replica import PostgresReplica
+from trident.local.postgres import LocalPostgres
+from trident.testing.postgres_proxy import PostgresProxy
+from trident.testing.postgres_replica import PostgresReplica
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.protocol.consumer.offsets import IsolationLevel, OffsetSpec
 from pyspark.sql import Row, SparkSession
 
-from trident.spouts.base import BadRecordRow, Edge, OffsetRange, PartitionBounds, RangeManifest, Source
-from trident.spouts.control import CONTROL, decode
+from trident.base.control import CONTROL, decode
+from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, RangeManifest
+from trident.spouts.base import Source
 
 FOREVER: Final = {"retention.ms": "-1"}
 """For topics whose records carry old timestamps: the broker would delete them within a minute."""

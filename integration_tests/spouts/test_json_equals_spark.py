@@ -16,10 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampType
 
+from trident.base.control import decode
 from trident.base.errors import ConfigurationError
+from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts import Json
-from trident.spouts.base import BadRecordRow, PartitionId
-from trident.spouts.control import decode
 from trident.spouts.decoders.fast_json import FastJson
 from trident.spouts.decoders.json import JsonTaskDecoder
 from trident.spouts.rows import arrow_schema

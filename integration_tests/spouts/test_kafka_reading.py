@@ -24,12 +24,13 @@ from integration_tests.spouts.logs import (
     produce_committed,
     read_back,
 )
+from trident.base.ranges import Edge
 from trident.spouts import Json, OpaqueKafkaSpout, Raw
-from trident.spouts.base import Edge, Source
+from trident.spouts.base import Source
 from trident.spouts.decoders.base import Decoder
-from trident.spouts.readers.arrow import ArrowReader
-from trident.spouts.readers.base import RangeReader
-from trident.spouts.readers.spark import SparkReader
+from trident.spouts.kafka.readers.arrow import ArrowReader
+from trident.spouts.kafka.readers.base import RangeReader
+from trident.spouts.kafka.readers.spark import SparkReader
 
 NUMBER = Json("n bigint")
 READERS = [ArrowReader(), ArrowReader(chunk_records=7), SparkReader()]

@@ -9,8 +9,9 @@ from pyspark.sql import SparkSession
 
 from integration_tests.spouts.logs import edges_of, read_back
 from trident.base.errors import ConfigurationError, FatalError
+from trident.base.ranges import Edge, OffsetRange
 from trident.spouts import FeederBatchSpout, FixedBatchSpout, SpoutKind
-from trident.spouts.base import Edge, Limits, OffsetRange, Spout
+from trident.spouts.base import Limits, Spout
 
 SCHEMA = "account string, amount decimal(20,2)"
 ROWS = [("a", Decimal("0.29")), {"account": "b"}, {"amount": Decimal(3), "account": None}, ("d", None)]

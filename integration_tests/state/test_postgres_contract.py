@@ -10,8 +10,9 @@ from psycopg.rows import dict_row
 
 from trident.base.identity import BatchId
 from trident.state import PostgresState
-from trident.state.base import StagedUpdates, StateKind, StateLayout, StateStore
-from trident.state.postgres.database import PostgresDatabase
+from trident.state.databases.postgres import PostgresDatabase
+from trident.state.layout import StateKind, StateLayout
+from trident.state.target import StagedUpdates, StateStore
 from trident.testing import StateContract, StateHarness
 
 

@@ -12,7 +12,8 @@ from integration_tests.state.test_postgres_contract import PostgresHarness
 from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
 from trident.base.identity import BatchId
-from trident.state.base import StagedUpdates, StateKind, StateStore
+from trident.state.layout import StateKind
+from trident.state.target import StagedUpdates, StateStore
 
 
 class PostgresBench(Bench):

@@ -11,6 +11,7 @@ import psycopg
 import pyarrow as pa
 import pytest
 
+from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import (
     ConfigurationError,
@@ -21,21 +22,13 @@ from trident.base.errors import (
     RefusedError,
     RetryableError,
 )
-from trident.spouts.control import WriteManifest, decode
+from trident.base.writes import WriteManifest
 from trident.state import PostgresState
-from trident.state.base import (
-    HeldUpdates,
-    KeyColumn,
-    Merge,
-    Position,
-    StateKind,
-    StateLayout,
-    ValueColumn,
-    WrittenUpdates,
-)
-from trident.state.harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, held
-from trident.state.memory.database import MemoryDatabase
-from trident.state.postgres.database import PostgresDatabase
+from trident.state.databases.memory import MemoryDatabase
+from trident.state.databases.postgres import PostgresDatabase
+from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
+from trident.state.target import HeldUpdates, Position, WrittenUpdates
+from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, held
 
 
 @pytest.fixture

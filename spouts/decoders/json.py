@@ -11,8 +11,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
+from trident.base.control import CONTROL, Undecoded
 from trident.base.errors import ConfigurationError
-from trident.spouts.control import CONTROL, Undecoded
 from trident.spouts.decoders.base import Records
 from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
 from trident.spouts.rows import arrow_schema, control_batch

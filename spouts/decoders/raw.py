@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from trident.spouts.control import CONTROL
+from trident.base.control import CONTROL
 from trident.spouts.decoders.base import Records
 from trident.spouts.rows import arrow_schema
 

@@ -9,7 +9,8 @@ from confluent_kafka import KafkaError
 from kafka import errors as python_errors
 
 from trident.base.errors import FatalError, RetryableError, TridentError
-from trident.spouts.base import OffsetRange, OffsetsLostError, PartitionId
+from trident.base.ranges import OffsetRange, PartitionId
+from trident.spouts.base import OffsetsLostError
 
 PARTITION_EOF: Final = KafkaError._PARTITION_EOF
 

@@ -19,19 +19,12 @@ from pyspark.sql.types import StructType
 
 from trident.base.advice import RESET
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
-from trident.spouts.base import (
-    Edge,
-    OffsetRange,
-    OffsetsLostError,
-    PartitionBounds,
-    PartitionId,
-    Start,
-    StartAt,
-)
+from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
+from trident.spouts.base import OffsetsLostError, Start, StartAt
 from trident.spouts.decoders.base import Decoder, TaskDecoder
 from trident.spouts.kafka.errors import classify
 from trident.spouts.kafka.options import KafkaOptions
-from trident.spouts.readers.base import RangeReader
+from trident.spouts.kafka.readers.base import RangeReader
 
 _T = TypeVar("_T")
 _UNKNOWN_TOPIC: Final = 3

@@ -12,9 +12,9 @@ from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start
 from trident.spouts.decoders.base import Decoder
 from trident.spouts.decoders.raw import Raw
 from trident.spouts.kafka.options import KafkaOptions
+from trident.spouts.kafka.readers.arrow import ArrowReader
+from trident.spouts.kafka.readers.base import RangeReader
 from trident.spouts.kafka.source import KafkaSource
-from trident.spouts.readers.arrow import ArrowReader
-from trident.spouts.readers.base import RangeReader
 
 
 @dataclass(frozen=True, slots=True)

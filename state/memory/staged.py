@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from trident.base.digest import Digest, hash64, seed_of
-from trident.state.base import StateLayout
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows
+from trident.state.layout import StateLayout
 from trident.state.rows import conform
 
 

@@ -10,33 +10,23 @@ import pyarrow as pa
 
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.spouts.control import WriteManifest
-from trident.state.base import (
+from trident.base.writes import WriteManifest
+from trident.state.databases.memory import MemoryDatabase, MemoryTransaction
+from trident.state.folding import Row, StoredRow, current, merged_with, undone, updated
+from trident.state.layout import StateKind, StateLayout, Value
+from trident.state.memory.staged import ArrowRows, StagedWrite
+from trident.state.positions import Standing, before_attempt, check_epoch, check_kind, check_undone, is_in, stands
+from trident.state.tables.shape import table_shape
+from trident.state.target import (
     HeldUpdates,
     LedgerDatabase,
     Position,
     StagedUpdates,
     StagingLostError,
     StagingWriter,
-    StateKind,
-    StateLayout,
     Transaction,
-    Value,
     WrittenUpdates,
 )
-from trident.state.folding import Row, StoredRow, current, merged_with, undone, updated
-from trident.state.memory.database import MemoryDatabase, MemoryTransaction
-from trident.state.memory.staged import ArrowRows, StagedWrite
-from trident.state.positions import (
-    Standing,
-    before_attempt,
-    check_epoch,
-    check_kind,
-    check_undone,
-    is_in,
-    stands,
-)
-from trident.state.sql.shape import table_shape
 from trident.state.values import OpaqueValue, TransactionalValue
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from trident.state.postgres.types import sql_type
 from trident.state.rows import python_values
-from trident.state.sql.names import quote
+from trident.state.tables.names import quote
 
 _DRIVER_TYPES = {
     "boolean": "bool",

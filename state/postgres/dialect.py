@@ -9,14 +9,14 @@ import pyarrow as pa
 from sqlalchemy import Connection, text
 
 from trident.base.errors import ConfigurationError
-from trident.state.base import Merge, ValueColumn
+from trident.state.layout import Merge, ValueColumn
 from trident.state.postgres.copy import copy_rows
 from trident.state.postgres.types import sql_type
 from trident.state.rows import refuse_nul
-from trident.state.sql.dialect import FoundColumn
-from trident.state.sql.names import helper_table, quote, quote_table
-from trident.state.sql.shape import ColumnSpec, TableShape
-from trident.state.sql.staging import TXID
+from trident.state.tables.dialect import FoundColumn
+from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.tables.shape import ColumnSpec, TableShape
+from trident.state.tables.staging import TXID
 
 _OLDEST = 150000
 _SCHEMA_LOCK = 0x7472_6964_656E

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
-from trident.state.base import LedgerDatabase, StagingWriter, StateKind, StateLayout
-from trident.state.postgres.database import PostgresDatabase, normal_dsn
+from trident.state.databases.postgres import PostgresDatabase, normal_dsn
+from trident.state.layout import StateKind, StateLayout
 from trident.state.postgres.dialect import PostgresDialect
 from trident.state.postgres.writer import PostgresWriter
-from trident.state.sql.shape import TableShape, table_shape
-from trident.state.sql.store import SqlStateStore
+from trident.state.tables.shape import TableShape, table_shape
+from trident.state.tables.store import SqlStateStore
+from trident.state.target import LedgerDatabase, StagingWriter
 
 
 @dataclass(frozen=True, slots=True)

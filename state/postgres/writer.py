@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 import psycopg
 import pyarrow as pa
 
+from trident.base.control import encode
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
 from trident.base.identity import BatchId
-from trident.spouts.control import WriteManifest, encode
+from trident.base.writes import WriteManifest
+from trident.state.databases.postgres import connect
+from trident.state.databases.postgres_errors import classify
 from trident.state.postgres.copy import copy_rows
-from trident.state.postgres.database import connect
-from trident.state.postgres.errors import classify
 from trident.state.rows import conform, refuse_nul
-from trident.state.sql.names import quote_table
-from trident.state.sql.staging import staging_rows
+from trident.state.tables.names import quote_table
+from trident.state.tables.staging import staging_rows
 
 
 @dataclass(frozen=True, slots=True)

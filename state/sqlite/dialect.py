@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from sqlalchemy import Connection, text
 
 from trident.base.errors import ConfigurationError
-from trident.state.base import Merge, ValueColumn
+from trident.state.layout import Merge, ValueColumn
 from trident.state.rows import AnyChunks, python_values, refuse_nul, refused
-from trident.state.sql.dialect import FoundColumn
-from trident.state.sql.names import helper_table, quote, quote_table
-from trident.state.sql.shape import ColumnSpec, TableShape
-from trident.state.sql.staging import TXID
+from trident.state.tables.dialect import FoundColumn
+from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.tables.shape import ColumnSpec, TableShape
+from trident.state.tables.staging import TXID
 
 _PLAIN = {
     pa.bool_(): "boolean",

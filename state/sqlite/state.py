@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trident.base.errors import ConfigurationError
-from trident.state.base import LedgerDatabase, StateKind, StateLayout
-from trident.state.sql.shape import table_shape
-from trident.state.sql.store import SqlStateStore
-from trident.state.sqlite.database import SqliteDatabase
+from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.layout import StateKind, StateLayout
 from trident.state.sqlite.dialect import SqliteDialect
+from trident.state.tables.shape import table_shape
+from trident.state.tables.store import SqlStateStore
+from trident.state.target import LedgerDatabase
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,22 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from trident.base.digest import Digest, hash64, seed_of
-from trident.coordinators.processing import Job, JobResult, ProcessRequest
+from trident.base.ranges import BadRecordRow, Edge, PartitionBounds, PartitionId, RangeManifest
+from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
+from trident.coordinators.holding.run import RunPlan
 from trident.coordinators.records import DeadLetter, TopologySpec
-from trident.coordinators.session import RunPlan
-from trident.spouts.base import (
-    BadRecord,
-    BadRecordRow,
-    Edge,
-    Limits,
-    LostOffsets,
-    OffsetsLostError,
-    PartitionBounds,
-    PartitionId,
-    RangeManifest,
-    SpoutKind,
-)
-from trident.state.base import HeldUpdates, KeyColumn, Merge, State, StateLayout, ValueColumn
+from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
+from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
+from trident.state.target import HeldUpdates, State
 
 LAYOUT = StateLayout(
     (KeyColumn("account", pa.string()),),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.acker import Acker
+from trident.coordinators.acking.acker import Acker
 
 BATCH = BatchId(Owner("t", "i"), Epoch(1, "x"), 1, 1)
 NEXT = BatchId(Owner("t", "i"), Epoch(1, "x"), 1, 2)

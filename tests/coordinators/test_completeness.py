@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from trident.base.digest import Digest
-from trident.coordinators.completeness import IncompleteError, complete_edges, require_agreement
-from trident.coordinators.processing import JobResult
-from trident.spouts.base import Edge, OffsetRange, PartitionId, RangeManifest
-from trident.state.base import HeldUpdates
+from trident.base.ranges import Edge, OffsetRange, PartitionId, RangeManifest
+from trident.coordinators.batches.completeness import IncompleteError, complete_edges, require_agreement
+from trident.coordinators.batches.processor import JobResult
+from trident.state.target import HeldUpdates
 
 EDGES = {"s": tuple(Edge(7 + n, OffsetRange(PartitionId("t", n), "id", 10, 20)) for n in range(3))}
 

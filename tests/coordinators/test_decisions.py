@@ -15,20 +15,14 @@ import pytest
 from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
 from tests.coordinators.test_session import OPTIONS, run
 from trident.base.crash_points import CrashPoint, armed
-from trident.base.errors import (
-    DecisionNeededError,
-    FatalError,
-    FencedError,
-    MismatchError,
-    RetryableError,
-)
-from trident.coordinators.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions import Decision, DecisionKind
+from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RetryableError
+from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
+from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decisions.resetting import reset_topology
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.resetting import reset_topology
 from trident.spouts.base import SpoutKind
 from trident.state import SqliteState, StateKind
-from trident.state.base import CannotUndoError, State
+from trident.state.target import CannotUndoError, State
 
 LIMIT = 60
 """The amount that `totals` refuses while its table has a constraint."""

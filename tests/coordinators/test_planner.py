@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trident.base.errors import FatalError
-from trident.coordinators.planner import SpoutView, plan_ranges, share
-from trident.spouts.base import Limits, LostOffsets, OffsetRange, PartitionBounds, PartitionId, SpoutKind
+from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
+from trident.coordinators.plans.ranges import SpoutView, plan_ranges, share
+from trident.spouts.base import Limits, LostOffsets, SpoutKind
 
 
 def at(partition: int, stop: int, start: int = 0, topic_id: str = "id") -> OffsetRange:

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.protocol import (
+from trident.coordinators.protocol.messages import (
     Apply,
     Broken,
     Cancel,
@@ -17,19 +17,15 @@ from trident.coordinators.protocol import (
     Due,
     GiveUp,
     Happened,
-    Live,
     MakePlan,
-    Phase,
     Process,
-    ProtocolState,
     RecordDone,
     StopRequested,
     TellSpouts,
-    step,
-    take_over,
-    wants_plan,
 )
-from trident.coordinators.transitions import TRANSITIONS, IllegalTransitionError, Status, Word, move
+from trident.coordinators.protocol.state import Live, Phase, ProtocolState
+from trident.coordinators.protocol.step import step, take_over, wants_plan
+from trident.coordinators.protocol.transitions import TRANSITIONS, IllegalTransitionError, Status, Word, move
 
 OWNER = Owner("payments", "life-1")
 EPOCH = Epoch(3, "token")

@@ -24,16 +24,16 @@ from trident.base.errors import (
     RetryableError,
 )
 from trident.base.identity import Epoch
+from trident.base.writes import WriteManifest
+from trident.coordinators.decisions.resetting import reset_topology
+from trident.coordinators.holding.retrying import Repeater
+from trident.coordinators.holding.run import Session, take_over_topology
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning, RunOptions, Until
 from trident.coordinators.records import Lease
-from trident.coordinators.resetting import reset_topology
-from trident.coordinators.retrying import Repeater
-from trident.coordinators.session import Session, take_over_topology
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
-from trident.spouts.control import WriteManifest
 from trident.state import MemoryState, SqliteState, StateKind
-from trident.state.base import State, WrittenUpdates
+from trident.state.target import State, WrittenUpdates
 
 OPTIONS = RunOptions(
     until=Until.CAUGHT_UP,

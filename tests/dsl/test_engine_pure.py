@@ -10,16 +10,19 @@ import pytest
 from pyspark.errors import PythonException
 
 from trident import Combiner, ConfigurationError, FatalError, FieldError, RetryableError, Topology
+from trident.base.control import CONTROL, encode
 from trident.base.digest import Digest
-from trident.coordinators.completeness import complete_edges
+from trident.base.ranges import Edge, OffsetRange, PartitionId, RangeManifest
+from trident.base.writes import WriteManifest
+from trident.coordinators.batches.completeness import complete_edges
 from trident.engine.collecting import read_table, result_of
 from trident.engine.errors import classify
 from trident.engine.staging import StageRows, Staging, StagingChoice
 from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
-from trident.spouts.base import Edge, OffsetRange, OffsetsLostError, PartitionId, RangeManifest
-from trident.spouts.control import CONTROL, WriteManifest, encode
-from trident.state.base import HeldUpdates, KeyColumn, Merge, StateLayout, ValueColumn, WrittenUpdates
+from trident.spouts.base import OffsetsLostError
+from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
+from trident.state.target import HeldUpdates, WrittenUpdates
 
 LAYOUT = StateLayout((KeyColumn("k", pa.string()),), (ValueColumn("n", pa.int64(), Merge.ADD),))
 WORD = encode(RangeManifest(7, PartitionId("t", 0), 3, Digest()))

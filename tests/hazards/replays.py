@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from tests.coordinators.fakes import ListJob, ListProcessor, ListSource, ListSpout, Topic
 from tests.state.harnesses import DictMap
 from trident.base.crash_points import CrashPoint, armed
-from trident.coordinators.processing import JobResult, ProcessRequest
-from trident.spouts.base import Limits, OffsetRange, PartitionBounds, SpoutKind
+from trident.base.ranges import OffsetRange, PartitionBounds
+from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.spouts.base import Limits, SpoutKind
 from trident.state import BackingPosition
-from trident.state.base import State
 from trident.state.folding import current
+from trident.state.target import State
 
 Counts = dict[str, tuple[int, int]]
 

@@ -21,13 +21,13 @@ import trident
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_session import memory_place, run
 from trident import Combiner, ConfigurationError, FieldError, Max, Min, Sum
-from trident.grouped import GroupedStream
+from trident.language.grouped import GroupedStream
+from trident.language.stream import Stream
+from trident.language.trident_state import TridentState
 from trident.operations.aggregate import fold
 from trident.operations.base import Fields
-from trident.state.base import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.folding import merged_with
-from trident.stream import Stream
-from trident.trident_state import TridentState
+from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 
 LANGUAGE = (trident.Topology, Stream, GroupedStream, TridentState)
 

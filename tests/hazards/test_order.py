@@ -17,10 +17,10 @@ from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic, ma
 from tests.coordinators.test_session import OPTIONS, memory_place, payments, run, sqlite_place
 from tests.hazards.replays import Death, hiding_job, ranges_of, tries_of
 from trident.base.errors import FatalError, RetryableError
+from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
+from trident.coordinators.holding.run import RunPlan, Session
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.processing import Job, JobResult, ProcessRequest
 from trident.coordinators.records import TopologySpec
-from trident.coordinators.session import RunPlan, Session
 from trident.spouts.base import Limits, SpoutKind
 from trident.state import MemoryState
 

@@ -8,8 +8,9 @@ from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_session import memory_place, run
 from tests.hazards.replays import ranges_of, tries_of
 from trident.base.errors import RetryableError
-from trident.coordinators.processing import JobResult, ProcessRequest
-from trident.spouts.base import Edge, SpoutKind
+from trident.base.ranges import Edge
+from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.spouts.base import SpoutKind
 
 
 def test_h03_an_empty_range_of_a_replayed_batch_reads_no_old_record():

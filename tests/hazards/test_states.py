@@ -16,10 +16,10 @@ from tests.hazards.replays import Counts, Death, die, hiding_job, in_map, once_a
 from tests.state.harnesses import ConditionalMap, DictMap
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import MismatchError, RetryableError
+from trident.coordinators.decisions.resetting import reset_topology
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
-from trident.coordinators.resetting import reset_topology
 from trident.state import BackingMapState, SqliteState, StateKind
-from trident.state.base import State
+from trident.state.target import State
 
 Store = tuple[Callable[[], Ledger], State, Callable[[], Counts]]
 """A ledger, a state with it, and how to read the state past them."""

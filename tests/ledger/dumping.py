@@ -23,12 +23,12 @@ import pytest
 from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
 from tests.coordinators.test_session import OPTIONS
 from trident.base.crash_points import CrashPoint, armed
+from trident.coordinators.holding.run import Session
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
 from trident.coordinators.ledger.migrations import MIGRATIONS
-from trident.coordinators.session import Session
 from trident.spouts.base import BadRecord, LostOffsets
 from trident.state import PostgresState, SqliteState
-from trident.state.base import State
+from trident.state.target import State
 
 DUMPS = Path(__file__).parent / "dumps"
 PINNED = 5
@@ -118,7 +118,7 @@ def _dump_sqlite() -> None:
 
 
 def _dump_postgres() -> None:
-    from trident.services import postgres
+    from trident.local import postgres
 
     with postgres.LocalPostgres() as server:
         dsn = server.create_database()

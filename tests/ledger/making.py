@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from trident.base.digest import Digest
 from trident.base.identity import Epoch, Owner
+from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
+from trident.base.writes import WriteManifest
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.records import (
     Commit,
@@ -22,8 +24,6 @@ from trident.coordinators.records import (
     StatePin,
     TopologySpec,
 )
-from trident.spouts.base import BadRecordRow, OffsetRange, PartitionId, RangeManifest
-from trident.spouts.control import WriteManifest
 
 BATCH_TIME = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 SPEC = TopologySpec("payments", {"in": {"kind": "opaque", "topic": "t"}}, {"balances": {"kind": "opaque"}})

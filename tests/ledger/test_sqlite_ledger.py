@@ -17,14 +17,14 @@ from trident.base.errors import FatalError, LeaseHeldError, MismatchError
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.ledger.migrations import MIGRATIONS, migrate
 from trident.coordinators.records import Lease
-from trident.state.database import SqlTransaction
+from trident.state.databases.base import SqlTransaction
 
 _TAKE_AND_DIE = """
 import os, sys
 from datetime import timedelta
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.records import Lease
-from trident.state.database import SqlTransaction
+from trident.state.databases.base import SqlTransaction
 ledger = SqliteLedger(sys.argv[1])
 ledger.open()
 ledger.acquire("payments", Lease("the other process", timedelta(seconds=60)))

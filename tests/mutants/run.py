@@ -25,7 +25,7 @@ from rich.table import Table
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Mutant
-from trident.services.postgres import LocalPostgres
+from trident.local.postgres import LocalPostgres
 
 ROOT = Path(__file__).parents[2]
 _AT_ONCE = 2

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trident.base.errors import ConfigurationError, RetryableError
-from trident.services import jars
+from trident.local import jars
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from trident.base.errors import ConfigurationError
-from trident.services.java import find_java
+from trident.local.java import find_java
 
 
 def fake_java(folder: Path, text: str) -> Path:

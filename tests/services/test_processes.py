@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from trident.base.errors import FatalError
-from trident.services.processes import ServerCommand, ServerProcess, free_ports
+from trident.local.processes import ServerCommand, ServerProcess, free_ports
 
 
 def sleeper(log: Path) -> ServerCommand:
@@ -48,7 +48,7 @@ def test_a_server_ends_with_a_killed_parent(tmp_path: Path) -> None:
         f"""
         import signal, sys, time
         from pathlib import Path
-        from trident.services.processes import ServerCommand, ServerProcess
+        from trident.local.processes import ServerCommand, ServerProcess
         words = [sys.executable, "-c", "import time; time.sleep(600)"]
         print(ServerProcess(ServerCommand(words, Path({str(tmp_path / "log")!r}), signal.SIGKILL)).pid, flush=True)
         time.sleep(600)

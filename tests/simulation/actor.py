@@ -36,11 +36,16 @@ from tests.simulation.jobs import (
 from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
-from trident.coordinators.acker import Acker
-from trident.coordinators.batch_runner import BatchRunner, draw_edges, edge_ids
-from trident.coordinators.committing import Committer, Outcome, outcome_of_pin
-from trident.coordinators.planning import PlanBook, PlanMaker
-from trident.coordinators.protocol import (
+from trident.coordinators.acking.acker import Acker
+from trident.coordinators.acking.edges import draw_edges, edge_ids
+from trident.coordinators.batches.committer import Committer, Outcome, outcome_of_pin
+from trident.coordinators.batches.runner import BatchRunner
+from trident.coordinators.decisions.refusing import StoppedError, gave_up, record_stop
+from trident.coordinators.holding.run import fresh_state
+from trident.coordinators.holding.takeover import first_step
+from trident.coordinators.plans.book import PlanBook
+from trident.coordinators.plans.maker import PlanMaker
+from trident.coordinators.protocol.messages import (
     Apply,
     Broken,
     Cancel,
@@ -53,20 +58,16 @@ from trident.coordinators.protocol import (
     GiveUp,
     Happened,
     MakePlan,
-    Phase,
     Process,
     RecordDone,
     StopRequested,
     TellSpouts,
-    step,
-    wants_plan,
 )
+from trident.coordinators.protocol.state import Phase
+from trident.coordinators.protocol.step import step, wants_plan
+from trident.coordinators.protocol.transitions import Status, Word
 from trident.coordinators.records import Keep, Lease, Plan
-from trident.coordinators.refusing import StoppedError, gave_up, record_stop
-from trident.coordinators.session import fresh_state
-from trident.coordinators.takeover import first_step
-from trident.coordinators.transitions import Status, Word
-from trident.state.base import StagingLostError
+from trident.state.target import StagingLostError
 
 
 class Coordinator:

@@ -9,8 +9,8 @@ from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Release, St
 from tests.simulation.scripts import Answer
 from tests.simulation.stores import Ending, OpenTransaction, SimulatedDatabase
 from trident.base.errors import RefusedError, RetryableError
-from trident.coordinators.protocol import Apply, CommitTogether
-from trident.state.base import StagingLostError
+from trident.coordinators.protocol.messages import Apply, CommitTogether
+from trident.state.target import StagingLostError
 
 if TYPE_CHECKING:
     from tests.simulation.world import Request, World

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from tests.simulation.faults import HAPPENS_BY_ITSELF, FaultKind
-from trident.coordinators import protocol
-from trident.coordinators.transitions import TRANSITIONS, Status, Word, move
+from trident.coordinators.protocol import step as protocol
+from trident.coordinators.protocol.transitions import TRANSITIONS, Status, Word, move
 
 OUTCOMES = (
     "take-over",

@@ -9,21 +9,12 @@ from functools import cache
 import pyarrow as pa
 
 from trident.base.digest import Digest
-from trident.coordinators.processing import Job, JobResult, ProcessRequest
+from trident.base.ranges import BadRecordRow, Edge, PartitionBounds, PartitionId, RangeManifest
+from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
 from trident.coordinators.records import DeadLetter
-from trident.spouts.base import (
-    BadRecord,
-    BadRecordRow,
-    Edge,
-    Limits,
-    LostOffsets,
-    OffsetsLostError,
-    PartitionBounds,
-    PartitionId,
-    RangeManifest,
-    SpoutKind,
-)
-from trident.state.base import HeldUpdates, KeyColumn, Merge, StateLayout, ValueColumn
+from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
+from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
+from trident.state.target import HeldUpdates
 
 SPOUT = "s"
 LAYOUT = StateLayout(

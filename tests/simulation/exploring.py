@@ -17,7 +17,7 @@ from multiprocessing import get_context
 
 from tests.simulation.scene import Action, Scene, Scope
 from trident.spouts.base import SpoutKind
-from trident.state.base import StateKind
+from trident.state.layout import StateKind
 
 SMALL = (
     Scope(records=2, crashes=1, take_overs=1, losses=1),

@@ -12,7 +12,7 @@ from trident.base.clock import Clock
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import TopologySpec
-from trident.state.base import StateStore
+from trident.state.target import StateStore
 
 if TYPE_CHECKING:
     from tests.simulation.actor import Coordinator

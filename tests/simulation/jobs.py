@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from tests.simulation.scripts import Answer
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.batch_runner import JobEdges
-from trident.coordinators.committing import Outcome
-from trident.coordinators.protocol import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
+from trident.coordinators.acking.edges import JobEdges
+from trident.coordinators.batches.committer import Outcome
+from trident.coordinators.decisions.refusing import StoppedError
+from trident.coordinators.protocol.messages import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
 from trident.coordinators.records import Plan
-from trident.coordinators.refusing import StoppedError
 
 Lane = str
 """What runs one by one; batches are processed side by side and have no lane."""

@@ -12,14 +12,14 @@ from tests.simulation.actor import Coordinator
 from tests.simulation.operating import Operator
 from tests.simulation.scripts import Tape
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
-from trident.coordinators import deciding, resetting
-from trident.coordinators.decisions import DecisionKind
+from trident.coordinators.decisions import deciding, resetting
+from trident.coordinators.decisions.records import DecisionKind
+from trident.coordinators.decisions.refusing import StoppedError
+from trident.coordinators.holding.takeover import LedgerBehindError
 from trident.coordinators.ledger.memory_rows import Entry
 from trident.coordinators.records import Lease
-from trident.coordinators.refusing import StoppedError
-from trident.coordinators.takeover import LedgerBehindError
 from trident.spouts.base import LostOffsets, SpoutKind
-from trident.state.base import CannotUndoError
+from trident.state.target import CannotUndoError
 
 if TYPE_CHECKING:
     from tests.simulation.mishaps import Backup

@@ -13,11 +13,15 @@ from unittest.mock import patch
 
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
-from trident.coordinators import batch_runner, planning, protocol, resetting, takeover
+from trident.coordinators.batches import runner as batch_runner
+from trident.coordinators.decisions import resetting
+from trident.coordinators.holding import takeover
 from trident.coordinators.ledger import memory_rows, rules
-from trident.coordinators.protocol import Apply, DropFrom
-from trident.coordinators.transitions import Status, Word
-from trident.state.base import StateKind
+from trident.coordinators.plans import maker as planning
+from trident.coordinators.protocol import step as protocol
+from trident.coordinators.protocol.messages import Apply, DropFrom
+from trident.coordinators.protocol.transitions import Status, Word
+from trident.state.layout import StateKind
 from trident.state.memory import state as memory_state
 
 

@@ -29,7 +29,7 @@ from trident.coordinators.ledger.memory import MemoryLedger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import Acquired, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
-from trident.state.base import StateKind
+from trident.state.layout import StateKind
 
 _NOW = datetime(2024, 1, 1, tzinfo=UTC)
 _LEASE = timedelta(seconds=1)

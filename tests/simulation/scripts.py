@@ -14,11 +14,11 @@ from typing import NamedTuple
 from tests.simulation.stores import LockedError
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
-from trident.coordinators import deciding, resetting
-from trident.coordinators.decisions import DecisionKind
+from trident.coordinators.decisions import deciding, resetting
+from trident.coordinators.decisions.records import DecisionKind
+from trident.coordinators.holding.run import take_over_topology, with_starts
+from trident.coordinators.holding.takeover import TakenOver
 from trident.coordinators.records import Acquired, Lease, TopologySpec
-from trident.coordinators.session import take_over_topology, with_starts
-from trident.coordinators.takeover import TakenOver
 
 GIVE_UP_AFTER = 12
 """So many failures of one call in a row are the time after which a coordinator gives up."""

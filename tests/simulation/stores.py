@@ -16,12 +16,13 @@ from tests.simulation.data import LAYOUT, PlainTable
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
-from trident.state.base import HeldUpdates, StagedUpdates, StateKind, StateLayout, Transaction
+from trident.state.databases.memory import MemoryDatabase, MemoryTable, MemoryTransaction
 from trident.state.folding import Row
-from trident.state.harness import held
-from trident.state.memory.database import MemoryDatabase, MemoryTable, MemoryTransaction
+from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.staged import ArrowRows
 from trident.state.memory.state import MemoryState, MemoryStore
+from trident.state.target import HeldUpdates, StagedUpdates, Transaction
+from trident.testing.state_harness import held
 
 GONE = "<gone>"
 

@@ -32,7 +32,7 @@ from trident.coordinators.ledger.memory import MemoryLedger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import Acquired, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
-from trident.state.base import StateKind
+from trident.state.layout import StateKind
 
 LEASE_MS = 240
 BEAT_MS = 80

@@ -12,7 +12,7 @@ from trident.spouts import Json, LostOffsets, OpaqueKafkaSpout, SpoutKind, Trans
 from trident.spouts.base import Limits, Spout
 from trident.spouts.kafka.errors import classify
 from trident.spouts.kafka.options import KafkaOptions
-from trident.spouts.readers.arrow import ArrowReader
+from trident.spouts.kafka.readers.arrow import ArrowReader
 
 SECRET = "hush"
 LOGIN = {
@@ -146,8 +146,8 @@ def test_missing_connector_is_named_exactly() -> None:
     import pyspark
     from pyspark.errors import AnalysisException
 
-    from trident.spouts.base import Edge, OffsetRange, PartitionId
-    from trident.spouts.readers.spark import SparkReader
+    from trident.base.ranges import Edge, OffsetRange, PartitionId
+    from trident.spouts.kafka.readers.spark import SparkReader
 
     spark = MagicMock()
     chain = spark.read.format.return_value

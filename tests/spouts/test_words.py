@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trident.base.control import ControlRow, Undecoded, decode, encode
 from trident.base.digest import Digest
-from trident.spouts.base import BadRecordRow, Edge, OffsetRange, OffsetsLostError, PartitionId, RangeManifest
-from trident.spouts.control import ControlRow, Undecoded, WriteManifest, decode, encode
-from trident.spouts.readers.spread import spread
-from trident.spouts.readers.tally import RangeTally, position_digest
+from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
+from trident.base.writes import WriteManifest
+from trident.spouts.base import OffsetsLostError
+from trident.spouts.spread import spread
+from trident.spouts.tally import RangeTally, position_digest
 
 BIGINT = st.integers(-(2**63), 2**63 - 1)
 IDS = st.builds(PartitionId, st.text(max_size=20), st.integers(0, 2**31 - 1))
@@ -96,7 +98,7 @@ def test_lost_offsets_travel_with_their_ranges() -> None:
 def test_collector_is_paused_only_inside_the_block() -> None:
     import gc
 
-    from trident.spouts.readers.pause import collector_paused
+    from trident.spouts.kafka.readers.pause import collector_paused
 
     seen = []
 

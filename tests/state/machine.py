@@ -16,19 +16,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.state.model import Key, Model, Values
 from trident.base.errors import FencedError, MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.base import (
-    CannotUndoError,
-    HeldUpdates,
-    KeyColumn,
-    Merge,
-    StagedUpdates,
-    StateKind,
-    StateLayout,
-    StateStore,
-    ValueColumn,
-)
-from trident.state.harness import held
+from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
+from trident.state.target import CannotUndoError, HeldUpdates, StagedUpdates, StateStore
 from trident.testing import StateHarness
+from trident.testing.state_harness import held
 
 LAYOUT = StateLayout(
     (KeyColumn("key", pa.string()),),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from trident.state.base import StateKind
+from trident.state.layout import StateKind
 
 Key = str | None
 Values = tuple[int | None, int | None, int | None]

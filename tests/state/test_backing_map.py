@@ -7,11 +7,11 @@ import pytest
 from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap
 from trident.base.errors import ConfigurationError, FencedError, RefusedError
 from trident.state import BackingMap, BackingMapState, BackingPosition, ConditionalBackingMap, StateKind
-from trident.state.base import CannotUndoError
-from trident.state.harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, ready, seen
-from trident.state.memory.database import MemoryDatabase
-from trident.state.postgres.database import PostgresDatabase
-from trident.state.sqlite.database import SqliteDatabase
+from trident.state.databases.memory import MemoryDatabase
+from trident.state.databases.postgres import PostgresDatabase
+from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.target import CannotUndoError
+from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, ready, seen
 
 ROWS = [(f"account {number}", 1, number) for number in range(7)]
 EXPECTED = {name: (2 * n, 2 * total) for name, n, total in ROWS}

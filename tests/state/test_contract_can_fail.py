@@ -8,15 +8,16 @@ from itertools import product
 
 import pytest
 
-import trident.state.backing.state as backing_state
+import trident.state.maps.state as backing_state
 import trident.state.memory.state as memory_state
 from tests.state.harnesses import BackingHarness, ConditionalMap, DictMap, MemoryHarness
 from trident.base.errors import FencedError
-from trident.state.base import StateKind, StateLayout, StateStore
+from trident.state.databases.memory import MemoryDatabase, MemoryTransaction
 from trident.state.folding import check_fit, updated
-from trident.state.memory.database import MemoryDatabase, MemoryTransaction
+from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.staged import ArrowRows
 from trident.state.memory.state import MemoryStore
+from trident.state.target import StateStore
 from trident.state.values import OpaqueValue, TransactionalValue
 from trident.testing import StateContract, StateHarness
 

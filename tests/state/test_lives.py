@@ -15,9 +15,10 @@ from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, 
 from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
 from trident.base.identity import BatchId
-from trident.state.base import StagedUpdates, StateKind, StateStore
+from trident.state.databases.memory import MemoryTransaction
 from trident.state.folding import updated
-from trident.state.memory.database import MemoryTransaction
+from trident.state.layout import StateKind
+from trident.state.target import StagedUpdates, StateStore
 from trident.state.values import OpaqueValue
 
 

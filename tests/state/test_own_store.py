@@ -9,8 +9,8 @@ import pytest
 
 from examples.own_store import JournalMap, balances_state
 from trident.state import StateKind
-from trident.state.harness import COUNTS, batch_of, counts, put, ready, seen
 from trident.testing import BackingMapHarness, StateContract
+from trident.testing.state_harness import COUNTS, batch_of, counts, put, ready, seen
 
 
 class JournalHarness(BackingMapHarness):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.state.harnesses import SqliteHarness
-from trident.state.base import CannotUndoError
-from trident.state.harness import apart, batch_of, counts, put, seen
+from trident.state.target import CannotUndoError
+from trident.testing.state_harness import apart, batch_of, counts, put, seen
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ from typing import Annotated, Literal
 
 import typer
 
-import trident.deciding as decisions
+import trident.managing.deciding as decisions
 from trident.base.errors import ConfigurationError
 from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
-from trident.coordinators.decisions import Decision
-from trident.coordinators.session import start_policy
-from trident.resets import reset as reset_states
+from trident.coordinators.decisions.records import Decision
+from trident.coordinators.holding.run import start_policy
+from trident.managing.resets import reset as reset_states
 from trident.spouts.base import Start
 
 Named = Annotated[

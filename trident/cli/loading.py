@@ -7,11 +7,12 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from trident.base.errors import ConfigurationError
-from trident.topology import Topology
+
+if TYPE_CHECKING:
+    from trident.language.topology import Topology
 
 
 def load_topology(named: str) -> Topology:
@@ -20,6 +21,8 @@ def load_topology(named: str) -> Topology:
     For a function a local Spark session is started unless one is active; a topology that is made while
     its module is imported needs a session that the module makes. Raises ConfigurationError.
     """
+    from trident.language.topology import Topology  # brings Spark, which commands that only read do without
+
     place, colon, name = named.partition(":")
     if not (place and colon and name):
         raise ConfigurationError(f"{named!r} names no topology: write module:object or file.py:object")
@@ -55,7 +58,9 @@ def _imported(place: str) -> ModuleType:
 
 
 def _have_session() -> None:
+    from pyspark.sql import SparkSession
+
     if SparkSession.getActiveSession() is None:
-        from trident.session import local_session
+        from trident.local.session import local_session
 
         local_session("trident-cli")

@@ -7,12 +7,12 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.engine.quiet import quiet_spark_errors
-from trident.engine.sessions import is_classic
+from trident.engine.spark import is_classic
 from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names
 from trident.spouts.base import Spout
-from trident.spouts.control import CONTROL
 
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trident.base.control import CONTROL, ControlRow, decode
 from trident.base.errors import FatalError, RetryableError
-from trident.coordinators.processing import JobResult
+from trident.base.ranges import BadRecordRow, Edge, RangeManifest
+from trident.base.writes import WriteManifest
+from trident.coordinators.batches.processor import JobResult
 from trident.coordinators.records import DeadLetter
 from trident.operations.aggregate import COPIES, REPEATED
-from trident.spouts.base import BadRecordRow, Edge, RangeManifest
-from trident.spouts.control import CONTROL, ControlRow, WriteManifest, decode
-from trident.state.base import HeldUpdates, StateLayout, WrittenUpdates
+from trident.state.layout import StateLayout
+from trident.state.target import HeldUpdates, WrittenUpdates
 
 _READ_TWICE = "a task's word came more than once, so a range was read twice; nothing was applied"
 

@@ -9,15 +9,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from trident.aggregators import Aggregator, Combiner
 from trident.base.errors import ConfigurationError
-from trident.coordinators.processing import Job
+from trident.coordinators.batches.processor import Job
 from trident.coordinators.records import TopologySpec
 from trident.engine.types import column_type
+from trident.language.aggregators import Aggregator, Combiner
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import BatchContext, Operation
 from trident.spouts.base import Spout
-from trident.state.base import KeyColumn, State, StateLayout, ValueColumn
+from trident.state.layout import KeyColumn, StateLayout, ValueColumn
+from trident.state.target import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,20 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from pyspark.sql import DataFrame, SparkSession
 
+from trident.base.control import Undecoded
 from trident.base.errors import ConfigurationError, TridentError
 from trident.base.identity import BatchId
-from trident.coordinators.processing import Job, JobResult, ProcessRequest
+from trident.base.ranges import Edge
+from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
 from trident.engine.collecting import Collected, empty_result, read_table, result_of
 from trident.engine.compiled import CompiledTopology, Leaf
 from trident.engine.errors import SPARK_FAILURES, classify
 from trident.engine.quiet import quiet_spark_errors
-from trident.engine.sessions import cancel_tagged, engine_session, parallelism_of, tagged
+from trident.engine.spark import cancel_tagged, engine_session, parallelism_of, tagged
 from trident.engine.staging import DEFAULT_THRESHOLD, WORDS_ONLY, StageRows, Staging, StagingChoice
 from trident.operations.base import BatchContext
-from trident.spouts.base import Edge, Source
-from trident.spouts.control import Undecoded
-from trident.state.base import StateStore
+from trident.spouts.base import Source
+from trident.state.target import StateStore
 
 CAREFUL_BATCHES = 50
 """After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""

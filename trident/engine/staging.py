@@ -11,10 +11,11 @@ from enum import StrEnum
 import pyarrow as pa
 from pyspark.sql.types import StringType, StructField, StructType
 
+from trident.base.control import CONTROL
 from trident.base.errors import FatalError
 from trident.operations.arrow import split
-from trident.spouts.control import CONTROL
-from trident.state.base import StagingWriter, StateLayout
+from trident.state.layout import StateLayout
+from trident.state.target import StagingWriter
 
 DEFAULT_THRESHOLD = 64 * 1024 * 1024
 WORDS_ONLY = StructType([StructField(CONTROL, StringType())])

@@ -13,11 +13,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from trident.aggregators import Aggregator, Combiner
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
+from trident.language.aggregators import Aggregator, Combiner
 from trident.operations.arrow import AnyArray, assemble, bare, split
 from trident.operations.base import BatchContext, Fields, check_new_names, control, field, nullable
-from trident.spouts.control import CONTROL
 
 COPIES = "__trident_copies"
 """How many rows a group had: more than one row with the same control word means that a range was read twice."""

@@ -9,8 +9,8 @@ from typing import TypeAlias, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
-from trident.spouts.control import CONTROL
 
 AnyArray: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
 AnyColumn: TypeAlias = "AnyArray | pa.ChunkedArray[pa.Scalar[pa.DataType]]"

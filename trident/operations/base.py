@@ -11,8 +11,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
-from trident.spouts.control import CONTROL
 
 RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"

@@ -7,10 +7,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
 from trident.operations.base import BatchContext, Fields, check_new_names, nullable
-from trident.spouts.control import CONTROL
 
 _CONTROL_FIELD = StructField(CONTROL, StringType())
 

@@ -1,0 +1,80 @@
+"""The control column: how words about a batch travel as rows of the job itself.
+
+A reading job's frame has one extra nullable string column. It is null for a record; a row in which
+it is set carries no record but a word from a task to the coordinator: what was read of a range, a
+record that did not decode, or rows that were staged. Operations pass such rows through untouched,
+groupings keep them apart (each is a group of its own), so a successful action returns exactly the
+words of the tasks whose output it used: retries, speculation and zombies can't add or lose any.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from dataclasses import dataclass
+
+from trident.base.digest import Digest
+from trident.base.ranges import BadRecordRow, PartitionId, RangeManifest
+from trident.base.writes import WriteManifest
+
+CONTROL = "__trident"
+
+"""Name of the control column; no field of a stream may have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undecoded:
+    """A quick read met records that only the careful way can decode: the job is to be run again that way."""
+
+    count: int
+
+
+ControlRow = RangeManifest | BadRecordRow | WriteManifest | Undecoded
+
+
+def encode(row: ControlRow) -> str:
+    """Return the text that goes into the control column."""
+    match row:
+        case RangeManifest():
+            partition = [row.id.topic, row.id.partition] if row.id else None
+            word = ["range", row.edge, partition, row.position, _digest(row.digest)]
+            return json.dumps([*word, row.size_bytes, row.newest])
+        case BadRecordRow():
+            where = [row.id.topic, row.id.partition, row.offset, row.timestamp]
+            return json.dumps(["bad", *where, row.reason, _to_text(row.key), _to_text(row.value)])
+        case WriteManifest():
+            return json.dumps(["write", row.state, row.write_id, _digest(row.digest)])
+        case Undecoded():
+            return json.dumps(["undecoded", row.count, uuid.uuid4().hex])
+
+
+def decode(text: str) -> ControlRow:
+    """Return the word that `encode` made into text; any other text raises ValueError."""
+    kind, *rest = json.loads(text)
+    if kind == "range":
+        edge, partition, position, digest, size_bytes, newest = rest
+        id_ = PartitionId(partition[0], partition[1]) if partition else None
+        return RangeManifest(edge, id_, position, Digest(*digest), size_bytes, newest)
+    if kind == "bad":
+        topic, number, offset, timestamp, reason, key, value = rest
+        id_ = PartitionId(topic, number)
+        return BadRecordRow(id_, offset, timestamp, reason, _to_bytes(key), _to_bytes(value))
+    if kind == "write":
+        state, write_id, digest = rest
+        return WriteManifest(state, write_id, Digest(*digest))
+    if kind == "undecoded":
+        return Undecoded(rest[0])
+    raise ValueError(f"unknown control row of kind {kind!r}")
+
+
+def _digest(digest: Digest) -> list[int]:
+    return [digest.count, digest.low, digest.high, digest.xor]
+
+
+def _to_text(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode("ascii")
+
+
+def _to_bytes(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)

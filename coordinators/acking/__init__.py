@@ -1,0 +1,1 @@
+"""Edges, and the acker that counts them."""

@@ -1,0 +1,175 @@
+"""The commit turn: staged batches become pins, pins become rows; one txid at a time, on one thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from trident.base.advice import UNDO
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import RefusedError
+from trident.base.identity import BatchId
+from trident.base.ranges import RangeManifest
+from trident.coordinators.decisions.records import Diverted, Refusal, StopKind
+from trident.coordinators.decisions.refusing import StoppedError
+from trident.coordinators.holding.retrying import Repeater
+from trident.coordinators.ledger.base import Ledger, TransactionStep
+from trident.coordinators.records import Commit, DeadLetter, Pin, Plan, StatePin
+from trident.state.target import StagedUpdates, StagingLostError, StateStore, Transaction, WrittenUpdates
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A processed attempt: all that its pin will say, and its staged updates."""
+
+    plan: Plan
+    manifests: tuple[tuple[str, RangeManifest], ...]
+    dead_letters: tuple[DeadLetter, ...]
+    updates: Mapping[str, StagedUpdates]
+    plan_ms: int
+    process_ms: int
+    diverts: tuple[Diverted, ...] = ()
+
+    @property
+    def records(self) -> int:
+        """How many records were read, dead letters included."""
+        return sum(manifest.count for _, manifest in self.manifests)
+
+    @property
+    def keys(self) -> int:
+        """How many rows are staged, over all states."""
+        return sum(updates.count for updates in self.updates.values())
+
+    def pin(self) -> Pin:
+        """Return the decision to be stored."""
+        states = tuple(
+            StatePin(name, updates.count, updates.writes if isinstance(updates, WrittenUpdates) else ())
+            for name, updates in self.updates.items()
+        )
+        return Pin(self.plan, self.manifests, states, self.dead_letters, self.diverts)
+
+    def commit(self, started: float) -> Commit:
+        """Return the record of the finished txid; `started` is when its turn began (perf_counter)."""
+        plan = self.plan
+        return Commit(
+            txid=plan.txid,
+            attempt=plan.attempt,
+            tries=plan.tries,
+            records=self.records,
+            dead_letters=len(self.dead_letters),
+            keys=self.keys,
+            plan_ms=self.plan_ms,
+            process_ms=self.process_ms,
+            commit_ms=round((time.perf_counter() - started) * 1000),
+        )
+
+
+class _Steps:
+    """The stores' parts of one shortcut; knows which state is at work, as the database names none when it refuses."""
+
+    def __init__(self, batch: BatchId) -> None:
+        self._batch = batch
+        self.state = ""
+
+    @property
+    def at_work(self) -> str:
+        """Who refused, in words."""
+        return f"state {self.state!r}" if self.state else "the ledger's database"
+
+    def copy(self, store: StateStore, updates: StagedUpdates, transaction: Transaction) -> None:
+        self.state = store.name
+        store.copy_in(transaction, self._batch, updates)
+
+    def apply(self, store: StateStore, updates: StagedUpdates, transaction: Transaction) -> None:
+        self.state = store.name
+        store.apply_in(transaction, self._batch, updates)
+
+    def end(self, _: Transaction) -> None:
+        self.state = ""
+        reached(CrashPoint.IN_PIN_TRANSACTION, self._batch.txid)
+
+
+class Committer:
+    """Performs the protocol's commit commands; used by the committing thread only.
+
+    Every call is idempotent: after a lost answer it is repeated and finds its own effect.
+    """
+
+    def __init__(self, ledger: Ledger, stores: Mapping[str, StateStore], repeater: Repeater) -> None:
+        self._ledger = ledger
+        self._stores = stores
+        self._repeater = repeater
+        self._started: dict[BatchId, float] = {}
+
+    def together(self, batch: BatchId, outcome: Outcome) -> Commit:
+        """Pin, apply and finish the batch in one transaction of the ledger's database."""
+        started = time.perf_counter()
+        steps = _Steps(batch)
+        copies: list[TransactionStep] = []
+        applies: list[TransactionStep] = []
+        for name, updates in outcome.updates.items():
+            copies.append(partial(steps.copy, self._stores[name], updates))
+            applies.append(partial(steps.apply, self._stores[name], updates))
+        applies.append(steps.end)
+        reached(CrashPoint.IN_TURN, batch.txid)
+        try:
+            self._repeater.call(
+                f"committing {batch}",
+                lambda: self._ledger.commit_together(
+                    batch.owner, batch.epoch, outcome.pin(), outcome.commit(started), copies, applies
+                ),
+            )
+        except RefusedError as error:
+            raise StoppedError(
+                f"{steps.at_work} refused {batch} for good: {error}. Nothing of this txid was applied or pinned.",
+                Refusal(batch.txid, batch.attempt, StopKind.REFUSED, steps.state, str(error)),
+            ) from error
+        reached(CrashPoint.AFTER_DONE, batch.txid)
+        return outcome.commit(started)
+
+    def pin(self, batch: BatchId, outcome: Outcome) -> None:
+        """Make the durable decision."""
+        self._started[batch] = time.perf_counter()
+        reached(CrashPoint.IN_TURN, batch.txid)
+        pin = outcome.pin()
+        reached(CrashPoint.BEFORE_PIN, batch.txid)
+        self._repeater.call(f"pinning {batch}", lambda: self._ledger.pin(batch.owner, batch.epoch, pin))
+        reached(CrashPoint.AFTER_PIN, batch.txid)
+
+    def apply(self, batch: BatchId, state: str, pin: Pin) -> None:
+        """Apply the pinned batch to one state from what is durable, once."""
+        staged = next(item for item in pin.states if item.state == state)
+        updates = WrittenUpdates(staged.writes)
+        try:
+            self._repeater.call(
+                f"applying {batch} to state {state!r}", lambda: self._stores[state].apply(batch, updates)
+            )
+        except StagingLostError as error:
+            raise StagingLostError(
+                f"{error}. The txid is pinned: restore the database of state {state!r}, or take the txid back with "
+                f"{UNDO} {batch.txid}"
+            ) from error
+        except RefusedError as error:
+            raise StoppedError(
+                f"state {state!r} refused {batch} for good: {error}. The txid is pinned: states that have it keep it, "
+                "this one's staged rows stay.",
+                Refusal(batch.txid, batch.attempt, StopKind.REFUSED, state, str(error)),
+            ) from error
+        reached(CrashPoint.AFTER_APPLY, batch.txid)
+
+    def done(self, batch: BatchId, outcome: Outcome) -> Commit:
+        """Record that every state has the txid."""
+        started = self._started.pop(batch, time.perf_counter())
+        commit = outcome.commit(started)
+        reached(CrashPoint.BEFORE_DONE, batch.txid)
+        self._repeater.call(f"finishing {batch}", lambda: self._ledger.done(batch.owner, batch.epoch, commit))
+        reached(CrashPoint.AFTER_DONE, batch.txid)
+        return commit
+
+
+def outcome_of_pin(pin: Pin) -> Outcome:
+    """Return the outcome of a batch that another coordinator pinned; its durations are unknown (0)."""
+    updates = {item.state: WrittenUpdates(item.writes) for item in pin.states}
+    return Outcome(pin.plan, pin.manifests, pin.dead_letters, updates, 0, 0)

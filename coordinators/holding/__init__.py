@@ -1,0 +1,1 @@
+"""Holding a topology: taking the lease, taking over, running, giving back."""

@@ -1,0 +1,71 @@
+"""The live plans and the one that is done, so that each plan follows on the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trident.base.ranges import OffsetRange, PartitionId
+from trident.coordinators.records import Plan, Snapshot
+
+_SMOOTHING = 0.2
+
+"""Weight of the newest batch in the average record size."""
+
+
+@dataclass
+class PlanBook:
+    """The live plans and the one that is done, so that each plan follows on the one before.
+
+    Used by the planning thread only, except `record_size`, which is a single assignment.
+    """
+
+    snapshot: Snapshot
+    plans: dict[int, Plan] = field(default_factory=dict)
+    lag: int = 0
+    """Positions that the spouts hold behind the latest plan, when it was made."""
+    finished: int = 0
+    """The last txid that was heard to be done; plans before it are let go of. Set by the coordinator's loop."""
+    last_txid: int = 0
+    """The highest txid ever planned."""
+    _record_bytes: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.last_txid = self.snapshot.last_txid
+        if self.snapshot.done_plan is not None:
+            self.plans[self.snapshot.done] = self.snapshot.done_plan
+        if self.snapshot.pin is not None:
+            self.plans[self.snapshot.pin.txid] = self.snapshot.pin.plan
+
+    def positions(self, spout: str, txid: int) -> dict[PartitionId, OffsetRange]:
+        """Return the ranges that a plan for `txid` follows on, for every partition ever seen."""
+        before = self.plans.get(txid - 1)
+        if before is not None:
+            return {item.range.id: item.range for item in before.ranges if item.spout == spout} or self._starts(spout)
+        return self._starts(spout)
+
+    def is_held(self, txid: int) -> bool:
+        """Whether a person decided about a txid as it was refused: the next attempt reads the same, if it can."""
+        return any(decision.txid == txid for decision in self.snapshot.decisions)
+
+    def record_size(self, spout: str, size_bytes: int, count: int) -> None:
+        """Learn from a processed batch how large the spout's records are."""
+        if count:
+            known = self._record_bytes.get(spout, size_bytes / count)
+            self._record_bytes[spout] = known + _SMOOTHING * (size_bytes / count - known)
+
+    def record_bytes(self, spout: str) -> float:
+        """Return the average record size in bytes (1 KiB before anything was read)."""
+        return self._record_bytes.get(spout, 1024.0)
+
+    def forget_finished(self) -> None:
+        """Let go of plans of txids below the last finished one."""
+        for old in [known for known in self.plans if known < self.finished]:
+            del self.plans[old]
+
+    def _starts(self, spout: str) -> dict[PartitionId, OffsetRange]:
+        starts = self.snapshot.starts or ()
+        return {
+            item.id: OffsetRange(item.id, item.topic_id, item.start, item.start)
+            for item in starts
+            if item.spout == spout
+        }

@@ -1,0 +1,1 @@
+"""The pure protocol: messages, the state they move, the table of legal moves."""

@@ -1,0 +1,122 @@
+"""What the protocol hears (events) and what it asks for (commands)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trident.base.identity import BatchId
+from trident.coordinators.protocol.transitions import Word
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Time to plan another batch, if there is room."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested:
+    """Finish what is live, plan nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Something failed that no retry heals (fenced, refused for good, gave up): stop at once."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """A word that comes back about one attempt; `state` goes with APPLIED, `reason` with FAILED."""
+
+    batch: BatchId
+    word: Word
+    state: str = ""
+    reason: str = ""
+
+
+Event = Due | StopRequested | Broken | Happened
+
+
+@dataclass(frozen=True, slots=True)
+class MakePlan:
+    """Drop live attempts at txids >= `drop_from`, if set, and plan this attempt, in one transaction.
+
+    `only_full` asks for nothing rather than for a batch below its limits: while another one is being
+    processed, a small one would only pay the fixed cost of a batch for records that can go together.
+    """
+
+    batch: BatchId
+    tries: int
+    drop_from: int | None = None
+    only_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropFrom:
+    """Drop live attempts at txids >= `txid`; nothing is planned in their place."""
+
+    txid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """Process the planned attempt, without effect."""
+
+    batch: BatchId
+    tries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Ask the engine to end a dropped attempt; correctness never depends on it."""
+
+    batch: BatchId
+
+
+@dataclass(frozen=True, slots=True)
+class DecidePin:
+    """Make the durable decision that the txid commits with this attempt."""
+
+    batch: BatchId
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Apply the pinned batch's staged updates to one state, once."""
+
+    batch: BatchId
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDone:
+    """Record that every state has the txid."""
+
+    batch: BatchId
+
+
+@dataclass(frozen=True, slots=True)
+class CommitTogether:
+    """Pin, apply and record done in one transaction."""
+
+    batch: BatchId
+
+
+@dataclass(frozen=True, slots=True)
+class TellSpouts:
+    """The txid is done: spouts may let go of it."""
+
+    batch: BatchId
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The txid failed `max_tries` times: stop and let a person decide."""
+
+    batch: BatchId
+    tries: int
+    reason: str
+
+
+Command = MakePlan | DropFrom | Process | Cancel | DecidePin | Apply | RecordDone | CommitTogether | TellSpouts | GiveUp

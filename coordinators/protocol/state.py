@@ -1,0 +1,48 @@
+"""Everything that decides what happens next, as frozen values."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.protocol.transitions import Status
+
+
+class Phase(StrEnum):
+    """What the coordinator as a whole does."""
+
+    RUNNING = "running"
+    DRAINING = "draining"
+    """Plans no more; what is live is finished."""
+    STOPPED = "stopped"
+    POISONED = "poisoned"
+    """An error ended it; every later event is refused with that error."""
+
+
+class Live(NamedTuple):
+    """A live attempt; `waiting` are the states that a pinned one is not applied to yet."""
+
+    batch: BatchId
+    tries: int
+    status: Status
+    waiting: frozenset[str] = frozenset()
+
+
+class ProtocolState(NamedTuple):
+    """Everything that decides what happens next; `live` is in txid order without gaps."""
+
+    owner: Owner
+    epoch: Epoch
+    states: frozenset[str]
+    together: bool
+    """Whether pin, applies and done are one transaction (the shortcut)."""
+    max_pending: int
+    max_tries: int
+    done: int
+    last_attempt: int
+    live: tuple[Live, ...] = ()
+    tries: tuple[tuple[int, int], ...] = ()
+    """(txid, how often attempted) for txids above `done` that were attempted before."""
+    phase: Phase = Phase.RUNNING
+    error: BaseException | None = None

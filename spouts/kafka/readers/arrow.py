@@ -1,0 +1,47 @@
+"""The default reader: Python tasks that fetch with librdkafka and hand Arrow batches to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from trident.base.errors import ConfigurationError
+from trident.base.ranges import Edge
+from trident.spouts.decoders.base import TaskDecoder
+from trident.spouts.kafka.options import KafkaOptions
+from trident.spouts.kafka.readers.arrow_task import ReadRanges
+from trident.spouts.spread import spread
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowReader:
+    """Read with confluent-kafka inside `mapInArrow`, decode in the same task, yield Arrow batches.
+
+    A range is complete when its task saw a record, or the end of the partition, at or behind its
+    stop; no progress for `stall_seconds` fails the task with `RetryableError`. `chunk_records` is
+    how many records are fetched and decoded at a time. A worker process keeps its consumer for the
+    next task with the same options.
+    """
+
+    chunk_records: int = 10_000
+    stall_seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        if self.chunk_records < 1 or self.stall_seconds <= 0:
+            raise ConfigurationError("ArrowReader: chunk_records and stall_seconds must be above zero")
+
+    def read(
+        self,
+        spark: SparkSession,
+        options: KafkaOptions,
+        decoder: TaskDecoder,
+        edges: Sequence[Edge],
+        tasks: int,
+    ) -> DataFrame:
+        """See `RangeReader`; several ranges share a task where there are fewer tasks than ranges."""
+        groups = spread(edges, tasks)
+        task = ReadRanges(options.for_librdkafka(), groups, decoder, self.chunk_records, self.stall_seconds)
+        frame = spark.range(0, len(groups), 1, len(groups)).mapInArrow(task, decoder.task_schema)
+        return decoder.finish(frame)

@@ -1,0 +1,204 @@
+"""What a task of `ArrowReader` does: fetch its ranges to their ends, decode, yield rows and manifests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from confluent_kafka import Consumer, Message, TopicPartition
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import RetryableError
+from trident.base.ranges import Edge, PartitionId
+from trident.spouts.decoders.base import Headers, TaskDecoder
+from trident.spouts.kafka.consumers import borrowed_consumer
+from trident.spouts.kafka.errors import PARTITION_EOF, raise_for_event
+from trident.spouts.kafka.readers.pause import collector_paused
+from trident.spouts.rows import arrow_schema, control_batch, groups_of
+from trident.spouts.tally import RangeTally
+
+_WAIT_SECONDS = 0.02
+"""How long a fetch waits to be full: what a range with holes at its end costs at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRanges:
+    """The function given to `mapInArrow`; `groups[i]` are the ranges of the task that gets row i."""
+
+    options: Mapping[str, str] = field(repr=False)
+    groups: tuple[tuple[Edge, ...], ...]
+    decoder: TaskDecoder
+    chunk_records: int
+    stall_seconds: float
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Read the ranges of every row that comes in; a row comes in once per run of its task."""
+        with collector_paused():
+            for group in groups_of(batches):
+                yield from self._read(self.groups[group])
+
+    def _read(self, edges: Sequence[Edge]) -> Iterator[pa.RecordBatch]:
+        schema = arrow_schema(self.decoder.task_schema)
+        open_ranges = {edge.range.id: _OpenRange(edge) for edge in edges}
+        unfinished = {id_: item for id_, item in open_ranges.items() if not item.ended}
+        if unfinished:
+            with borrowed_consumer(self.options) as consumer:
+                _assign(consumer, unfinished.values())
+                for records in self._fetch(consumer, unfinished):
+                    yield from self.decoder.decode(records)
+                    reached(CrashPoint.READING)
+        yield control_batch(schema, [item.tally.manifest(item.position) for item in open_ranges.values()])
+
+    def _fetch(self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange]) -> Iterator[MessageRecords]:
+        # all that was assigned: records of a finished range may still be on their way
+        assigned = frozenset(unfinished)
+        remaining = 0
+        deadline = 0.0
+        while unfinished:
+            before, remaining = remaining, sum(item.remaining for item in unfinished.values())
+            if remaining != before:
+                deadline = time.monotonic() + self.stall_seconds
+            elif time.monotonic() > deadline:
+                raise RetryableError(_stalled(unfinished, self.stall_seconds))
+            messages = consumer.consume(min(remaining, self.chunk_records), _WAIT_SECONDS)
+            yield from _take(consumer, unfinished, assigned, messages)
+
+
+class _OpenRange:
+    """A range while it is read; `position` is the next offset to fetch."""
+
+    __slots__ = ("edge", "position", "tally")
+
+    def __init__(self, edge: Edge) -> None:
+        self.edge = edge
+        self.position = edge.range.start
+        self.tally = RangeTally(edge)
+
+    @property
+    def ended(self) -> bool:
+        return self.position >= self.edge.range.stop
+
+    @property
+    def remaining(self) -> int:
+        return self.edge.range.stop - self.position
+
+    def accept(self, messages: list[Message]) -> MessageRecords | None:
+        """Count the records before the stop and return them; the first one behind it only moves the position."""
+        offsets = np.fromiter(map(Message.offset, messages), np.int64, len(messages))
+        if int(offsets[0]) < self.position or bool((offsets[1:] <= offsets[:-1]).any()):
+            raise RetryableError(f"{self.edge.range.id}: records came out of order; nothing of the batch was applied")
+        inside = int(np.searchsorted(offsets, self.edge.range.stop))
+        self.position = int(offsets[inside]) if inside < len(messages) else int(offsets[-1]) + 1
+        if not inside:
+            return None
+        records = MessageRecords(self.edge.range.id, messages[:inside], offsets[:inside])
+        self.tally.add(records.offsets, records.timestamps, records.values)
+        return records
+
+
+class MessageRecords:
+    """Messages of one partition; see `Records`. Keys and headers are only looked at when asked for."""
+
+    def __init__(self, id_: PartitionId, messages: list[Message], offsets: npt.NDArray[np.int64]) -> None:
+        self.topic = id_.topic
+        self.partition = id_.partition
+        self.offsets = offsets
+        self._messages = messages
+
+    @cached_property
+    def timestamps(self) -> npt.NDArray[np.int64]:
+        """Milliseconds since the epoch, -1 for none."""
+        stamps = map(itemgetter(1), map(Message.timestamp, self._messages))
+        return np.fromiter(stamps, np.int64, len(self._messages))
+
+    @cached_property
+    def values(self) -> list[bytes | None]:
+        """One value per offset."""
+        return list(map(Message.value, self._messages))
+
+    def keys(self, rows: Sequence[int]) -> list[bytes | None]:
+        """Return the keys of the given rows."""
+        return [self._messages[row].key() for row in rows]
+
+    def headers(self, rows: Sequence[int]) -> list[Headers]:
+        """Return the headers of the given rows."""
+        return [_headers(self._messages[row]) for row in rows]
+
+
+def _headers(message: Message) -> Headers:
+    # The client's types allow more than a received message ever has: it has a list of (str, bytes or None).
+    return cast("Headers", message.headers() or None)
+
+
+def _assign(consumer: Consumer, ranges: Iterable[_OpenRange]) -> None:
+    places = [TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition, item.position) for item in ranges]
+    consumer.assign(places)
+    consumer.resume(places)  # a task before this one may have paused them
+
+
+def _take(
+    consumer: Consumer,
+    unfinished: dict[PartitionId, _OpenRange],
+    assigned: frozenset[PartitionId],
+    messages: list[Message],
+) -> Iterator[MessageRecords]:
+    """Yield the records of the ranges that are still open, and close those that have ended."""
+    events: list[Message] = []
+    if any(map(Message.error, messages)):
+        events = [message for message in messages if message.error() is not None]
+        messages = [message for message in messages if message.error() is None]
+    parts = _by_partition(messages, assigned)
+    for id_, part in parts.items():
+        item = unfinished.get(id_)
+        if item is not None and part:
+            records = item.accept(part)
+            if records is not None:
+                yield records
+    for event in events:
+        _handle_event(unfinished, event)
+    for item in [item for item in unfinished.values() if item.ended]:
+        del unfinished[item.edge.range.id]
+        if unfinished:
+            consumer.pause([TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition)])
+
+
+def _by_partition(messages: list[Message], assigned: frozenset[PartitionId]) -> dict[PartitionId, list[Message]]:
+    """Split what one fetch returned; where one topic is assigned only the borders of its long runs are looked at."""
+    if len(assigned) == 1:
+        return {next(iter(assigned)): messages}
+    parts: dict[PartitionId, list[Message]] = {}
+    if len({id_.topic for id_ in assigned}) > 1:
+        for (topic, number), run in groupby(messages, key=lambda message: (message.topic(), message.partition())):
+            parts.setdefault(PartitionId(topic, number), []).extend(run)
+        return parts
+    topic = next(iter(assigned)).topic
+    numbers = np.fromiter(map(Message.partition, messages), np.int64, len(messages))
+    starts = [0, *(int(border) + 1 for border in np.flatnonzero(np.diff(numbers)))] if messages else []
+    for start, stop in zip(starts, [*starts[1:], len(messages)], strict=False):
+        parts.setdefault(PartitionId(topic, int(numbers[start])), []).extend(messages[start:stop])
+    return parts
+
+
+def _handle_event(unfinished: Mapping[PartitionId, _OpenRange], event: Message) -> None:
+    error, topic, partition, offset = event.error(), event.topic(), event.partition(), event.offset()
+    place = None if topic is None or partition is None else PartitionId(topic, partition)
+    if error is not None and error.code() != PARTITION_EOF:
+        raise_for_event(error, place, [item.edge.range for item in unfinished.values()])
+    elif place is not None and offset is not None and place in unfinished:
+        item = unfinished[place]
+        item.position = max(item.position, offset)
+
+
+def _stalled(unfinished: Mapping[PartitionId, _OpenRange], seconds: float) -> str:
+    where = ", ".join(
+        f"{id_.topic}[{id_.partition}] at {item.position} of {item.edge.range.stop}" for id_, item in unfinished.items()
+    )
+    return f"Kafka sent nothing for {seconds:g} s while reading {where}; nothing of the batch was applied"

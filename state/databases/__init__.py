@@ -1,0 +1,1 @@
+"""Connections, transactions and driver errors, one module per kind of database."""

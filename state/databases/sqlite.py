@@ -1,0 +1,77 @@
+"""One SQLite file: where its connections are made and its transactions run."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+
+from trident.base.errors import ConfigurationError
+from trident.state.databases.base import SqlTransaction
+from trident.state.databases.sqlite_errors import classify, is_lost
+from trident.state.databases.sqlite_functions import register
+from trident.state.databases.transactions import run_transaction
+
+
+class SqliteDatabase:
+    """A SQLite file with a small pool of connections; satisfies `SqlDatabase`.
+
+    May be used from several threads and processes of one machine. Every transaction starts with
+    BEGIN IMMEDIATE, so that what it reads can't change before it writes; it waits at most
+    `busy_seconds` for another writer. The log is synced at each commit.
+    """
+
+    def __init__(self, path: str | Path, *, busy_seconds: float = 10.0) -> None:
+        if str(path) in ("", ":memory:"):
+            raise ConfigurationError("a SQLite database needs a file; in memory there are MemoryLedger and MemoryState")
+        if busy_seconds < 0:
+            raise ConfigurationError(f"busy_seconds can't be negative, it is {busy_seconds}")
+        self._path = Path(path)
+        self._busy_seconds = busy_seconds
+        self._engine = create_engine(
+            "sqlite+pysqlite://",
+            creator=self._connect,
+            poolclass=QueuePool,
+            pool_size=4,
+            max_overflow=0,
+            hide_parameters=True,
+        )
+        event.listen(self._engine, "begin", _begin_immediate)
+
+    @property
+    def engine(self) -> Engine:
+        """SQLAlchemy's engine, for DDL and the ledger's own statements."""
+        return self._engine
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._path
+
+    def transaction(self) -> AbstractContextManager[SqlTransaction]:
+        """Run a block in one BEGIN IMMEDIATE transaction; see `SqlDatabase.transaction`."""
+        return run_transaction(self._engine, sqlite3.Error, classify, is_lost)
+
+    def close(self) -> None:
+        """Dispose of the pool; may be called again."""
+        self._engine.dispose()
+
+    def _connect(self) -> sqlite3.Connection:
+        # isolation_level None: the driver opens no transaction of its own, `_begin_immediate` does.
+        connection = sqlite3.connect(
+            self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        register(connection)
+        return connection
+
+    def __repr__(self) -> str:
+        return f"SqliteDatabase({str(self._path)!r})"
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")

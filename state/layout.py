@@ -1,0 +1,62 @@
+"""The columns of a state, and how each changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import pyarrow as pa
+
+Value = object
+
+"""A stored value of any of the supported column types; never inspected by the core."""
+
+
+class StateKind(StrEnum):
+    """What is stored beside a value, and so what a replay may change."""
+
+    TRANSACTIONAL = "transactional"
+    OPAQUE = "opaque"
+    NON_TRANSACTIONAL = "non_transactional"
+
+
+class Merge(StrEnum):
+    """How a staged value and the stored one become the new one; a missing one leaves the other."""
+
+    ADD = "add"
+    LEAST = "least"
+    GREATEST = "greatest"
+    COMBINE = "combine"
+    """By the column's own Python function, on the coordinator."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A column that rows are found by; null is a key like any other."""
+
+    name: str
+    type: pa.DataType
+
+
+@dataclass(frozen=True, slots=True)
+class ValueColumn:
+    """A column that each batch changes; `combine(stored, staged)` is given for `Merge.COMBINE` only."""
+
+    name: str
+    type: pa.DataType
+    merge: Merge
+    combine: Callable[[Value, Value], Value] | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StateLayout:
+    """The columns that an aggregation needs; without key columns the state has a single row."""
+
+    keys: tuple[KeyColumn, ...]
+    values: tuple[ValueColumn, ...]
+
+    def schema(self) -> pa.Schema:
+        """Return the schema of staged updates: key columns, then value columns, one row per key."""
+        columns: list[KeyColumn | ValueColumn] = [*self.keys, *self.values]
+        return pa.schema([pa.field(column.name, column.type) for column in columns])

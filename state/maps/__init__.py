@@ -1,0 +1,1 @@
+"""States over a key-value store of the user's own."""

@@ -1,0 +1,152 @@
+"""Where the staged updates of stores that can't stage lie: in the ledger's own database, as Arrow."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, delete, insert, inspect, select
+
+from trident.base.digest import Digest, hash64, seed_of
+from trident.base.errors import ConfigurationError, MismatchError
+from trident.base.identity import BatchId
+from trident.base.writes import WriteManifest
+from trident.state.databases.memory import MemoryDatabase
+from trident.state.databases.postgres import PostgresDatabase
+from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.target import LedgerDatabase
+
+_BLOBS = Table(
+    "trident_staged_blob",
+    MetaData(),
+    Column("topology", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("txid", BigInteger, nullable=False),
+    Column("attempt", BigInteger, nullable=False),
+    Column("write_id", Text, primary_key=True),
+    Column("payload", LargeBinary, nullable=False),
+)
+
+
+class BlobStore(Protocol):
+    """Keeps one state's staged updates until they are applied."""
+
+    def prepare(self) -> None:
+        """Make what is missing; idempotent."""
+
+    def put(self, batch: BatchId, rows: pa.Table) -> WriteManifest:
+        """Store rows durably under a fresh write id."""
+
+    def get(self, batch: BatchId, write: WriteManifest) -> pa.Table:
+        """Return the rows of an accepted write; raises MismatchError when they are not what was accepted."""
+
+    def forget(self, topology: str, done: int) -> None:
+        """Delete all of txids up to `done`."""
+
+
+def open_blobs(state: str, database: LedgerDatabase) -> BlobStore:
+    """Return the store of blobs in the ledger's database."""
+    if isinstance(database, MemoryDatabase):
+        return _MemoryBlobs(state, database)
+    if isinstance(database, (PostgresDatabase, SqliteDatabase)):
+        return _SqlBlobs(state, database)
+    raise ConfigurationError(f"state {state!r}: a ledger in {type(database).__name__} can't keep staged updates")
+
+
+class _SqlBlobs:
+    def __init__(self, state: str, database: PostgresDatabase | SqliteDatabase) -> None:
+        self._state = state
+        self._database = database
+
+    def prepare(self) -> None:
+        with self._database.transaction() as transaction:
+            if not inspect(transaction.connection).has_table(_BLOBS.name):
+                _BLOBS.create(transaction.connection)
+
+    def put(self, batch: BatchId, rows: pa.Table) -> WriteManifest:
+        write_id = uuid.uuid4().hex
+        values = {
+            "topology": batch.owner.topology,
+            "state": self._state,
+            "txid": batch.txid,
+            "attempt": batch.attempt,
+            "write_id": write_id,
+            "payload": _pack(rows),
+        }
+        with self._database.transaction() as transaction:
+            transaction.connection.execute(insert(_BLOBS), values)
+        return WriteManifest(self._state, write_id, _digest(write_id, rows))
+
+    def get(self, batch: BatchId, write: WriteManifest) -> pa.Table:
+        found = select(_BLOBS.c.payload).where(
+            _BLOBS.c.write_id == write.write_id,
+            _BLOBS.c.topology == batch.owner.topology,
+            _BLOBS.c.state == self._state,
+            _BLOBS.c.txid == batch.txid,
+            _BLOBS.c.attempt == batch.attempt,
+        )
+        with self._database.transaction() as transaction:
+            payload = transaction.connection.execute(found).scalar_one_or_none()
+        return _checked(batch, write, None if payload is None else _unpack(payload))
+
+    def forget(self, topology: str, done: int) -> None:
+        old = delete(_BLOBS).where(_BLOBS.c.topology == topology, _BLOBS.c.state == self._state, _BLOBS.c.txid <= done)
+        with self._database.transaction() as transaction:
+            transaction.connection.execute(old)
+
+
+class _MemoryBlobs:
+    def __init__(self, state: str, database: MemoryDatabase) -> None:
+        self._table = f"state {state} blobs"
+        self._state = state
+        self._database = database
+
+    def prepare(self) -> None:
+        """Nothing to make."""
+
+    def put(self, batch: BatchId, rows: pa.Table) -> WriteManifest:
+        write_id = uuid.uuid4().hex
+        with self._database.transaction() as transaction:
+            transaction.table(self._table)[write_id] = (batch.owner.topology, batch.txid, batch.attempt, rows)
+        return WriteManifest(self._state, write_id, _digest(write_id, rows))
+
+    def get(self, batch: BatchId, write: WriteManifest) -> pa.Table:
+        with self._database.transaction() as transaction:
+            found = transaction.table(self._table).get(write.write_id)
+        key = (batch.owner.topology, batch.txid, batch.attempt)
+        return _checked(batch, write, found[3] if isinstance(found, tuple) and found[:3] == key else None)
+
+    def forget(self, topology: str, done: int) -> None:
+        with self._database.transaction() as transaction:
+            table = transaction.table(self._table)
+            for write_id, blob in list(table.items()):
+                if isinstance(blob, tuple) and blob[0] == topology and blob[1] <= done:
+                    del table[write_id]
+
+
+def _checked(batch: BatchId, write: WriteManifest, rows: pa.Table | None) -> pa.Table:
+    if rows is None or _digest(write.write_id, rows) != write.digest:
+        found = "nothing" if rows is None else f"{rows.num_rows} rows"
+        raise MismatchError(
+            f"{batch}: {found} is staged for write {write.write_id}, {write.rows} rows were accepted; "
+            "nothing was applied, the stored state is unchanged"
+        )
+    return rows
+
+
+def _digest(write_id: str, rows: pa.Table) -> Digest:
+    return Digest.of(hash64(seed_of(write_id), np.arange(rows.num_rows, dtype=np.int64)))
+
+
+def _pack(rows: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_table(rows)
+    return sink.getvalue().to_pybytes()
+
+
+def _unpack(payload: bytes) -> pa.Table:
+    with pa.ipc.open_stream(payload) as reader:
+        return reader.read_all()

@@ -1,0 +1,1 @@
+"""States in SQL tables: what all dialects have in common."""

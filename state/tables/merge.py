@@ -1,0 +1,83 @@
+"""The set-based merge: one UPDATE of the keys that are there, one INSERT of those that are not.
+
+Null is a key like any other, but `=` never matches it and `IS NOT DISTINCT FROM` can't be hashed; so
+rows are merged per null pattern (which of the key columns are null), mostly the one without any.
+"""
+
+from __future__ import annotations
+
+from trident.state.layout import Merge, ValueColumn
+from trident.state.tables.dialect import Dialect
+from trident.state.tables.names import quote
+from trident.state.tables.shape import PREVIOUS, PREVIOUS_TXID, TXID, TableShape
+
+NullPattern = tuple[bool, ...]
+"""For each key column, whether it is null."""
+
+
+def update_statement(shape: TableShape, dialect: Dialect, source: str, pattern: NullPattern) -> str:
+    """Return the UPDATE of stored rows that `source` has a row for; needs the parameter `txid`."""
+    changes = [f"{quote(column.name)} = {_merged(column, dialect)}" for column in shape.values]
+    if shape.has_previous:
+        changes += [f"{quote(PREVIOUS + column.name)} = t.{quote(column.name)}" for column in shape.values]
+        changes.append(f"{PREVIOUS_TXID} = t.{TXID}")
+    conditions = _matches(shape, pattern)
+    if shape.has_txid:
+        changes.append(f"{TXID} = :txid")
+        conditions.append(f"t.{TXID} < :txid")
+    return f"UPDATE {shape.quoted} AS t SET {', '.join(changes)} FROM {source} AS s WHERE {_all(conditions)}"
+
+
+def insert_statement(shape: TableShape, source: str, pattern: NullPattern) -> str:
+    """Return the INSERT of `source`'s rows whose key is not stored; needs the parameter `txid`."""
+    names = [quote(column.name) for column in shape.staged]
+    chosen = [f"s.{name}" for name in names]
+    if shape.has_txid:
+        names.append(TXID)
+        chosen.append(":txid")
+    wanted = [
+        f"s.{quote(key.name)} IS {'NULL' if is_null else 'NOT NULL'}"
+        for key, is_null in zip(shape.keys, pattern, strict=True)
+    ]
+    stored = f"SELECT 1 FROM {shape.quoted} AS t WHERE {_all(_matches(shape, pattern))}"
+    wanted.append(f"NOT EXISTS ({stored})")
+    rows = f"SELECT {', '.join(chosen)} FROM {source} AS s WHERE {_all(wanted)}"
+    return f"INSERT INTO {shape.quoted} ({', '.join(names)}) {rows}"
+
+
+def stored_statement(shape: TableShape, dialect: Dialect, source: str, ordinal: str, pattern: NullPattern) -> str:
+    """Return the SELECT that locks stored rows and pairs their Python-folded columns with the staged ones."""
+    pairs = [f"{side}.{quote(column.name)}" for column in shape.combined for side in ("t", "s")]
+    lock = f"{dialect.for_update} OF t" if dialect.for_update else ""
+    return (
+        f"SELECT s.{ordinal}, {', '.join(pairs)} FROM {shape.quoted} AS t, {source} AS s "
+        f"WHERE {_all(_matches(shape, pattern))}{lock}"
+    )
+
+
+def patterns_statement(shape: TableShape, source: str) -> str:
+    """Return the SELECT of the null patterns that occur in `source`."""
+    return f"SELECT DISTINCT {', '.join(f's.{quote(key.name)} IS NULL' for key in shape.keys)} FROM {source} AS s"
+
+
+def _merged(column: ValueColumn, dialect: Dialect) -> str:
+    stored, staged = f"t.{quote(column.name)}", f"s.{quote(column.name)}"
+    match column.merge:
+        case Merge.ADD:
+            return f"COALESCE({dialect.add(column, stored, staged)}, {stored}, {staged})"
+        case Merge.LEAST | Merge.GREATEST:
+            return dialect.pick(column, stored, staged)
+        case Merge.COMBINE:
+            return staged  # the staged column already holds the folded value
+
+
+def _matches(shape: TableShape, pattern: NullPattern) -> list[str]:
+    conditions: list[str] = []
+    for key, is_null in zip(shape.keys, pattern, strict=True):
+        name = quote(key.name)
+        conditions += [f"t.{name} IS NULL", f"s.{name} IS NULL"] if is_null else [f"t.{name} = s.{name}"]
+    return conditions
+
+
+def _all(conditions: list[str]) -> str:
+    return " AND ".join(conditions) or "TRUE"

@@ -1,0 +1,132 @@
+"""The two small tables that every SQL store keeps: where each state stands, and each topology's fence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from trident.base.errors import FencedError, MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.tables.dialect import Dialect
+from trident.state.target import Position
+
+CREATE_META = {
+    "trident_applied": """
+        CREATE TABLE trident_applied (
+            topology text NOT NULL, state text NOT NULL, table_name text NOT NULL UNIQUE,
+            incarnation text NOT NULL, epoch bigint NOT NULL, token text NOT NULL,
+            txid bigint NOT NULL, attempt bigint NOT NULL, birth_txid bigint NOT NULL,
+            PRIMARY KEY (topology, state))""",
+    "trident_state_fence": """
+        CREATE TABLE trident_state_fence (topology text PRIMARY KEY, epoch bigint NOT NULL, token text NOT NULL)""",
+}
+
+_MOVE = text("""
+    UPDATE trident_applied SET txid = :txid, attempt = :attempt, epoch = :epoch, token = :token
+    WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND txid = :txid - 1""")
+_MOVE_BACK = text("""
+    UPDATE trident_applied SET txid = :txid - 1, attempt = :before, epoch = :epoch, token = :token
+    WHERE topology = :topology AND state = :state AND attempt = :attempt AND incarnation = :incarnation
+          AND txid = :txid""")
+_INSERT = text("""
+    INSERT INTO trident_applied
+        (topology, state, table_name, incarnation, epoch, token, txid, attempt, birth_txid)
+    VALUES (:topology, :state, :table_name, :incarnation, :epoch, :token, :birth, 0, :birth)""")
+_REBIRTH = text("""
+    UPDATE trident_applied
+    SET incarnation = :incarnation, epoch = :epoch, token = :token, txid = :birth, attempt = 0, birth_txid = :birth
+    WHERE topology = :topology AND state = :state""")
+_RAISE = text("""
+    INSERT INTO trident_state_fence (topology, epoch, token) VALUES (:topology, :epoch, :token)
+    ON CONFLICT (topology) DO UPDATE SET epoch = excluded.epoch, token = excluded.token
+    WHERE trident_state_fence.epoch < excluded.epoch
+       OR (trident_state_fence.epoch = excluded.epoch AND trident_state_fence.token = excluded.token)""")
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedRow:
+    """What is recorded of one state: its position, and the epoch that last wrote it."""
+
+    position: Position
+    epoch: Epoch
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The row of one state in `trident_applied`; every method runs inside the caller's transaction."""
+
+    dialect: Dialect
+    state: str
+    table: str
+
+    def move(self, connection: Connection, batch: BatchId) -> bool:
+        """Step from txid - 1 to the batch's txid; False when the row does not stand at txid - 1."""
+        values = {"txid": batch.txid, "attempt": batch.attempt, **self._named(batch.owner, batch.epoch)}
+        return connection.execute(_MOVE, values).rowcount == 1
+
+    def move_back(self, connection: Connection, batch: BatchId, before: int) -> bool:
+        """Step from the batch's txid and attempt to txid - 1; False when the row does not stand there."""
+        values = {"txid": batch.txid, "attempt": batch.attempt, "before": before}
+        return connection.execute(_MOVE_BACK, {**values, **self._named(batch.owner, batch.epoch)}).rowcount == 1
+
+    def read(self, connection: Connection, topology: str) -> AppliedRow | None:
+        """Return the row, locked: a writer at work is waited for; refuses a table of another state."""
+        statement = (
+            "SELECT incarnation, txid, attempt, birth_txid, epoch, token FROM trident_applied "
+            f"WHERE topology = :topology AND state = :state{self.dialect.for_update}"
+        )
+        row = connection.execute(text(statement), {"topology": topology, "state": self.state}).one_or_none()
+        self._check_table(connection, topology)
+        if row is None:
+            return None
+        incarnation, txid, attempt, birth, epoch, token = row
+        return AppliedRow(Position(Owner(topology, incarnation), txid, attempt, birth), Epoch(epoch, token))
+
+    def insert(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Record a state that has never been registered."""
+        connection.execute(_INSERT, {"table_name": self.table, "birth": birth_txid, **self._named(owner, epoch)})
+
+    def rebirth(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Bind the state to a new owner at its birth txid."""
+        connection.execute(_REBIRTH, {"birth": birth_txid, **self._named(owner, epoch)})
+
+    def _named(self, owner: Owner, epoch: Epoch) -> dict[str, str | int]:
+        return {
+            "topology": owner.topology,
+            "state": self.state,
+            "incarnation": owner.incarnation,
+            "epoch": epoch.number,
+            "token": epoch.token,
+        }
+
+    def _check_table(self, connection: Connection, topology: str) -> None:
+        statement = text("SELECT topology, state, table_name FROM trident_applied WHERE table_name = :table")
+        for other, state, _ in connection.execute(statement, {"table": self.table}):
+            if (other, state) != (topology, self.state):
+                raise MismatchError(
+                    f"table {self.table!r} belongs to state {state!r} of topology {other!r}, not to state "
+                    f"{self.state!r} of topology {topology!r}; nothing was changed: use another table"
+                )
+
+
+def raise_fence(connection: Connection, topology: str, epoch: Epoch) -> None:
+    """Raise the topology's fence to this epoch; raises FencedError when it stands higher or at another token."""
+    values = {"topology": topology, "epoch": epoch.number, "token": epoch.token}
+    if connection.execute(_RAISE, values).rowcount != 1:
+        raise FencedError(f"a coordinator newer than epoch {epoch.number} holds {topology!r}; nothing was written")
+
+
+def check_fence(connection: Connection, dialect: Dialect, topology: str, epoch: Epoch) -> None:
+    """Hold the fence for the rest of the transaction; raises FencedError unless it stands at this very epoch."""
+    statement = f"SELECT epoch, token FROM trident_state_fence WHERE topology = :topology{dialect.for_share}"
+    row = connection.execute(text(statement), {"topology": topology}).one_or_none()
+    if row is not None and (row[0], row[1]) == (epoch.number, epoch.token):
+        return
+    if row is not None and row[0] >= epoch.number:
+        raise FencedError(f"epoch {row[0]} holds {topology!r}, this is epoch {epoch.number}; nothing was written")
+    found = "no fence" if row is None else f"the fence of epoch {row[0]}"
+    raise MismatchError(
+        f"found {found} of {topology!r} where epoch {epoch.number} was raised: "
+        "the state's database was replaced or restored; nothing was written, start the topology again"
+    )

@@ -1,0 +1,75 @@
+"""Makes the tables of a state, or checks those that are there against what the aggregation needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, text
+
+from trident.base.errors import MismatchError
+from trident.state.tables.dialect import Dialect, FoundColumn
+from trident.state.tables.meta import CREATE_META
+from trident.state.tables.names import quote_table
+from trident.state.tables.shape import ColumnSpec, TableShape
+from trident.state.tables.staging import CONTROL_SPECS
+
+
+def run_all(connection: Connection, statements: Sequence[str]) -> None:
+    """Execute statements one after the other."""
+    for statement in statements:
+        connection.execute(text(statement))
+
+
+def prepare_tables(connection: Connection, dialect: Dialect, shape: TableShape, staging: str, durable: bool) -> None:
+    """Make what is missing and check the rest; raises MismatchError naming column, wanted and found type."""
+    dialect.lock_schema(connection)
+    for name, statement in CREATE_META.items():
+        if dialect.find_columns(connection, name) is None:
+            connection.execute(text(statement))
+    _prepare_values(connection, dialect, shape)
+    _prepare_staging(connection, dialect, shape, staging, durable)
+
+
+def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) -> None:
+    specs = shape.columns(dialect.column_type)
+    found = dialect.find_columns(connection, shape.table)
+    if found is None:
+        run_all(connection, dialect.create_table(shape, specs))
+        return
+    problem = _difference(specs, found)
+    if problem:
+        raise MismatchError(f"table {shape.table!r} is not what the aggregation needs: {problem}; nothing was changed")
+    keys = [key.name for key in shape.keys]
+    if keys and not dialect.has_unique_index(connection, shape.table, keys):
+        wanted = ", ".join(keys)
+        raise MismatchError(f"table {shape.table!r} needs a unique index over ({wanted}); nothing was changed")
+
+
+def _prepare_staging(connection: Connection, dialect: Dialect, shape: TableShape, staging: str, durable: bool) -> None:
+    layout = [ColumnSpec(c.name, dialect.column_type(c.type), True) for c in shape.staged]
+    specs = [*CONTROL_SPECS, *layout]
+    found = dialect.find_columns(connection, staging)
+    if found is not None and _difference(specs, found):
+        if connection.execute(text(f"SELECT 1 FROM {quote_table(staging)} LIMIT 1")).first():
+            raise MismatchError(
+                f"staging table {staging!r} holds rows of another layout: {_difference(specs, found)}; "
+                "let the version that wrote them finish, or drop the table if no batch of it is pinned"
+            )
+        connection.execute(text(f"DROP TABLE {quote_table(staging)}"))
+        found = None
+    if found is None:
+        run_all(connection, dialect.create_staging(staging, specs, durable))
+    elif durable:
+        dialect.make_durable(connection, staging)
+
+
+def _difference(specs: Sequence[ColumnSpec], found: Sequence[FoundColumn]) -> str | None:
+    there = {column.name: column for column in found}
+    for spec in specs:
+        column = there.pop(spec.name, None)
+        if column is None:
+            return f"column {spec.name!r} is missing, wanted {spec.type}"
+        if column.type != spec.type:
+            return f"column {spec.name!r} is {column.type}, wanted {spec.type}"
+    unfilled = [column.name for column in there.values() if column.needs_value]
+    return f"column {unfilled[0]!r} needs a value that no aggregate gives" if unfilled else None

@@ -1,0 +1,1 @@
+"""What a topology is written in."""

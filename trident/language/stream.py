@@ -1,0 +1,133 @@
+"""Streams: what a topology's records go through, checked step by step while it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import StructType
+
+from trident.base.errors import ConfigurationError
+from trident.engine.building import apply_step, fields_of
+from trident.engine.compiled import Leaf, layout_of
+from trident.language.aggregators import Aggregator
+from trident.language.grouped import GroupedStream
+from trident.language.trident_state import TridentState
+from trident.operations.aggregate import Aggregate
+from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
+from trident.operations.base import Operation
+from trident.operations.columns import EachColumns, FilterColumn, FlatMapColumn, MapColumns, Project
+from trident.operations.functions import EachFunction, FilterFunction, FlatMapFunction, MapFunction, parse_fields
+from trident.state.target import State
+
+if TYPE_CHECKING:
+    from trident.language.topology import Topology
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Stream:
+    """An immutable step of a topology: every method returns a new stream, so that one may have several followers.
+
+    Spark columns are evaluated inside the JVM; Python functions get Arrow record batches of any size in Spark's
+    Python workers and must depend on nothing but them: a task may run twice, and batches may be cut anywhere.
+    A name that is not a field raises `FieldError` at once, and whatever else can't work `ConfigurationError`.
+    """
+
+    def __init__(self, topology: Topology, spout: str, operations: tuple[Operation, ...], sample: DataFrame) -> None:
+        self._topology = topology
+        self._spout = spout
+        self._operations = operations
+        self._sample = sample
+
+    @property
+    def schema(self) -> StructType:
+        """The fields of its records, with their Spark types."""
+        return fields_of(self._sample).schema
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of its fields, in order."""
+        return fields_of(self._sample).names
+
+    def filter(self, condition: Column | MaskFunction, /) -> Stream:
+        """Keep the records for which a boolean column, or a function that returns a boolean array, is true."""
+        if isinstance(condition, Column):
+            return self._then(FilterColumn(condition))
+        return self._then(FilterFunction(_function(condition, "filter")))
+
+    def each(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
+        """Add fields: `each(name=column, …)`, or `each(function, "name type, …")` with one value per record."""
+        if function is None:
+            return self._then(EachColumns(_columns(columns, schema, "each")))
+        return self._then(EachFunction(_function(function, "each", columns), parse_fields(_text(schema), "each")))
+
+    def map(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
+        """Replace all fields: `map(name=column, …)`, or `map(function, "name type, …")` with one row per record."""
+        if function is None:
+            return self._then(MapColumns(_columns(columns, schema, "map")))
+        return self._then(MapFunction(_function(function, "map", columns), parse_fields(_text(schema), "map")))
+
+    def flat_map(self, function: RowsFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
+        """Replace each record by any number of rows.
+
+        `flat_map(name=array_column)` makes a row with that one field of every element;
+        `flat_map(function, "name type, …")` takes the rows that the function returns.
+        """
+        if function is None:
+            return self._then(FlatMapColumn(_columns(columns, schema, "flat_map")))
+        declared = parse_fields(_text(schema), "flat_map")
+        return self._then(FlatMapFunction(_function(function, "flat_map", columns), declared))
+
+    def project(self, *fields: str) -> Stream:
+        """Keep only the named fields, in that order."""
+        return self._then(Project(fields))
+
+    def group_by(self, *fields: str) -> GroupedStream:
+        """Group the records by the values of fields."""
+        if not fields:
+            raise ConfigurationError("group_by needs at least one field; aggregate without it for one result per batch")
+        for name in fields:
+            fields_of(self._sample).require(name, "group_by")
+        return GroupedStream(self, fields)
+
+    def aggregate(self, **aggregators: Aggregator) -> Stream:
+        """Return a stream with one row per batch that has records: a field per aggregator."""
+        return self._then(Aggregate((), aggregators))
+
+    def persistent_aggregate(self, state: State, /, **aggregators: Aggregator) -> TridentState:
+        """Keep a single row in the state, changed once per txid by what its batch holds."""
+        return self._keep(state, (), aggregators)
+
+    def _then(self, operation: Operation) -> Stream:
+        sample = apply_step(operation, self._sample)
+        return Stream(self._topology, self._spout, (*self._operations, operation), sample)
+
+    def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator]) -> TridentState:
+        if not (hasattr(state, "name") and hasattr(state, "kind")):
+            raise ConfigurationError(f"persistent_aggregate needs a state, not {type(state).__name__}")
+        aggregate = Aggregate(keys, aggregators)
+        layout = layout_of(state.name, self._then(aggregate).schema, keys, aggregators)
+        self._topology._add_leaf(Leaf(state, layout, self._spout, self._operations, aggregate))
+        return TridentState(state, layout)
+
+
+def _function(function: F, verb: str, columns: Mapping[str, Column] | None = None) -> F:
+    if columns:
+        raise ConfigurationError(f"{verb} takes either a function with its fields, or named columns")
+    if not callable(function) or isinstance(function, type | Column):
+        raise ConfigurationError(
+            f"{verb} needs a Spark column or a Python function over Arrow batches, not {type(function).__name__}"
+        )
+    return function
+
+
+def _columns(columns: dict[str, Column], schema: str | None, verb: str) -> dict[str, Column]:
+    if schema is not None or not columns:
+        raise ConfigurationError(f'{verb} needs named columns, or a function and its fields as in "name type, …"')
+    return columns
+
+
+def _text(schema: str | None) -> str:
+    return schema or ""

@@ -1,0 +1,104 @@
+"""A topology: named streams, what happens to their records, and the states that results live in."""
+
+from __future__ import annotations
+
+import threading
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from trident.base.errors import ConfigurationError
+from trident.coordinators.holding.run import RunSummary, Session
+from trident.coordinators.ledger import Ledger
+from trident.coordinators.options import RunOptions
+from trident.engine.building import prototype
+from trident.engine.compiled import CompiledTopology, Leaf
+from trident.engine.spark import active_session
+from trident.engine.staging import Staging
+from trident.language.stream import Stream
+from trident.managing.running import make_session, run_session
+from trident.spouts.base import Spout
+
+_LONGEST_NAME = 200
+
+
+class Topology:
+    """A graph under construction; build it in one thread, then run it.
+
+    Its name stands for its ledger entry: the same name means the same topology, over restarts.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = _checked_name("topology", name)
+        self._spouts: dict[str, Spout] = {}
+        self._leaves: list[Leaf] = []
+        self._session: Session | None = None
+        self._lock = threading.Lock()
+
+    def stream(self, name: str, spout: Spout) -> Stream:
+        """Start a stream of a spout's records; needs an active Spark session, reads nothing yet.
+
+        Raises `ConfigurationError` for a name that is taken.
+        """
+        _checked_name("stream", name)
+        if name in self._spouts:
+            raise ConfigurationError(f"the topology {self.name!r} has a stream {name!r} already")
+        sample = prototype(active_session(), name, spout)
+        self._spouts[name] = spout
+        return Stream(self, name, (), sample)
+
+    def compile(self) -> CompiledTopology:
+        """Return the topology as it is now, for a coordinator to run; may be called again."""
+        used = {leaf.spout for leaf in self._leaves}
+        idle = [name for name in self._spouts if name not in used]
+        if idle or not self._leaves:
+            what = f"the stream {idle[0]!r}" if idle else f"the topology {self.name!r}"
+            raise ConfigurationError(
+                f"{what} ends in no state, so nothing would come of it; add a persistent_aggregate"
+            )
+        return CompiledTopology(self.name, dict(self._spouts), tuple(self._leaves))
+
+    def run(
+        self,
+        spark: SparkSession,
+        *,
+        ledger: Ledger | None = None,
+        until: Literal["stopped", "caught_up"] = "stopped",
+        options: RunOptions | None = None,
+        staging: Staging = Staging.AUTO,
+    ) -> RunSummary:
+        """Run the topology in this process until it is stopped, or until it has caught up with its spouts.
+
+        Without a ledger, one is kept in the SQLite file `trident-ledger.sqlite` of the working directory.
+        In the main thread SIGTERM drains as `stop()` does. Whatever ends it (an error is raised), the next
+        run goes on exactly where this one was; it may be in another process or on another machine.
+        """
+        with self._lock:
+            if self._session is not None:
+                raise ConfigurationError(f"the topology {self.name!r} is running in this process already")
+            self._session = make_session(self.compile(), spark, ledger, until, options, staging)
+        try:
+            return run_session(self._session)
+        finally:
+            self._session = None
+
+    def stop(self) -> None:
+        """Drain a run: live batches are finished, nothing new is planned; `run` then returns.
+
+        May be called from any thread or signal handler, any number of times; a no-op when nothing runs.
+        """
+        session = self._session
+        if session is not None:
+            session.stop()
+
+    def _add_leaf(self, leaf: Leaf) -> None:
+        _checked_name("state", leaf.state.name)
+        if any(other.state.name == leaf.state.name for other in self._leaves):
+            raise ConfigurationError(f"the topology {self.name!r} has a state {leaf.state.name!r} already")
+        self._leaves.append(leaf)
+
+
+def _checked_name(kind: str, name: str) -> str:
+    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise ConfigurationError(f"a {kind} needs a printable name of 1 to {_LONGEST_NAME} characters, not {name!r}")
+    return name

@@ -1,0 +1,94 @@
+"""Several real Kafka brokers for local use: one KRaft quorum on 127.0.0.1, every partition on three of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._metadata import TopicMetadata
+from confluent_kafka.cimpl import NewTopic
+
+from trident.base.errors import FatalError
+from trident.local.kafka import KafkaNode, LocalKafka, new_cluster_id
+from trident.local.processes import free_ports
+from trident.local.server import StartedBlock
+
+_PATIENCE_SECONDS = 30
+
+
+class LocalKafkaCluster(StartedBlock):
+    """Brokers that can be killed and started one by one; use it as a context manager.
+
+    A write is acknowledged by two brokers at least, so that nothing is lost while one is away.
+    Not for use from several threads at once.
+    """
+
+    def __init__(self, brokers: int = 3) -> None:
+        ports, cluster_id = free_ports(brokers), new_cluster_id()
+        self._brokers = {n: LocalKafka(KafkaNode(n, ports, cluster_id)) for n in range(1, brokers + 1)}
+
+    def __repr__(self) -> str:
+        return f"LocalKafkaCluster({self.bootstrap_servers!r})"
+
+    def launch(self) -> None:
+        """Start all brokers without waiting for them."""
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(LocalKafka.prepare, self._brokers.values()))
+        for broker in self._brokers.values():
+            broker.launch()
+
+    def wait(self) -> None:
+        """Wait until the brokers have found each other; raises `FatalError` if they do not."""
+        for broker in self._brokers.values():
+            broker.wait()
+        self._wait_for_all()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Addresses for clients, the same over restarts."""
+        return ",".join(broker.bootstrap_servers for broker in self._brokers.values())
+
+    def broker(self, number: int) -> LocalKafka:
+        """Return one broker, to be killed and started; numbers start at 1."""
+        return self._brokers[number]
+
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
+        """Create a topic; returns when it is there. Raises Kafka's own error if it was there already."""
+        topic = NewTopic(name, partitions, min(3, len(self._brokers)), config=dict(configs or {}))
+        admin = self._admin()  # must live until the answer has come
+        (outcome,) = admin.create_topics([topic]).values()
+        outcome.result(_PATIENCE_SECONDS)
+
+    def leader(self, topic: str, partition: int) -> int:
+        """Return the number of the broker that clients read and write this partition at; raises FatalError for none."""
+        found = self._described(topic).partitions.get(partition)
+        if found is None or found.leader not in self._brokers:
+            raise FatalError(f"partition {partition} of {topic!r} has no leader now; ask again")
+        return int(found.leader)
+
+    def is_in_sync(self, topic: str) -> bool:
+        """Whether every partition of the topic is on all of its brokers again, so that any one of them may go."""
+        partitions = self._described(topic).partitions.values()
+        return all(len(partition.isrs) == len(partition.replicas) for partition in partitions)
+
+    def close(self) -> None:
+        """End every broker and delete its data; may be called again."""
+        for broker in self._brokers.values():
+            broker.close()
+
+    def _wait_for_all(self) -> None:
+        admin, deadline = self._admin(), time.monotonic() + _PATIENCE_SECONDS
+        while len(admin.list_topics(timeout=_PATIENCE_SECONDS).brokers) < len(self._brokers):
+            if time.monotonic() > deadline:
+                raise FatalError(f"not all brokers of {self!r} found each other within {_PATIENCE_SECONDS} s")
+            time.sleep(0.1)
+
+    def _described(self, topic: str) -> TopicMetadata:
+        admin = self._admin()
+        found: TopicMetadata = admin.list_topics(topic, timeout=_PATIENCE_SECONDS).topics[topic]
+        return found
+
+    def _admin(self) -> AdminClient:
+        return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})

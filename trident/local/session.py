@@ -1,0 +1,43 @@
+"""Spark sessions that suit small, frequent batches."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from trident.engine.recommended import recommended_options
+
+_QUIET_LOG = Path(__file__).parents[1] / "executor" / "quiet-log4j2.properties"
+
+
+def local_session(app_name: str, *, cores: int = 2, connector: bool = False) -> SparkSession:
+    """Start Spark inside this process with `cores` task slots, bound to 127.0.0.1, without its web page.
+
+    With `connector` its Kafka connector is on the class path (fetched once, see `trident.local.jars`).
+    Raises `ConfigurationError` when Java 17 or newer is missing. A session that runs already is returned
+    as it is, as Spark does: stop it first where other options are wanted.
+    """
+    from trident.local.java import find_java  # local use only: no cluster needs these
+
+    find_java()
+    # Spark's default is whatever `python3` is on PATH, which may not have this library
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    options = recommended_options() | {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "2g",
+        "spark.driver.extraJavaOptions": f'-Dlog4j2.configurationFile="{_QUIET_LOG}"',
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.default.parallelism": str(cores),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if connector:
+        from trident.local.jars import connector_jars
+
+        options["spark.jars"] = ",".join(str(jar) for jar in connector_jars())
+    return SparkSession.builder.master(f"local[{cores}]").appName(app_name).config(map=dict(options)).getOrCreate()

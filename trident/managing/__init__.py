@@ -1,0 +1,1 @@
+"""Running a topology and deciding about it, from Python."""

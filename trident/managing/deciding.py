@@ -1,0 +1,63 @@
+"""When a person has to decide: retry, divert or undo a txid, and see where a topology stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trident.base.errors import ConfigurationError
+from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
+from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.ledger import Ledger
+from trident.coordinators.ledger.inspection import TopologyStatus
+from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.options import RunOptions
+
+if TYPE_CHECKING:
+    from trident.language.topology import Topology
+
+
+def retry(topology: Topology | str, ledger: Ledger, *, txid: int, options: RunOptions | None = None) -> Decision:
+    """Let the next start try a refused txid again: its cause is mended.
+
+    Needs no state, so the topology's name does too. What is pinned is rolled forward then, what is not is
+    planned again. Raises LeaseHeldError while a coordinator runs the topology, MismatchError when
+    nothing of the txid was refused; nothing was changed then.
+    """
+    name = topology if isinstance(topology, str) else topology.name
+    return retry_topology(name, ledger, txid, options or RunOptions())
+
+
+def divert(topology: Topology, ledger: Ledger, *, txid: int, state: str, options: RunOptions | None = None) -> Decision:
+    """Take the rows of the state that refused a txid out of it, into the ledger's dead letters; the rest goes on.
+
+    Needs the topology to open its states. Where the txid is pinned this is done at once; else its next
+    attempt reads the same, if its spouts still can, and leaves that state's rows out. Raises
+    LeaseHeldError, MismatchError or CannotUndoError; nothing was changed then.
+    """
+    return _decide(topology, ledger, Wanted(DecisionKind.DIVERT, txid, state), options)
+
+
+def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions | None = None) -> Decision:
+    """Bring every state back to what it was before a pinned txid; the next start plans the txid again.
+
+    Needs the topology to open its states. Raises LeaseHeldError while a coordinator runs the topology,
+    MismatchError when the txid is not pinned, CannotUndoError when a state that has it is not opaque
+    or can't bring everything back; nothing was changed then. One that was cut off is finished by the
+    next call or the next start.
+    """
+    return _decide(topology, ledger, Wanted(DecisionKind.UNDO, txid), options)
+
+
+def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
+    """Return where a topology stands, who holds it, and what waits for a person; reads only, also while it runs.
+
+    Raises MismatchError for a topology that is not in the ledger, and for tables of another version.
+    """
+    if not isinstance(ledger, SqlLedger):
+        raise ConfigurationError("status reads PostgresLedger and SqliteLedger; a MemoryLedger is this process's own")
+    return ledger.status(topology if isinstance(topology, str) else topology.name)
+
+
+def _decide(topology: Topology, ledger: Ledger, wanted: Wanted, options: RunOptions | None) -> Decision:
+    compiled = topology.compile()
+    return decide_topology(compiled.spec(), compiled.states, ledger, wanted, options or RunOptions())

@@ -1,0 +1,73 @@
+"""Running a topology: from the user's call to the coordinator's session."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from trident.base.errors import ConfigurationError
+from trident.coordinators.holding.run import RunPlan, RunSummary, Session
+from trident.coordinators.ledger import Ledger, SqliteLedger
+from trident.coordinators.options import RunOptions, Until
+from trident.engine.compiled import CompiledTopology
+from trident.engine.processor import SparkProcessor
+from trident.engine.staging import Staging
+
+DEFAULT_LEDGER = Path("trident-ledger.sqlite")
+"""Where the ledger lives, in the working directory, when none is named."""
+
+
+def make_session(
+    compiled: CompiledTopology,
+    spark: SparkSession,
+    ledger: Ledger | None,
+    until: Literal["stopped", "caught_up"],
+    options: RunOptions | None,
+    staging: Staging,
+) -> Session:
+    """Return one run of the topology, not started yet; see `Topology.run`."""
+    chosen = replace(options or RunOptions(), until=_until(until))
+    plan = RunPlan(
+        spec=compiled.spec(),
+        spouts=compiled.spouts,
+        states=compiled.states,
+        make_processor=lambda sources, stores: SparkProcessor(compiled, spark, sources, stores, staging=staging),
+    )
+    return Session(plan, ledger or SqliteLedger(DEFAULT_LEDGER), chosen)
+
+
+def run_session(session: Session) -> RunSummary:
+    """Run until the end; while it runs in the main thread, SIGTERM asks it to drain."""
+    with _stopping_on_sigterm(session):
+        return session.run()
+
+
+def _until(text: str) -> Until:
+    try:
+        return Until(text)
+    except ValueError:
+        raise ConfigurationError(f"until must be 'stopped' or 'caught_up', not {text!r}; nothing was started") from None
+
+
+@contextmanager
+def _stopping_on_sigterm(session: Session) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def drain(_number: int, _frame: FrameType | None) -> None:
+        session.stop()
+
+    before = signal.signal(signal.SIGTERM, drain)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

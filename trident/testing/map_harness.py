@@ -1,0 +1,48 @@
+"""What a user's map is tested with: the harness of a `BackingMapState` over it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+from trident.state.databases.memory import MemoryDatabase
+from trident.state.layout import StateKind, StateLayout
+from trident.state.maps.maps import (
+    BackingKey,
+    BackingMap,
+    BackingPosition,
+    BackingValue,
+    ClearableBackingMap,
+    RemovableBackingMap,
+)
+from trident.state.maps.state import BackingMapState, BackingMapStore
+from trident.testing.state_harness import StateHarness, shown
+
+
+class BackingMapHarness(StateHarness):
+    """Tests one fresh `BackingMap`: subclass it and say what the map holds.
+
+    A batch is put two keys at a time, so that a few rows already make several chunks.
+    """
+
+    sees_foreign_rows = False
+
+    def __init__(self, backing_map: BackingMap, *, chunk_rows: int = 2) -> None:
+        self.map = backing_map
+        self.can_clear = isinstance(backing_map, ClearableBackingMap)
+        self.can_remove = isinstance(backing_map, RemovableBackingMap)
+        self._chunk_rows = chunk_rows
+        self._ledger_database = MemoryDatabase()
+
+    @abstractmethod
+    def items(self) -> Iterable[tuple[BackingKey, BackingValue]]:
+        """Return all that the map holds, read past the state, in no order."""
+
+    def open(self, layout: StateLayout, kind: StateKind) -> BackingMapStore:
+        """Open the state over the map."""
+        state = BackingMapState("counts", self.map, kind=kind, chunk_rows=self._chunk_rows)
+        return state.open(layout, self._ledger_database)
+
+    def rows(self, layout: StateLayout) -> list[dict[str, object]]:
+        """Return all rows; the reserved key is none."""
+        return [shown(layout, key, value) for key, value in self.items() if not isinstance(value, BackingPosition)]

@@ -1,0 +1,101 @@
+"""What a store's contract is tested with: a harness per store, and short words for batches and rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import pyarrow as pa
+
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.folding import Row, StoredRow, current
+from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
+from trident.state.target import HeldUpdates, StagedUpdates, StateStore
+from trident.state.values import OpaqueValue, TransactionalValue
+
+OWNER = Owner("orders", "first-life")
+EPOCH = Epoch(3, "c")
+NEWER = Epoch(4, "d")
+COUNTS = StateLayout(
+    (KeyColumn("account", pa.string()),),
+    (ValueColumn("n", pa.int64(), Merge.ADD), ValueColumn("total", pa.int64(), Merge.ADD)),
+)
+
+
+class StateHarness(ABC):
+    """Makes stores over one fresh database, and reads what is in it past them."""
+
+    can_clear = True
+    can_remove = True
+    """Whether an undo can take away rows that its batch made."""
+    sees_foreign_rows = True
+    """Whether the store can tell that a table has rows although it has never been registered."""
+
+    @abstractmethod
+    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+        """Open the state; called again it opens the same one, as after a restart."""
+
+    @abstractmethod
+    def rows(self, layout: StateLayout) -> list[dict[str, object]]:
+        """Return all stored rows, in no order: key and value columns and what the kind keeps beside them."""
+
+    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+        """Apply a batch as the coordinator does: here, in a transaction of the store's own."""
+        store.apply(batch, updates)
+
+
+def shown(layout: StateLayout, key: Row, stored: StoredRow) -> dict[str, object]:
+    """Return a stored Python value as a SQL table would show it."""
+    names = [column.name for column in layout.values]
+    keys = {column.name: value for column, value in zip(layout.keys, key, strict=True)}
+    row = keys | dict(zip(names, current(stored), strict=True))
+    if isinstance(stored, OpaqueValue):
+        before = stored.previous or (None,) * len(names)
+        row |= {f"previous_{name}": value for name, value in zip(names, before, strict=True)}
+    if isinstance(stored, (OpaqueValue, TransactionalValue)):
+        row["txid"] = stored.txid
+    return row
+
+
+def batch_of(txid: int, attempt: int | None = None, epoch: Epoch = EPOCH, owner: Owner = OWNER) -> BatchId:
+    """Return a batch's identity; the attempt is 10 times the txid unless given."""
+    return BatchId(owner, epoch, txid, 10 * txid if attempt is None else attempt)
+
+
+def counts(*rows: tuple[str | None, int, int]) -> HeldUpdates:
+    """Return staged (account, n, total) rows."""
+    return held(COUNTS, *rows)
+
+
+def held(layout: StateLayout, *rows: tuple[object, ...]) -> HeldUpdates:
+    """Return staged rows of any layout."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(layout.schema())
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, layout.schema(), strict=True)]
+    return HeldUpdates(pa.table(arrays, schema=layout.schema()))
+
+
+def ready(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> StateStore:
+    """Return a store that was taken over and registered with birth txid 0."""
+    store = harness.open(layout, kind)
+    store.prepare(store.beside_ledger)
+    store.raise_fence(OWNER, EPOCH)
+    store.register(OWNER, EPOCH, 0)
+    return store
+
+
+def apart(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> StateStore:
+    """Return a store that is ready and applies pinned batches in transactions of its own, wherever it lives."""
+    store = ready(harness, kind, layout)
+    store.prepare(False)
+    store.raise_fence(OWNER, EPOCH)
+    return store
+
+
+def put(harness: StateHarness, store: StateStore, batch: BatchId, updates: HeldUpdates) -> None:
+    """Stage and apply."""
+    harness.commit(store, batch, store.stage(batch, updates))
+
+
+def seen(harness: StateHarness, layout: StateLayout = COUNTS) -> dict[object, tuple[object, ...]]:
+    """Return the current values by (first) key."""
+    names = [column.name for column in layout.values]
+    return {row[layout.keys[0].name]: tuple(row[name] for name in names) for row in harness.rows(layout)}
