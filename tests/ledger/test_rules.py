@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.ledger.making import commit_of, loss_of, pin_of, plan_of, range_of, start_of
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger import rules
-from trident.coordinators.ledger.chaining import check_follows, has_new_partitions
-from trident.coordinators.ledger.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.rules import commits as rules
+from trident.coordinators.ledger.rules.commits import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.following import check_follows, has_new_partitions
+from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.sql.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
 from trident.coordinators.records import Plan, TopologySpec
 
 OWNER = Owner("payments", "life")

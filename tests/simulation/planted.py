@@ -16,7 +16,8 @@ from tests.simulation.stores import SimulatedDatabase
 from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.decisions import resetting
 from trident.coordinators.holding import takeover
-from trident.coordinators.ledger import memory_rows, rules
+from trident.coordinators.ledger.memory import rows as memory_rows
+from trident.coordinators.ledger.rules import commits as rules
 from trident.coordinators.plans import maker as planning
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import Apply, DropFrom

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.chaining import check_follows
+from trident.coordinators.ledger.rules.following import check_follows
 from trident.coordinators.records import Commit, Pin, Plan, ResetDecision, StartPosition
 
 

@@ -13,11 +13,11 @@ from sqlalchemy import Connection, and_, bindparam, exists, select, update
 
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, OutcomeUnknownError, RetryableError
 from trident.base.identity import Epoch
-from trident.coordinators.ledger.dialect import DatabaseNow, SecondsSince, insert_new
-from trident.coordinators.ledger.reads import read_epoch
-from trident.coordinators.ledger.rules import check_epoch
-from trident.coordinators.ledger.schema import FENCE, HEARTBEAT
-from trident.coordinators.ledger.sessions import SessionMark, Sessions
+from trident.coordinators.ledger.rules.commits import check_epoch
+from trident.coordinators.ledger.sql.dialect import DatabaseNow, SecondsSince, insert_new
+from trident.coordinators.ledger.sql.presence import SessionMark, Sessions
+from trident.coordinators.ledger.sql.reads import read_epoch
+from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT
 from trident.coordinators.records import Acquired, Lease
 from trident.state.databases.base import SqlDatabase
 

@@ -7,8 +7,8 @@ import socket
 from importlib.util import find_spec
 from pathlib import Path
 
-from trident.coordinators.ledger.sessions import SessionMark
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.presence import SessionMark
 from trident.state.databases.sqlite import SqliteDatabase
 
 _CLOCK_SLACK = 2.0

@@ -10,12 +10,14 @@ from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decisions.records import Decision, Diverted, Refusal
-from trident.coordinators.ledger import memory_decisions, memory_rows, rules
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.lease import lease_held
-from trident.coordinators.ledger.memory_rows import Entry, Holding, Rows
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.memory import decisions as memory_decisions
+from trident.coordinators.ledger.memory import rows as memory_rows
+from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows
+from trident.coordinators.ledger.rules import commits as rules
+from trident.coordinators.ledger.rules.commits import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.sql.epochs import lease_held
 from trident.coordinators.records import (
     Acquired,
     Commit,

@@ -6,12 +6,12 @@ from sqlalchemy import Connection, null, update
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.dialect import DatabaseNow, insert_new
-from trident.coordinators.ledger.reads import lock_progress, read_open_reset
-from trident.coordinators.ledger.registry import new_incarnation
-from trident.coordinators.ledger.rules import Progress, check_open_reset, check_reset, is_repeated_decision
-from trident.coordinators.ledger.schema import INCARNATION, PROGRESS, RESET, TOPOLOGY
-from trident.coordinators.ledger.writes import write_drop
+from trident.coordinators.ledger.rules.commits import Progress, check_open_reset, check_reset, is_repeated_decision
+from trident.coordinators.ledger.sql.batch_writes import write_drop
+from trident.coordinators.ledger.sql.dialect import DatabaseNow, insert_new
+from trident.coordinators.ledger.sql.reads import lock_progress, read_open_reset
+from trident.coordinators.ledger.sql.registration import new_incarnation
+from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, RESET, TOPOLOGY
 from trident.coordinators.records import ResetDecision
 
 

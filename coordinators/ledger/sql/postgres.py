@@ -7,8 +7,8 @@ import threading
 
 import psycopg
 
-from trident.coordinators.ledger.sessions import SessionMark
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.presence import SessionMark
 from trident.state.databases.postgres import PostgresDatabase, connect, masked, normal_dsn
 from trident.state.databases.postgres_errors import classify
 

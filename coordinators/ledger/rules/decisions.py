@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trident.base.errors import MismatchError
 from trident.coordinators.decisions.records import Decision, DecisionKind, Refusal, StopKind
-from trident.coordinators.ledger.rules import Progress
+from trident.coordinators.ledger.rules.commits import Progress
 from trident.coordinators.records import Pin, StatePin
 
 

@@ -8,8 +8,10 @@ from dataclasses import replace
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decisions.records import Decision, DecisionKind, Diverted, Refusal
-from trident.coordinators.ledger import memory_rows
-from trident.coordinators.ledger.decision_rules import (
+from trident.coordinators.ledger.memory import rows as memory_rows
+from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, Stopped
+from trident.coordinators.ledger.rules.commits import check_life, check_owner
+from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
     check_refusal,
@@ -17,8 +19,6 @@ from trident.coordinators.ledger.decision_rules import (
     is_held,
     without_rows_of,
 )
-from trident.coordinators.ledger.memory_rows import Decided, Entry, Rows, Stopped
-from trident.coordinators.ledger.rules import check_life, check_owner
 from trident.coordinators.records import Pin
 
 

@@ -10,16 +10,22 @@ from sqlalchemy import Connection
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decisions.records import Decision, Diverted, Refusal
-from trident.coordinators.ledger import deciding, history, inspection, reads, registry, resets, retention, rules, writes
-from trident.coordinators.ledger import lease as leases
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.chaining import has_new_partitions
-from trident.coordinators.ledger.decision_reads import read_decisions
-from trident.coordinators.ledger.decision_rules import held_states
-from trident.coordinators.ledger.inspection import Record, TopologyStatus
-from trident.coordinators.ledger.opening import open_database
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.sessions import Sessions
+from trident.coordinators.ledger.rules import commits as rules
+from trident.coordinators.ledger.rules.commits import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.decisions import held_states
+from trident.coordinators.ledger.rules.following import has_new_partitions
+from trident.coordinators.ledger.sql import batch_writes as writes
+from trident.coordinators.ledger.sql import decision_writes as deciding
+from trident.coordinators.ledger.sql import epochs as leases
+from trident.coordinators.ledger.sql import exclusions as history
+from trident.coordinators.ledger.sql import reads, resets, retention
+from trident.coordinators.ledger.sql import registration as registry
+from trident.coordinators.ledger.sql import viewing as inspection
+from trident.coordinators.ledger.sql.decision_reads import read_decisions
+from trident.coordinators.ledger.sql.opening import open_database
+from trident.coordinators.ledger.sql.presence import Sessions
+from trident.coordinators.ledger.sql.viewing import Record, TopologyStatus
 from trident.coordinators.records import (
     Acquired,
     Commit,
