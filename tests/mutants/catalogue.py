@@ -161,14 +161,14 @@ _STATE = (
 _LEDGER = (
     Mutant(
         "epoch check in the ledger",
-        "coordinators/ledger/rules/commits.py",
+        "coordinators/ledger/rules/fencing.py",
         "if stored != epoch:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "the epoch's token counts like its number",
-        "coordinators/ledger/rules/commits.py",
+        "coordinators/ledger/rules/fencing.py",
         "if stored != epoch:",
         "if stored is None or stored.number != epoch.number:",
         _LEDGERS,
@@ -190,7 +190,7 @@ _LEDGER = (
     Mutant(
         "a fresh lease is not taken over",
         "coordinators/ledger/sql/epochs.py",
-        "if before is not None and _holds(sessions, topology, before):",
+        "if before is not None and _holds(presence, topology, before):",
         "if False:",
         _LEDGERS,
     ),
@@ -364,7 +364,7 @@ _DECISIONS = ("tests/coordinators/test_decisions.py",)
 _OF_A_PERSON = (
     Mutant(
         "nothing is written while an undo is open",
-        "coordinators/ledger/rules/commits.py",
+        "coordinators/ledger/rules/fencing.py",
         "if progress.undoing is not None:",
         "if False:",
         _LEDGERS,

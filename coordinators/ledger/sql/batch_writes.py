@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, insert, null, update
 
 from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.rules.commits import PlanStatus
+from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.dialect import DatabaseNow, Writes
 from trident.coordinators.ledger.sql.tables import COMMIT, DEAD_LETTER, IS_LIVE, LOSS, PIN, PLAN, PROGRESS

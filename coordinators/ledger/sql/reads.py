@@ -6,7 +6,8 @@ from sqlalchemy import Connection, Row, bindparam, select
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.rules.commits import PlanStatus, Progress, StoredPlan, check_epoch
+from trident.coordinators.ledger.rules.fencing import check_epoch
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
 from trident.coordinators.ledger.sql.exclusions import read_dead_letters

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select, update
 
 from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.rules.commits import check_owner
+from trident.coordinators.ledger.rules.fencing import check_owner
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.dialect import DatabaseNow, insert_new

@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, func, select
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.rules.commits import PlanStatus, check_owner
+from trident.coordinators.ledger.rules.fencing import check_owner
+from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql.dialect import SecondsSince
 from trident.coordinators.ledger.sql.reads import lock_progress
 from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
