@@ -129,6 +129,7 @@ SPARK_FREE = (
     "trident.coordinators.holding.run",
     "trident.coordinators.decisions.deciding",
     "trident.coordinators.ledger",
+    "trident.coordinators.ledger.view",
     "trident.state.postgres.state",
     "trident.spouts.base",
     "trident.cli.app",

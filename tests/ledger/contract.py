@@ -24,6 +24,7 @@ from tests.ledger.making import (
     started,
     successor,
 )
+from tests.ledger.view_contract import ViewContract
 from trident.base.errors import FencedError, LeaseHeldError, MismatchError, RefusedError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
@@ -695,5 +696,6 @@ class LedgerContract(
     RetentionContract,
     ResetContract,
     DecisionContract,
+    ViewContract,
 ):
     """All of it."""

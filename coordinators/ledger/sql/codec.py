@@ -45,9 +45,3 @@ MANIFESTS: Codec[tuple[tuple[str, RangeManifest], ...]] = Codec(
 STATES: Codec[tuple[StatePin, ...]] = Codec(tuple[StatePin, ...], "the states of a pin")
 STARTS: Codec[tuple[StartPosition, ...]] = Codec(tuple[StartPosition, ...], "start positions")
 SPEC: Codec[TopologySpec] = Codec(TopologySpec, "a topology's description")
-
-
-def parsed(text: str) -> object:
-    """Return a JSON text of the ledger as plain values, for people and their tools."""
-    found: object = msgspec.json.decode(text)
-    return found
