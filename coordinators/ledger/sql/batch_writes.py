@@ -10,9 +10,10 @@ from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.ledger.sql.dialect import DatabaseNow, Writes
+from trident.coordinators.ledger.sql.dialect import Writes
 from trident.coordinators.ledger.sql.tables import COMMIT, DEAD_LETTER, IS_LIVE, LOSS, PIN, PLAN, PROGRESS
 from trident.coordinators.records import Commit, DeadLetter, Loss, Pin, Plan
+from trident.state.databases.moments import DatabaseNow
 
 # Parameters have names of their own: SQLAlchemy keeps the columns' names for itself.
 _OWNER: dict[str, object] = {"topology": bindparam("in_topology"), "incarnation": bindparam("in_incarnation")}

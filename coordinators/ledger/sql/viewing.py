@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from sqlalchemy import Connection, Result, Row, Table, func, inspect, select
+from sqlalchemy import Connection, Result, Row, Table, func, select
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
@@ -32,10 +32,9 @@ from trident.coordinators.ledger.sql.tables import (
     PIN,
     PLAN,
     REFUSAL,
-    SCHEMA,
     TOPOLOGY,
 )
-from trident.coordinators.ledger.versions.migrations import MIGRATIONS, version_of
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.ledger.view import (
     AttemptRow,
     BatchRow,
@@ -111,18 +110,18 @@ class SqlLedgerView:
 
 
 def _check_readable(connection: Connection, where: str) -> None:
-    found = version_of(connection) if inspect(connection).has_table(SCHEMA.name) else 0
-    if found == len(MIGRATIONS):
+    found, known = LEDGER_TABLES.version_of(connection), len(LEDGER_TABLES.steps)
+    if found == known:
         return
     if found == 0:
         raise MismatchError(f"there is no ledger at {where}. Nothing was changed; check the address.")
     advice = (
         "start a topology with this version, which brings the tables up to date, and read then"
-        if found < len(MIGRATIONS)
+        if found < known
         else "use the newer library"
     )
     raise MismatchError(
-        f"the ledger's tables at {where} are of version {found}, this library reads version {len(MIGRATIONS)}. Nothing "
+        f"the ledger's tables at {where} are of version {found}, this library reads version {known}. Nothing "
         f"was changed: {advice}."
     )
 
