@@ -15,7 +15,7 @@ import msgspec
 
 from trident.base.ranges import RangeManifest
 from trident.coordinators.decisions.records import Refusal
-from trident.coordinators.records import Loss, Plan, SpoutRange, StartPosition, StatePin
+from trident.coordinators.records import Loss, Plan, ReceivedIds, SpoutRange, StartPosition, StatePin
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,8 @@ class AttemptRow:
     created_at: datetime | None
     ranges: tuple[SpoutRange, ...]
     losses: tuple[Loss, ...]
+    timers: tuple[str, ...]
+    received: tuple[ReceivedIds, ...]
 
 
 @dataclass(frozen=True, slots=True)

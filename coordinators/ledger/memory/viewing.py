@@ -224,6 +224,8 @@ def _attempt(topology: str, stored: StoredPlan) -> AttemptRow:
         created_at=None,
         ranges=plan.ranges,
         losses=plan.losses,
+        timers=plan.timers,
+        received=plan.received,
     )
 
 

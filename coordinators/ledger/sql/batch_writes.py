@@ -31,7 +31,7 @@ def _named(*columns: str) -> dict[str, object]:
 
 _INSERT_PLAN = insert(PLAN).values(
     **_BATCH,
-    **_named("tries", "predecessor", "batch_time", "ranges", "losses"),
+    **_named("tries", "predecessor", "batch_time", "ranges", "losses", "timers", "received"),
     status=PlanStatus.LIVE.value,
     created_at=DatabaseNow(),
 )
@@ -134,6 +134,8 @@ def write_plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan, l
         "in_batch_time": plan.batch_time,
         "in_ranges": codec.RANGES.encode(plan.ranges),
         "in_losses": codec.LOSSES.encode(plan.losses),
+        "in_timers": codec.TIMERS.encode(plan.timers),
+        "in_received": codec.RECEIVED.encode(plan.received),
         "in_last_txid": max(last_txid, plan.txid),
     }
     _assert_one_each(_PLANNED.execute(connection, parameters))

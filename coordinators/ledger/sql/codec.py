@@ -8,7 +8,7 @@ import msgspec
 
 from trident.base.errors import FatalError
 from trident.base.ranges import RangeManifest
-from trident.coordinators.records import Loss, Plan, SpoutRange, StartPosition, StatePin, TopologySpec
+from trident.coordinators.records import Loss, Plan, ReceivedIds, SpoutRange, StartPosition, StatePin, TopologySpec
 
 T = TypeVar("T")
 
@@ -38,6 +38,8 @@ class Codec(Generic[T]):
 
 RANGES: Codec[tuple[SpoutRange, ...]] = Codec(tuple[SpoutRange, ...], "the ranges of a plan")
 LOSSES: Codec[tuple[Loss, ...]] = Codec(tuple[Loss, ...], "the losses of a plan")
+TIMERS: Codec[tuple[str, ...]] = Codec(tuple[str, ...], "the timers of a plan")
+RECEIVED: Codec[tuple[ReceivedIds, ...]] = Codec(tuple[ReceivedIds, ...], "what a plan has received")
 PLAN: Codec[Plan] = Codec(Plan, "a pinned plan")
 MANIFESTS: Codec[tuple[tuple[str, RangeManifest], ...]] = Codec(
     tuple[tuple[str, RangeManifest], ...], "the manifests of a pin"

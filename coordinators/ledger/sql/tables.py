@@ -124,6 +124,8 @@ PLAN = Table(
     Column("created_at", Moment, nullable=False),
     _text("ranges"),
     _text("losses"),
+    Column("timers", Text, nullable=False, server_default=text("'[]'")),
+    Column("received", Text, nullable=False, server_default=text("'[]'")),
 )
 _LIVE = text("status = 'live'")
 IS_LIVE: ColumnElement[str] = literal_column("'live'", Text)

@@ -213,7 +213,14 @@ def _dead_letters(connection: Connection, topology: str) -> tuple[DeadLetterRow,
 
 
 def _attempt(row: Row[tuple[object, ...]]) -> AttemptRow:
-    return _filled(AttemptRow, row, ranges=codec.RANGES.decode(row.ranges), losses=codec.LOSSES.decode(row.losses))
+    return _filled(
+        AttemptRow,
+        row,
+        ranges=codec.RANGES.decode(row.ranges),
+        losses=codec.LOSSES.decode(row.losses),
+        timers=codec.TIMERS.decode(row.timers),
+        received=codec.RECEIVED.decode(row.received),
+    )
 
 
 def _pin(row: Row[tuple[object, ...]]) -> PinRow:
