@@ -15,7 +15,7 @@ from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_over
 from trident.base.errors import FatalError, LeaseHeldError, MismatchError
 from trident.coordinators.ledger import Ledger, SqliteLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS, migrate
+from trident.coordinators.ledger.versions.migrations import MIGRATIONS, migrate
 from trident.coordinators.records import Lease
 from trident.state.databases.base import SqlTransaction
 

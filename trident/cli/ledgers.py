@@ -11,7 +11,7 @@ import typer
 
 from trident.base.errors import ConfigurationError
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
 
 VARIABLE = "TRIDENT_LEDGER"
 _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")

@@ -8,8 +8,8 @@ from trident.base.errors import ConfigurationError
 from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
 from trident.coordinators.decisions.records import Decision, DecisionKind
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.ledger.inspection import TopologyStatus
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.viewing import TopologyStatus
 from trident.coordinators.options import RunOptions
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import threading
 
 import psycopg
 
-from trident.coordinators.ledger.sessions import SessionMark
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.presence import PresenceMark
 from trident.state.databases.postgres import PostgresDatabase, connect, masked, normal_dsn
 from trident.state.databases.postgres_errors import classify
 
@@ -29,13 +29,13 @@ class PostgresLedger(SqlLedger):
     ) -> None:
         database = PostgresDatabase(dsn, pool_size=pool_size, lease_seconds=lease_seconds)
         self._where = masked(normal_dsn(dsn))
-        super().__init__(database, PostgresSessions(database.dsn, lease_seconds), self._where, give_up_after)
+        super().__init__(database, PostgresPresence(database.dsn, lease_seconds), self._where, give_up_after)
 
     def __repr__(self) -> str:
         return f"PostgresLedger({self._where})"
 
 
-class PostgresSessions:
+class PostgresPresence:
     """One connection per epoch that holds an advisory lock: the server lets go of it when the holder dies."""
 
     def __init__(self, dsn: str, lease_seconds: float) -> None:
@@ -44,16 +44,16 @@ class PostgresSessions:
         self._lock = threading.Lock()
         self._connections: dict[int, psycopg.Connection] = {}
 
-    def hold(self, topology: str, token: str) -> SessionMark:
+    def hold(self, topology: str, token: str) -> PresenceMark:
         """Open a connection and lock the epoch's key on it."""
         key = _key(topology, token)
         connection = self._connect()
         with self._lock:
             self._connections[key] = connection
         row = self._ask(connection, key)
-        return SessionMark(pid=row[1])
+        return PresenceMark(pid=row[1])
 
-    def is_gone(self, topology: str, token: str, mark: SessionMark) -> bool:
+    def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
         """Tell whether the key can be locked, which it can't be while its holder's connection is open."""
         key = _key(topology, token)
         with self._lock:
