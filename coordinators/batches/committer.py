@@ -12,7 +12,7 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
 from trident.base.ranges import RangeManifest
-from trident.coordinators.decisions.records import Diverted, Refusal, StopKind
+from trident.coordinators.decisions.model import Diverted, Refusal, StopKind
 from trident.coordinators.decisions.refusing import StoppedError
 from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.ledger.base import Ledger, TransactionStep

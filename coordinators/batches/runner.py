@@ -14,7 +14,7 @@ from trident.coordinators.acking.edges import JobEdges
 from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.completeness import complete_edges, require_agreement
 from trident.coordinators.batches.processor import JobResult, Processor, ProcessRequest
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal, StopKind
+from trident.coordinators.decisions.model import Decision, Diverted, Refusal, StopKind
 from trident.coordinators.decisions.refusing import StoppedError
 from trident.coordinators.ledger.decision_rules import held_states
 from trident.coordinators.records import DeadLetter, Plan

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch
-from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.holding.lease import held_for_decision, holder_name
 from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.holding.run import open_parts

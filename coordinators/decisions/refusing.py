@@ -8,7 +8,7 @@ from trident.base.advice import DIVERT, RETRY
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, TridentError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.decisions.records import Refusal, StopKind
+from trident.coordinators.decisions.model import Refusal, StopKind
 from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.ledger.base import Ledger
 

@@ -16,7 +16,7 @@ from trident.base.advice import RESET, UNDO
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.decisions.refusing import decision_needed, refused_by_state, ways_on
 from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.ledger.base import Ledger

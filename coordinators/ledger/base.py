@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, Refusal
+from trident.coordinators.decisions.model import Decision, Refusal
 from trident.coordinators.records import (
     Acquired,
     Commit,

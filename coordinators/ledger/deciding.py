@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, 
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, DecisionKind, Diverted, Refusal
+from trident.coordinators.decisions.model import Decision, DecisionKind, Diverted, Refusal
 from trident.coordinators.ledger import codec
 from trident.coordinators.ledger.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
 from trident.coordinators.ledger.decision_rules import (

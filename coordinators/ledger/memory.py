@@ -9,7 +9,7 @@ from dataclasses import replace
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal
+from trident.coordinators.decisions.model import Decision, Diverted, Refusal
 from trident.coordinators.ledger import memory_decisions, memory_rows, rules
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.lease import lease_held

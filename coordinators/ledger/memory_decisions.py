@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, DecisionKind, Diverted, Refusal
+from trident.coordinators.decisions.model import Decision, DecisionKind, Diverted, Refusal
 from trident.coordinators.ledger import memory_rows
 from trident.coordinators.ledger.decision_rules import (
     check_carried_out,

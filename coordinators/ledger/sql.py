@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal
+from trident.coordinators.decisions.model import Decision, Diverted, Refusal
 from trident.coordinators.ledger import deciding, history, inspection, reads, registry, resets, retention, rules, writes
 from trident.coordinators.ledger import lease as leases
 from trident.coordinators.ledger.base import TransactionStep

@@ -23,7 +23,7 @@ from trident.base.writes import WriteManifest
 from trident.coordinators.batches import threads as batch_coordinator
 from trident.coordinators.batches.processor import JobResult, ProcessRequest
 from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import DecisionKind
+from trident.coordinators.decisions.model import DecisionKind
 from trident.coordinators.decisions.resetting import reset_topology
 from trident.coordinators.holding.run import RunPlan, Session
 from trident.coordinators.options import RunOptions, Until

@@ -15,7 +15,7 @@ from tests.coordinators.test_session import OPTIONS, run
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import DecisionNeededError
 from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState
 

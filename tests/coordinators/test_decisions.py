@@ -17,7 +17,7 @@ from tests.coordinators.test_session import OPTIONS, run
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RetryableError
 from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.decisions.resetting import reset_topology
 from trident.coordinators.ledger import SqliteLedger
 from trident.spouts.base import SpoutKind

@@ -13,7 +13,7 @@ from tests.simulation.operating import Operator
 from tests.simulation.scripts import Tape
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
 from trident.coordinators.decisions import deciding, resetting
-from trident.coordinators.decisions.records import DecisionKind
+from trident.coordinators.decisions.model import DecisionKind
 from trident.coordinators.decisions.refusing import StoppedError
 from trident.coordinators.holding.takeover import LedgerBehindError
 from trident.coordinators.ledger.memory_rows import Entry

@@ -15,7 +15,7 @@ from tests.simulation.stores import LockedError
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
 from trident.coordinators.decisions import deciding, resetting
-from trident.coordinators.decisions.records import DecisionKind
+from trident.coordinators.decisions.model import DecisionKind
 from trident.coordinators.holding.run import take_over_topology, with_starts
 from trident.coordinators.holding.takeover import TakenOver
 from trident.coordinators.records import Acquired, Lease, TopologySpec

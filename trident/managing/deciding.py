@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from trident.base.errors import ConfigurationError
 from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.inspection import TopologyStatus
 from trident.coordinators.ledger.sql import SqlLedger
