@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
+from trident.base.timeouts import Timeouts
 from trident.coordinators.decisions.model import Decision, Refusal
 from trident.coordinators.records import (
     Acquired,
@@ -42,8 +43,12 @@ class Ledger(Protocol):
     def database(self) -> LedgerDatabase:
         """The database object that states without one of their own share."""
 
-    def open(self) -> None:
-        """Connect, and make or migrate the tables; refuses a schema newer than this library. Idempotent."""
+    def open(self, timeouts: Timeouts) -> None:
+        """Connect, and make or migrate the tables; refuses a schema newer than this library. Idempotent.
+
+        What this ledger's connections hold on a server ends within `timeouts.lease`, also for the states that
+        share them; a server that does not answer is asked again for `timeouts.give_up_after`.
+        """
 
     def acquire(self, topology: str, lease: Lease) -> Acquired:
         """Raise the topology's epoch in a transaction of its own, and start its heartbeat.

@@ -9,6 +9,7 @@ from dataclasses import replace
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decisions.model import Decision, Diverted, Refusal
 from trident.coordinators.ledger import memory_decisions, memory_rows, rules
 from trident.coordinators.ledger.base import TransactionStep
@@ -60,7 +61,7 @@ class MemoryLedger:
         """The database object that states without one of their own share."""
         return self._database
 
-    def open(self) -> None:
+    def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         """Do nothing: there is nothing to connect to."""
 
     def acquire(self, topology: str, lease: Lease) -> Acquired:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decisions.model import Decision, Diverted, Refusal
 from trident.coordinators.ledger import deciding, history, inspection, reads, registry, resets, retention, rules, writes
 from trident.coordinators.ledger import lease as leases
@@ -40,20 +41,19 @@ from trident.state.databases.base import SqlDatabase, SqlTransaction
 class SqlLedger:
     """What `PostgresLedger` and `SqliteLedger` share; see `Ledger` for what each method guarantees."""
 
-    def __init__(self, database: SqlDatabase, sessions: Sessions, where: str, give_up_after: float) -> None:
+    def __init__(self, database: SqlDatabase, sessions: Sessions, where: str) -> None:
         self._database = database
         self._sessions = sessions
         self._shown = where
-        self._give_up_after = give_up_after
 
     @property
     def database(self) -> SqlDatabase:
         """The database object that states without one of their own share."""
         return self._database
 
-    def open(self) -> None:
+    def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         """Connect, and make or migrate the tables; may be called again."""
-        open_database(self._database, self._shown, self._give_up_after)
+        open_database(self._database, self._shown, timeouts.give_up_after.total_seconds())
 
     def acquire(self, topology: str, lease: Lease) -> Acquired:
         """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""

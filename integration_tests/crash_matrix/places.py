@@ -61,7 +61,7 @@ class Place:
         """Return a new ledger object."""
         if self.case.site in (Site.SQLITE, Site.PER_KEY):
             return SqliteLedger(self._file("ledger"), busy_seconds=_LEASE_SECONDS)
-        return PostgresLedger(self.addresses.databases[0], lease_seconds=_LEASE_SECONDS, pool_size=3)
+        return PostgresLedger(self.addresses.databases[0], pool_size=3)
 
     def states(self) -> tuple[State, ...]:
         """Return the case's states."""

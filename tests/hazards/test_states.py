@@ -16,7 +16,7 @@ from tests.hazards.replays import Counts, Death, die, hiding_job, in_map, once_a
 from tests.state.harnesses import ConditionalMap, DictMap
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import MismatchError, RetryableError
-from trident.coordinators.decisions.resetting import reset_topology
+from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.state import BackingMapState, SqliteState, StateKind
 from trident.state.target import State

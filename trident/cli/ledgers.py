@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from trident.base.errors import ConfigurationError
+from trident.coordinators.holding.closing import giving_back
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
 from trident.coordinators.ledger.sql import SqlLedger
 
@@ -34,10 +35,8 @@ def opened(address: str) -> Iterator[SqlLedger]:
     Raises ConfigurationError without an address, and for a file that is not there.
     """
     ledger = _ledger(address)
-    try:
+    with giving_back("closing the ledger", ledger.close):
         yield ledger
-    finally:
-        ledger.close()
 
 
 def _ledger(address: str) -> SqlLedger:
