@@ -11,7 +11,7 @@ from integration_tests.fix_postgres import Postgres
 from integration_tests.records import balances
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_decisions import dying_at
-from tests.coordinators.test_session import OPTIONS, run
+from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import DecisionNeededError
 from trident.coordinators.decisions.commands import decide_topology, retry_topology

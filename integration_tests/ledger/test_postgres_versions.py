@@ -10,7 +10,7 @@ from sqlalchemy import inspect
 
 from integration_tests.fix_postgres import Postgres
 from integration_tests.records import balances
-from tests.coordinators.test_session import OPTIONS
+from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import dump_of_postgres, expected, job_over, postgres_states, topic
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
-from tests.coordinators.test_session import OPTIONS, run
+from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RetryableError
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import event
 
 from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic, make_job
-from tests.coordinators.test_session import OPTIONS, memory_place, payments, run, sqlite_place
+from tests.coordinators.test_run import OPTIONS, memory_place, payments, run, sqlite_place
 from tests.hazards.replays import Death, hiding_job, ranges_of, tries_of
 from trident.base.errors import FatalError, RetryableError
 from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest

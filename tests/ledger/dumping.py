@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
-from tests.coordinators.test_session import OPTIONS
+from tests.coordinators.test_run import OPTIONS
 from trident.base.crash_points import CrashPoint, armed
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
