@@ -16,7 +16,7 @@ from trident.coordinators.batches.completeness import complete_edges, require_ag
 from trident.coordinators.batches.processor import JobResult, Processor, ProcessRequest
 from trident.coordinators.decisions.model import Decision, Diverted, Refusal, StopKind
 from trident.coordinators.decisions.refusing import StoppedError
-from trident.coordinators.ledger.decision_rules import held_states
+from trident.coordinators.ledger.rules.decisions import held_states
 from trident.coordinators.records import DeadLetter, Plan
 from trident.spouts.base import BadRecord, Source, Spout
 from trident.state.rows import json_rows

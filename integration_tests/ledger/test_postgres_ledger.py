@@ -18,8 +18,8 @@ from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, PostgresLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS
-from trident.coordinators.ledger.schema import METADATA, SCHEMA
+from trident.coordinators.ledger.sql.tables import METADATA, SCHEMA
+from trident.coordinators.ledger.versions.migrations import MIGRATIONS
 from trident.coordinators.records import Lease, Plan
 from trident.state.databases.base import SqlTransaction
 

@@ -14,8 +14,8 @@ from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import dump_of_postgres, expected, job_over, postgres_states, topic
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS
-from trident.coordinators.ledger.schema import METADATA
+from trident.coordinators.ledger.sql.tables import METADATA
+from trident.coordinators.ledger.versions.migrations import MIGRATIONS
 
 
 @pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))

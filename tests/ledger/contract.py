@@ -27,8 +27,8 @@ from tests.ledger.making import (
 from trident.base.errors import FencedError, LeaseHeldError, MismatchError, RefusedError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
-from trident.coordinators.ledger.rules import PlanStatus
-from trident.coordinators.ledger.schema import HEARTBEAT
+from trident.coordinators.ledger.rules.progress import PlanStatus
+from trident.coordinators.ledger.sql.tables import HEARTBEAT
 from trident.coordinators.records import Keep, Lease, ResetDecision, TopologySpec
 
 AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger

@@ -25,7 +25,7 @@ from tests.coordinators.test_run import OPTIONS
 from trident.base.crash_points import CrashPoint, armed
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS
+from trident.coordinators.ledger.versions.migrations import MIGRATIONS
 from trident.spouts.base import BadRecord, LostOffsets
 from trident.state import PostgresState, SqliteState
 from trident.state.target import State

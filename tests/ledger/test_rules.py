@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tests.ledger.making import commit_of, loss_of, pin_of, plan_of, range_of, start_of
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger import rules
-from trident.coordinators.ledger.chaining import check_follows, has_new_partitions
-from trident.coordinators.ledger.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.rules import commits, fencing
+from trident.coordinators.ledger.rules.following import check_follows, has_new_partitions
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.sql.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
 from trident.coordinators.records import Plan, TopologySpec
 
 OWNER = Owner("payments", "life")
@@ -110,20 +110,20 @@ def test_a_stream_that_was_added_starts_where_its_incarnation_says() -> None:
 
 
 def test_fences() -> None:
-    rules.check_epoch("payments", EPOCH, Epoch(3, "token"))
+    fencing.check_epoch("payments", EPOCH, Epoch(3, "token"))
     for stored in (None, Epoch(4, "token"), Epoch(3, "other"), Epoch(2, "token")):
         with pytest.raises(FencedError) as caught:
-            rules.check_epoch("payments", stored, EPOCH)
+            fencing.check_epoch("payments", stored, EPOCH)
         assert "token" not in str(caught.value)
         assert isinstance(pickle.loads(pickle.dumps(caught.value)), FencedError)
 
 
 def test_an_open_reset_stops_all_writes() -> None:
-    rules.check_owner(BORN, OWNER)
+    fencing.check_owner(BORN, OWNER)
     with pytest.raises(MismatchError, match="is not finished"):
-        rules.check_owner(BORN._replace(reset_to="next"), OWNER)
+        fencing.check_owner(BORN._replace(reset_to="next"), OWNER)
     with pytest.raises(MismatchError, match="in incarnation life, not other"):
-        rules.check_owner(BORN, replace(OWNER, incarnation="other"))
+        fencing.check_owner(BORN, replace(OWNER, incarnation="other"))
 
 
 @pytest.mark.parametrize(("drop_from", "refused"), [(1, True), (2, True), (3, False), (9, False)])
@@ -131,15 +131,15 @@ def test_drops(drop_from: int, refused: bool) -> None:
     progress = AT_ONE._replace(pinned=2, pinned_attempt=2)
     if refused:
         with pytest.raises(MismatchError, match="can't be dropped"):
-            rules.check_drop(progress, drop_from)
+            commits.check_drop(progress, drop_from)
     else:
-        rules.check_drop(progress, drop_from)
+        commits.check_drop(progress, drop_from)
 
 
 def test_plans() -> None:
-    rules.check_plan(BORN, EPOCH, FIRST, None, STARTS)
+    commits.check_plan(BORN, EPOCH, FIRST, None, STARTS)
     done = StoredPlan("life", 1, PlanStatus.DONE, FIRST)
-    rules.check_plan(AT_ONE, EPOCH, SECOND, done, None)
+    commits.check_plan(AT_ONE, EPOCH, SECOND, done, None)
     wrong = {
         "no time zone": replace(SECOND, batch_time=SECOND.batch_time.replace(tzinfo=None)),
         "not above 1": replace(SECOND, attempt=1),
@@ -148,22 +148,22 @@ def test_plans() -> None:
     }
     for word, plan in wrong.items():
         with pytest.raises(MismatchError, match=word):
-            rules.check_plan(AT_ONE, EPOCH, plan, done, None)
+            commits.check_plan(AT_ONE, EPOCH, plan, done, None)
 
 
 def test_only_what_is_decided_or_of_this_epoch_is_followed() -> None:
     old = StoredPlan("life", 2, PlanStatus.LIVE, FIRST)
     progress = BORN._replace(last_txid=1, last_attempt=1)
     with pytest.raises(MismatchError, match="must drop it"):
-        rules.check_plan(progress, EPOCH, SECOND, old, None)
-    rules.check_plan(progress, EPOCH, SECOND, replace(old, epoch=3), None)
-    rules.check_plan(progress._replace(pinned=1, pinned_attempt=1), EPOCH, SECOND, old, None)
+        commits.check_plan(progress, EPOCH, SECOND, old, None)
+    commits.check_plan(progress, EPOCH, SECOND, replace(old, epoch=3), None)
+    commits.check_plan(progress._replace(pinned=1, pinned_attempt=1), EPOCH, SECOND, old, None)
 
 
 def test_pins() -> None:
     live = StoredPlan("life", 3, PlanStatus.LIVE, SECOND)
     pin = pin_of(SECOND)
-    rules.check_pin(AT_ONE, EPOCH, pin, live, FIRST, None)
+    commits.check_pin(AT_ONE, EPOCH, pin, live, FIRST, None)
     wrong: dict[str, tuple[Progress, StoredPlan | None, Plan | None]] = {
         "txid 2 is. Nothing": (AT_ONE._replace(pinned=2, pinned_attempt=3), live, FIRST),
         "can.t be pinned: 0 is done": (BORN, live, FIRST),
@@ -177,28 +177,28 @@ def test_pins() -> None:
     }
     for word, (progress, stored, done_plan) in wrong.items():
         with pytest.raises(MismatchError, match=word):
-            rules.check_pin(progress, EPOCH, pin, stored, done_plan, None)
+            commits.check_pin(progress, EPOCH, pin, stored, done_plan, None)
 
 
 def test_repeats_are_told_from_contradictions() -> None:
     pinned = AT_ONE._replace(pinned=2, pinned_attempt=2)
-    assert rules.is_repeated_pin(pinned, pin_of(SECOND))
-    assert rules.is_repeated_pin(AT_ONE, pin_of(FIRST))
-    assert not rules.is_repeated_pin(AT_ONE, pin_of(SECOND))
-    assert rules.is_repeated_done(AT_ONE, commit_of(FIRST))
-    assert not rules.is_repeated_done(pinned, commit_of(SECOND))
+    assert commits.is_repeated_pin(pinned, pin_of(SECOND))
+    assert commits.is_repeated_pin(AT_ONE, pin_of(FIRST))
+    assert not commits.is_repeated_pin(AT_ONE, pin_of(SECOND))
+    assert commits.is_repeated_done(AT_ONE, commit_of(FIRST))
+    assert not commits.is_repeated_done(pinned, commit_of(SECOND))
     with pytest.raises(MismatchError, match="is pinned with attempt 2, not 3"):
-        rules.is_repeated_pin(pinned, pin_of(replace(SECOND, attempt=3)))
+        commits.is_repeated_pin(pinned, pin_of(replace(SECOND, attempt=3)))
     with pytest.raises(MismatchError, match="is done with attempt 1, not 3"):
-        rules.is_repeated_done(AT_ONE, commit_of(replace(FIRST, attempt=3)))
+        commits.is_repeated_done(AT_ONE, commit_of(replace(FIRST, attempt=3)))
 
 
 @pytest.mark.parametrize(("txid", "attempt"), [(1, 2), (2, 1), (3, 3)])
 def test_done_is_the_pinned_attempt(txid: int, attempt: int) -> None:
     pinned = AT_ONE._replace(pinned=2, pinned_attempt=2)
-    rules.check_done(pinned, commit_of(SECOND))
+    commits.check_done(pinned, commit_of(SECOND))
     with pytest.raises(MismatchError, match="txid 2 attempt 2 is pinned"):
-        rules.check_done(pinned, commit_of(replace(SECOND, txid=txid, attempt=attempt)))
+        commits.check_done(pinned, commit_of(replace(SECOND, txid=txid, attempt=attempt)))
 
 
 descriptions = st.dictionaries(st.sampled_from(["kind", "topic"]), st.sampled_from(["a", "b"]), max_size=2)

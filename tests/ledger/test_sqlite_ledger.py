@@ -16,7 +16,7 @@ from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_ov
 from trident.base.errors import ConfigurationError, FatalError, LeaseHeldError, MismatchError
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, SqliteLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS, migrate
+from trident.coordinators.ledger.versions.migrations import MIGRATIONS, migrate
 from trident.coordinators.records import Lease
 from trident.state.databases.base import SqlTransaction
 

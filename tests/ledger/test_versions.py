@@ -13,8 +13,8 @@ from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import DUMPS, expected, job_over, restore_sqlite, sqlite_states, topic
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS
-from trident.coordinators.ledger.schema import METADATA
+from trident.coordinators.ledger.sql.tables import METADATA
+from trident.coordinators.ledger.versions.migrations import MIGRATIONS
 
 
 def rows_of(file: Path, table: str) -> dict[str, tuple[int, int]]:

@@ -16,7 +16,7 @@ from trident.coordinators.decisions.deciding import WantedDecision, WantedReset
 from trident.coordinators.decisions.model import DecisionKind
 from trident.coordinators.decisions.refusing import StoppedError
 from trident.coordinators.holding.takeover import LedgerBehindError
-from trident.coordinators.ledger.memory_rows import Entry
+from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.records import Lease
 from trident.spouts.base import LostOffsets, SpoutKind
 from trident.state.target import CannotUndoError

@@ -16,7 +16,8 @@ from tests.simulation.stores import SimulatedDatabase
 from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.decisions import carrying_out, deciding
 from trident.coordinators.holding import taken, takeover
-from trident.coordinators.ledger import memory_rows, rules
+from trident.coordinators.ledger.memory import rows as memory_rows
+from trident.coordinators.ledger.rules import commits
 from trident.coordinators.plans import maker as planning
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import Apply, DropFrom
@@ -146,7 +147,7 @@ BUGS = (
     ),
     PlantedBug(
         "a take-over drops the pinned txid",
-        _both(_patched(taken, "take_over", _drops_the_pinned), _patched(rules, "check_drop", _nothing)),
+        _both(_patched(taken, "take_over", _drops_the_pinned), _patched(commits, "check_drop", _nothing)),
         _TWO_OWNERS_TWO_BATCHES,
     ),
     PlantedBug(

@@ -12,7 +12,7 @@ import typer
 from trident.base.errors import ConfigurationError
 from trident.coordinators.holding.closing import giving_back
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
 
 VARIABLE = "TRIDENT_LEDGER"
 _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")

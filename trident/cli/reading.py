@@ -12,7 +12,7 @@ from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
 from trident.coordinators.decisions.refusing import refused_by_state, ways_on
-from trident.coordinators.ledger.inspection import TopologyStatus
+from trident.coordinators.ledger.sql.viewing import TopologyStatus
 
 TopologyName = Annotated[str, typer.Argument(help="the topology's name", show_default=False)]
 

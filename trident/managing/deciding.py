@@ -9,8 +9,8 @@ from trident.coordinators.decisions.commands import decide_topology, retry_topol
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.ledger.inspection import TopologyStatus
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.viewing import TopologyStatus
 from trident.coordinators.options import RunOptions
 
 if TYPE_CHECKING:

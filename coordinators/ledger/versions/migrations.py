@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from sqlalchemy import Connection, func, insert, select, text
 
 from trident.base.errors import MismatchError
-from trident.coordinators.ledger.dialect import DatabaseNow
-from trident.coordinators.ledger.schema import SCHEMA
-from trident.coordinators.ledger.version_1 import VERSION_1
-from trident.coordinators.ledger.version_2 import VERSION_2
+from trident.coordinators.ledger.sql.dialect import DatabaseNow
+from trident.coordinators.ledger.sql.tables import SCHEMA
+from trident.coordinators.ledger.versions.version_1 import VERSION_1
+from trident.coordinators.ledger.versions.version_2 import VERSION_2
 
 Migration = Callable[[Connection], None]
 

@@ -10,13 +10,12 @@ from sqlalchemy import Connection, Row, Table, func, inspect, select
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
 from trident.coordinators.decisions.model import Refusal
-from trident.coordinators.ledger import codec
-from trident.coordinators.ledger.decision_reads import read_decisions, read_refusal
-from trident.coordinators.ledger.dialect import SecondsSince
-from trident.coordinators.ledger.migrations import MIGRATIONS, version_of
-from trident.coordinators.ledger.reads import read_open_reset, read_progress
-from trident.coordinators.ledger.rules import PlanStatus
-from trident.coordinators.ledger.schema import (
+from trident.coordinators.ledger.rules.progress import PlanStatus
+from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
+from trident.coordinators.ledger.sql.dialect import SecondsSince
+from trident.coordinators.ledger.sql.reads import read_open_reset, read_progress
+from trident.coordinators.ledger.sql.tables import (
     COMMIT,
     DEAD_LETTER,
     DECISION,
@@ -30,6 +29,7 @@ from trident.coordinators.ledger.schema import (
     SCHEMA,
     TOPOLOGY,
 )
+from trident.coordinators.ledger.versions.migrations import MIGRATIONS, version_of
 
 Record = dict[str, object]
 """One row of the ledger, by column, as it can be written as JSON."""

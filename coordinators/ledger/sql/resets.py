@@ -6,19 +6,20 @@ from sqlalchemy import Connection, null, update
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.dialect import DatabaseNow, insert_new
-from trident.coordinators.ledger.reads import lock_progress, read_open_reset
-from trident.coordinators.ledger.registry import new_incarnation
-from trident.coordinators.ledger.rules import Progress, check_open_reset, check_reset, is_repeated_decision
-from trident.coordinators.ledger.schema import INCARNATION, PROGRESS, RESET, TOPOLOGY
-from trident.coordinators.ledger.writes import write_drop
+from trident.coordinators.ledger.rules.progress import Progress
+from trident.coordinators.ledger.rules.resets import check_open_reset, check_reset, is_repeated_reset
+from trident.coordinators.ledger.sql.batch_writes import write_drop
+from trident.coordinators.ledger.sql.dialect import DatabaseNow, insert_new
+from trident.coordinators.ledger.sql.reads import lock_progress, read_open_reset
+from trident.coordinators.ledger.sql.registration import new_incarnation
+from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, RESET, TOPOLOGY
 from trident.coordinators.records import ResetDecision
 
 
 def decide_reset(connection: Connection, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
     """Record a decision before its first effect; see `Ledger.decide_reset`."""
     progress = lock_progress(connection, topology, epoch)
-    if is_repeated_decision(topology, read_open_reset(connection, topology), decision):
+    if is_repeated_reset(topology, read_open_reset(connection, topology), decision):
         return
     check_reset(progress, decision)
     row = {

@@ -7,7 +7,7 @@ import logging
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from trident.base.errors import ConfigurationError, FatalError, OutcomeUnknownError, RetryableError
-from trident.coordinators.ledger.migrations import migrate
+from trident.coordinators.ledger.versions.migrations import migrate
 from trident.state.databases.base import SqlDatabase
 
 _log = logging.getLogger(__name__)

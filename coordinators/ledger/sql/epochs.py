@@ -13,11 +13,11 @@ from sqlalchemy import Connection, and_, bindparam, exists, select, update
 
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, OutcomeUnknownError, RetryableError
 from trident.base.identity import Epoch
-from trident.coordinators.ledger.dialect import DatabaseNow, SecondsSince, insert_new
-from trident.coordinators.ledger.reads import read_epoch
-from trident.coordinators.ledger.rules import check_epoch
-from trident.coordinators.ledger.schema import FENCE, HEARTBEAT
-from trident.coordinators.ledger.sessions import SessionMark, Sessions
+from trident.coordinators.ledger.rules.fencing import check_epoch
+from trident.coordinators.ledger.sql.dialect import DatabaseNow, SecondsSince, insert_new
+from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
+from trident.coordinators.ledger.sql.reads import read_epoch
+from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT
 from trident.coordinators.records import Acquired, Lease
 from trident.state.databases.base import SqlDatabase
 
@@ -46,24 +46,24 @@ class Holder:
 
     epoch: Epoch
     name: str
-    mark: SessionMark
+    mark: PresenceMark
     released: bool
     seconds_left: float
 
 
-def acquire(database: SqlDatabase, sessions: Sessions, topology: str, lease: Lease) -> Acquired:
+def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lease) -> Acquired:
     """Raise the topology's epoch; see `Ledger.acquire`."""
     with database.transaction() as transaction:
         before = _read_holder(transaction.connection, topology, lock=False)
-    if before is not None and _holds(sessions, topology, before):
+    if before is not None and _holds(presence, topology, before):
         raise lease_held(topology, before.name, before.seconds_left)
     number = before.epoch.number + 1 if before else 1
     epoch = Epoch(number, secrets.token_hex(16))
-    mark = sessions.hold(topology, epoch.token)
+    mark = presence.hold(topology, epoch.token)
     try:
         _raise_surely(database, topology, lease, before, epoch, mark)
     except BaseException:
-        sessions.end(topology, epoch.token)
+        presence.end(topology, epoch.token)
         raise
     return Acquired(epoch, before.name if before else None)
 
@@ -89,10 +89,10 @@ def lease_held(topology: str, holder: str, seconds_left: float) -> LeaseHeldErro
     )
 
 
-def _holds(sessions: Sessions, topology: str, holder: Holder) -> bool:
+def _holds(presence: Presence, topology: str, holder: Holder) -> bool:
     if holder.released or holder.seconds_left <= 0:
         return False
-    return not sessions.is_gone(topology, holder.epoch.token, holder.mark)
+    return not presence.is_gone(topology, holder.epoch.token, holder.mark)
 
 
 def _read_holder(connection: Connection, topology: str, *, lock: bool) -> Holder | None:
@@ -102,14 +102,14 @@ def _read_holder(connection: Connection, topology: str, *, lock: bool) -> Holder
     return Holder(
         epoch=Epoch(row.number, row.token),
         name=row.holder,
-        mark=SessionMark(row.session_pid, row.session_host, row.session_started),
+        mark=PresenceMark(row.session_pid, row.session_host, row.session_started),
         released=row.released,
         seconds_left=row.seconds_left,
     )
 
 
 def _raise_surely(
-    database: SqlDatabase, topology: str, lease: Lease, before: Holder | None, epoch: Epoch, mark: SessionMark
+    database: SqlDatabase, topology: str, lease: Lease, before: Holder | None, epoch: Epoch, mark: PresenceMark
 ) -> None:
     """Raise the epoch; when the answer is lost, ask for it under the row's lock: the token is ours alone."""
     try:
@@ -123,7 +123,7 @@ def _raise_surely(
 
 
 def _raise_epoch(
-    connection: Connection, topology: str, lease: Lease, before: Holder | None, epoch: Epoch, mark: SessionMark
+    connection: Connection, topology: str, lease: Lease, before: Holder | None, epoch: Epoch, mark: PresenceMark
 ) -> None:
     if before is None:
         _first_epoch(connection, topology, lease, epoch, mark)
@@ -143,13 +143,13 @@ def _raise_epoch(
         raise FatalError(f"the epoch of topology {topology!r} could not be raised under its lock; nothing was written")
 
 
-def _first_epoch(connection: Connection, topology: str, lease: Lease, epoch: Epoch, mark: SessionMark) -> None:
+def _first_epoch(connection: Connection, topology: str, lease: Lease, epoch: Epoch, mark: PresenceMark) -> None:
     fenced = insert_new(connection, FENCE, {"topology": topology, **_fence(lease, epoch, mark)})
     if not fenced or not insert_new(connection, HEARTBEAT, {"topology": topology, **_heartbeat(lease, epoch)}):
         raise RetryableError(f"another coordinator took topology {topology!r} at this moment; nothing was changed")
 
 
-def _fence(lease: Lease, epoch: Epoch, mark: SessionMark) -> dict[str, object]:
+def _fence(lease: Lease, epoch: Epoch, mark: PresenceMark) -> dict[str, object]:
     return {
         "number": epoch.number,
         "token": epoch.token,

@@ -11,12 +11,13 @@ from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decisions.model import Decision, Diverted, Refusal
-from trident.coordinators.ledger import memory_decisions, memory_rows, rules
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.lease import lease_held
-from trident.coordinators.ledger.memory_rows import Entry, Holding, Rows
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.memory import decisions
+from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
+from trident.coordinators.ledger.rules import commits, resets
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.sql.epochs import lease_held
 from trident.coordinators.records import (
     Acquired,
     Commit,
@@ -125,11 +126,11 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            if plan is not None and rules.is_repeated_plan(_find_plan(rows, entry, plan.attempt), owner, epoch, plan):
+            if plan is not None and commits.is_repeated_plan(_find_plan(rows, entry, plan.attempt), owner, epoch, plan):
                 return
             if drop_from is not None:
-                rules.check_drop(entry.progress, drop_from)
-                entry = memory_rows.dropped(rows, entry, drop_from)
+                commits.check_drop(entry.progress, drop_from)
+                entry = dropped(rows, entry, drop_from)
             if plan is not None:
                 entry = _planned(rows, entry, owner, epoch, plan)
             rows.put(entry)
@@ -149,21 +150,21 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            if rules.is_repeated_pin(entry.progress, pin):
-                rules.check_same_pin(_stored_pin(rows, entry, pin), pin)
+            if commits.is_repeated_pin(entry.progress, pin):
+                commits.check_same_pin(_stored_pin(rows, entry, pin), pin)
                 return
             _check_pin(entry, epoch, pin)
-            entry = memory_decisions.with_diverts(rows, entry, owner, pin)
-            rows.put(memory_rows.pinned(rows, entry, owner, pin))
+            entry = decisions.with_diverts(rows, entry, owner, pin)
+            rows.put(with_pin(rows, entry, owner, pin))
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
         """Record that every state has the pinned txid."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            if not rules.is_repeated_done(entry.progress, commit):
-                rules.check_done(entry.progress, commit)
-                rows.put(memory_rows.done(rows, entry, commit, self._clock.monotonic()))
+            if not commits.is_repeated_done(entry.progress, commit):
+                commits.check_done(entry.progress, commit)
+                rows.put(with_done(rows, entry, commit, self._clock.monotonic()))
 
     def commit_together(
         self,
@@ -175,18 +176,18 @@ class MemoryLedger:
         applies: Sequence[TransactionStep],
     ) -> None:
         """Run copies, applies, pin and done in one transaction; a no-op when the attempt is done already."""
-        rules.check_together(pin, commit)
+        commits.check_together(pin, commit)
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            if rules.is_repeated_done(entry.progress, commit):
+            if commits.is_repeated_done(entry.progress, commit):
                 return
             for step in (*copies, *applies):
                 step(transaction)
             _check_pin(entry, epoch, pin)
-            entry = memory_decisions.with_diverts(rows, entry, owner, pin)
-            entry = memory_rows.pinned(rows, entry, owner, pin)
-            rows.put(memory_rows.done(rows, entry, commit, self._clock.monotonic()))
+            entry = decisions.with_diverts(rows, entry, owner, pin)
+            entry = with_pin(rows, entry, owner, pin)
+            rows.put(with_done(rows, entry, commit, self._clock.monotonic()))
 
     def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
         """Delete the history of finished txids that `keep` lets go; returns how many rows."""
@@ -209,9 +210,9 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.fenced(topology, epoch)
-            if rules.is_repeated_decision(topology, entry.reset, decision):
+            if resets.is_repeated_reset(topology, entry.reset, decision):
                 return
-            rules.check_reset(entry.progress, decision)
+            resets.check_reset(entry.progress, decision)
             if decision.incarnation in entry.incarnations:
                 raise MismatchError(f"incarnation {decision.incarnation} was there before; a reset needs a new id.")
             progress = entry.progress._replace(reset_to=decision.incarnation)
@@ -224,36 +225,36 @@ class MemoryLedger:
             entry = rows.fenced(topology, epoch)
             if entry.progress.incarnation == decision.incarnation:
                 return
-            rules.check_open_reset(topology, entry.reset, decision)
-            entry = memory_rows.dropped(rows, entry, entry.progress.done + 1)
+            resets.check_open_reset(topology, entry.reset, decision)
+            entry = dropped(rows, entry, entry.progress.done + 1)
             rows.put(_reborn(entry, decision))
 
     def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
         """Record why this epoch stops at a txid."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
-            rows.put(memory_decisions.refused(rows.owned(owner, epoch), epoch, refusal))
+            rows.put(decisions.refused(rows.owned(owner, epoch), epoch, refusal))
 
     def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Record a person's decision before its first effect."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.fenced(owner.topology, epoch)
-            rows.put(memory_decisions.decided(entry, owner, epoch, decision))
+            rows.put(decisions.decided(entry, owner, epoch, decision))
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
         """Keep one state's staged rows of the pinned txid and take them out of its pin."""
         with self._database.transaction() as transaction:
             tables = Rows(transaction)
             entry = tables.fenced(owner.topology, epoch)
-            tables.put(memory_decisions.diverted(tables, entry, owner, decision, rows))
+            tables.put(decisions.diverted(tables, entry, owner, decision, rows))
 
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take the pin of an undone txid back and drop its attempt."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.fenced(owner.topology, epoch)
-            rows.put(memory_decisions.unpinned(rows, entry, owner, decision))
+            rows.put(decisions.unpinned(rows, entry, owner, decision))
 
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""
@@ -287,7 +288,7 @@ def _find_plan(rows: Rows, entry: Entry, attempt: int) -> StoredPlan | None:
 
 def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -> Entry:
     before = entry.live[-1] if entry.live else entry.done_plan
-    rules.check_plan(entry.progress, epoch, plan, before, entry.starts)
+    commits.check_plan(entry.progress, epoch, plan, before, entry.starts)
     rows.add_losses(owner.topology, plan)
     progress = entry.progress._replace(last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))
     stored = StoredPlan(owner.incarnation, epoch.number, PlanStatus.LIVE, plan)
@@ -296,8 +297,8 @@ def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -
 
 def _check_pin(entry: Entry, epoch: Epoch, pin: Pin) -> None:
     done_plan = entry.done_plan.plan if entry.done_plan else None
-    held = memory_decisions.held_for(entry, pin.txid)
-    rules.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts, held)
+    held = decisions.held_for(entry, pin.txid)
+    commits.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts, held)
 
 
 def _stored_pin(rows: Rows, entry: Entry, pin: Pin) -> Pin | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 
 from trident.base.ranges import BadRecordRow, PartitionId
-from trident.coordinators.ledger.rules import PlanStatus
-from trident.coordinators.ledger.schema import DEAD_LETTER, LOSS
+from trident.coordinators.ledger.rules.progress import PlanStatus
+from trident.coordinators.ledger.sql.tables import DEAD_LETTER, LOSS
 from trident.coordinators.records import DeadLetter, Loss
 
 

@@ -6,11 +6,12 @@ from sqlalchemy import Connection, Row, bindparam, select
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger import codec
-from trident.coordinators.ledger.decision_reads import read_decisions, read_refusal
-from trident.coordinators.ledger.history import read_dead_letters
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan, check_epoch
-from trident.coordinators.ledger.schema import FENCE, INCARNATION, IS_LIVE, PIN, PLAN, PROGRESS, RESET
+from trident.coordinators.ledger.rules.fencing import check_epoch
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
+from trident.coordinators.ledger.sql.exclusions import read_dead_letters
+from trident.coordinators.ledger.sql.tables import FENCE, INCARNATION, IS_LIVE, PIN, PLAN, PROGRESS, RESET
 from trident.coordinators.records import Pin, Plan, ResetDecision, Snapshot, StartPosition
 
 _EPOCH = select(FENCE.c.number, FENCE.c.token).where(FENCE.c.topology == bindparam("topology"))

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decisions.model import Decision, Diverted, Refusal
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan, check_epoch, check_owner
+from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.records import (
     Commit,
     DeadLetter,
@@ -269,14 +270,14 @@ def dropped(rows: Rows, entry: Entry, drop_from: int) -> Entry:
     return entry._replace(live=tuple(stored for stored in entry.live if stored.plan.txid < drop_from))
 
 
-def pinned(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
+def with_pin(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
     """Keep the dead letters; returns the entry with the pin."""
     rows.add_dead_letters(owner, pin)
     progress = entry.progress._replace(pinned=pin.txid, pinned_attempt=pin.attempt)
     return entry._replace(progress=progress, pin=pin)
 
 
-def done(rows: Rows, entry: Entry, commit: Commit, now: float) -> Entry:
+def with_done(rows: Rows, entry: Entry, commit: Commit, now: float) -> Entry:
     """Move the pinned attempt to the history; returns the entry with its txid done."""
     live = entry.live_plan(commit.attempt)
     if live is None:

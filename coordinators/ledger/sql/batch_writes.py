@@ -8,10 +8,10 @@ from sqlalchemy import Connection, bindparam, insert, null, update
 
 from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger import codec
-from trident.coordinators.ledger.dialect import DatabaseNow, Writes
-from trident.coordinators.ledger.rules import PlanStatus
-from trident.coordinators.ledger.schema import COMMIT, DEAD_LETTER, IS_LIVE, LOSS, PIN, PLAN, PROGRESS
+from trident.coordinators.ledger.rules.progress import PlanStatus
+from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.dialect import DatabaseNow, Writes
+from trident.coordinators.ledger.sql.tables import COMMIT, DEAD_LETTER, IS_LIVE, LOSS, PIN, PLAN, PROGRESS
 from trident.coordinators.records import Commit, DeadLetter, Loss, Pin, Plan
 
 # Parameters have names of their own: SQLAlchemy keeps the columns' names for itself.

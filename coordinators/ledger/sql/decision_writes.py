@@ -9,20 +9,21 @@ from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decisions.model import Decision, DecisionKind, Diverted, Refusal
-from trident.coordinators.ledger import codec
-from trident.coordinators.ledger.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
-from trident.coordinators.ledger.decision_rules import (
+from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
-    check_refusal,
     is_held,
+    is_repeated_refusal,
     without_rows_of,
 )
-from trident.coordinators.ledger.dialect import DatabaseNow
-from trident.coordinators.ledger.reads import lock_progress, read_pin
-from trident.coordinators.ledger.rules import Progress, check_life, check_owner
-from trident.coordinators.ledger.schema import DEAD_LETTER, DECISION, DIVERTED, PIN, PROGRESS, REFUSAL
-from trident.coordinators.ledger.writes import write_drop
+from trident.coordinators.ledger.rules.fencing import check_life, check_owner
+from trident.coordinators.ledger.rules.progress import Progress
+from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.batch_writes import write_drop
+from trident.coordinators.ledger.sql.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
+from trident.coordinators.ledger.sql.dialect import DatabaseNow
+from trident.coordinators.ledger.sql.reads import lock_progress, read_pin
+from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, PROGRESS, REFUSAL
 from trident.coordinators.records import Pin
 
 
@@ -33,7 +34,7 @@ def refuse(connection: Connection, owner: Owner, epoch: Epoch, refusal: Refusal)
     row = connection.execute(
         select(REFUSAL).where(REFUSAL.c.topology == owner.topology, REFUSAL.c.epoch == epoch.number)
     ).one_or_none()
-    if check_refusal(progress, None if row is None else refusal_of(row), refusal):
+    if is_repeated_refusal(progress, None if row is None else refusal_of(row), refusal):
         return
     values = {
         **_named(owner, epoch),

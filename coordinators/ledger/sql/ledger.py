@@ -11,16 +11,26 @@ from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decisions.model import Decision, Diverted, Refusal
-from trident.coordinators.ledger import deciding, history, inspection, reads, registry, resets, retention, rules, writes
-from trident.coordinators.ledger import lease as leases
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.chaining import has_new_partitions
-from trident.coordinators.ledger.decision_reads import read_decisions
-from trident.coordinators.ledger.decision_rules import held_states
-from trident.coordinators.ledger.inspection import Record, TopologyStatus
-from trident.coordinators.ledger.opening import open_database
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.sessions import Sessions
+from trident.coordinators.ledger.rules import commits, fencing
+from trident.coordinators.ledger.rules.decisions import held_states
+from trident.coordinators.ledger.rules.following import has_new_partitions
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.sql import (
+    batch_writes,
+    decision_writes,
+    epochs,
+    exclusions,
+    reads,
+    registration,
+    resets,
+    retention,
+    viewing,
+)
+from trident.coordinators.ledger.sql.decision_reads import read_decisions
+from trident.coordinators.ledger.sql.opening import open_database
+from trident.coordinators.ledger.sql.presence import Presence
+from trident.coordinators.ledger.sql.viewing import Record, TopologyStatus
 from trident.coordinators.records import (
     Acquired,
     Commit,
@@ -41,9 +51,9 @@ from trident.state.databases.base import SqlDatabase, SqlTransaction
 class SqlLedger:
     """What `PostgresLedger` and `SqliteLedger` share; see `Ledger` for what each method guarantees."""
 
-    def __init__(self, database: SqlDatabase, sessions: Sessions, where: str) -> None:
+    def __init__(self, database: SqlDatabase, presence: Presence, where: str) -> None:
         self._database = database
-        self._sessions = sessions
+        self._presence = presence
         self._shown = where
 
     @property
@@ -57,36 +67,36 @@ class SqlLedger:
 
     def acquire(self, topology: str, lease: Lease) -> Acquired:
         """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""
-        return leases.acquire(self._database, self._sessions, topology, lease)
+        return epochs.acquire(self._database, self._presence, topology, lease)
 
     def renew(self, topology: str, epoch: Epoch) -> None:
         """Write a heartbeat."""
         with self._database.transaction() as transaction:
-            leases.renew(transaction.connection, topology, epoch)
-        self._sessions.keep(topology, epoch.token)
+            epochs.renew(transaction.connection, topology, epoch)
+        self._presence.keep(topology, epoch.token)
 
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
         try:
             with self._database.transaction() as transaction:
-                leases.release(transaction.connection, topology, epoch)
+                epochs.release(transaction.connection, topology, epoch)
         finally:
-            self._sessions.end(topology, epoch.token)
+            self._presence.end(topology, epoch.token)
 
     def register(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
         """Record a new topology or check a known one, then read all that is open."""
         with self._database.transaction() as transaction:
-            return registry.register(transaction.connection, epoch, spec)
+            return registration.register(transaction.connection, epoch, spec)
 
     def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
         """Read all that is open of a known topology."""
         with self._database.transaction() as transaction:
-            return registry.snapshot(transaction.connection, epoch, topology)
+            return registration.snapshot(transaction.connection, epoch, topology)
 
     def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
         """Store where the incarnation starts, once per spout."""
         with self._database.transaction() as transaction:
-            registry.set_starts(transaction.connection, owner, epoch, starts)
+            registration.set_starts(transaction.connection, owner, epoch, starts)
 
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop live attempts, then insert a plan, atomically."""
@@ -103,20 +113,20 @@ class SqlLedger:
         with self._database.transaction() as transaction:
             connection = transaction.connection
             progress = _locked(connection, owner, epoch)
-            if rules.is_repeated_pin(progress, pin):
-                rules.check_same_pin(reads.read_pin(connection, owner, pin.txid), pin)
+            if commits.is_repeated_pin(progress, pin):
+                commits.check_same_pin(reads.read_pin(connection, owner, pin.txid), pin)
                 return
             _check_pin(connection, owner, epoch, progress, pin)
-            writes.write_pin(connection, owner, epoch, pin)
-            deciding.write_diverts(connection, owner, pin, progress)
+            batch_writes.write_pin(connection, owner, epoch, pin)
+            decision_writes.write_diverts(connection, owner, pin, progress)
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
         """Record that every state has the pinned txid."""
         with self._database.transaction() as transaction:
             progress = _locked(transaction.connection, owner, epoch)
-            if not rules.is_repeated_done(progress, commit):
-                rules.check_done(progress, commit)
-                writes.write_done(transaction.connection, owner, epoch, commit)
+            if not commits.is_repeated_done(progress, commit):
+                commits.check_done(progress, commit)
+                batch_writes.write_done(transaction.connection, owner, epoch, commit)
 
     def commit_together(
         self,
@@ -128,7 +138,7 @@ class SqlLedger:
         applies: Sequence[TransactionStep],
     ) -> None:
         """Run copies, applies, pin and done in one transaction; a no-op when the attempt is done already."""
-        rules.check_together(pin, commit)
+        commits.check_together(pin, commit)
         try:
             with self._database.transaction() as transaction:
                 _refuse_done(reads.read_progress(transaction.connection, owner.topology), owner, commit)
@@ -137,8 +147,8 @@ class SqlLedger:
                 # The lost call may have ended while the applies waited for its locks.
                 _refuse_done(progress, owner, commit)
                 _check_pin(transaction.connection, owner, epoch, progress, pin)
-                writes.write_together(transaction.connection, owner, epoch, pin, commit)
-                deciding.write_diverts(transaction.connection, owner, pin, progress)
+                batch_writes.write_together(transaction.connection, owner, epoch, pin, commit)
+                decision_writes.write_diverts(transaction.connection, owner, pin, progress)
         except _AlreadyDone:
             return
 
@@ -160,69 +170,69 @@ class SqlLedger:
     def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
         """Record why this epoch stops at a txid."""
         with self._database.transaction() as transaction:
-            deciding.refuse(transaction.connection, owner, epoch, refusal)
+            decision_writes.refuse(transaction.connection, owner, epoch, refusal)
 
     def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Record a person's decision before its first effect."""
         with self._database.transaction() as transaction:
-            deciding.decide(transaction.connection, owner, epoch, decision)
+            decision_writes.decide(transaction.connection, owner, epoch, decision)
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
         """Keep one state's staged rows of the pinned txid and take them out of its pin."""
         with self._database.transaction() as transaction:
-            deciding.divert(transaction.connection, owner, epoch, decision, rows)
+            decision_writes.divert(transaction.connection, owner, epoch, decision, rows)
 
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take the pin of an undone txid back and drop its attempt."""
         with self._database.transaction() as transaction:
-            deciding.unpin(transaction.connection, owner, epoch, decision)
+            decision_writes.unpin(transaction.connection, owner, epoch, decision)
 
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""
         with self._database.transaction() as transaction:
-            return history.read_losses(transaction.connection, topology, status)
+            return exclusions.read_losses(transaction.connection, topology, status)
 
     def dead_letters(self, topology: str) -> tuple[DeadLetter, ...]:
         """Return all dead letters of a topology."""
         with self._database.transaction() as transaction:
-            return history.read_dead_letters(transaction.connection, topology)
+            return exclusions.read_dead_letters(transaction.connection, topology)
 
     def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
         """Return the rows that decisions took out of txids, with the txid, by state."""
         with self._database.transaction() as transaction:
-            return deciding.read_diverted(transaction.connection, topology)
+            return decision_writes.read_diverted(transaction.connection, topology)
 
     def topologies(self) -> tuple[str, ...]:
         """Return the names of all topologies; reads only, and refuses tables of another version."""
         with self._readable() as connection:
-            return inspection.read_names(connection)
+            return viewing.read_names(connection)
 
     def status(self, topology: str) -> TopologyStatus:
         """Return where a topology stands; reads only."""
         with self._readable() as connection:
-            return inspection.read_status(connection, topology)
+            return viewing.read_status(connection, topology)
 
     def batches(self, topology: str, limit: int = 20) -> list[Record]:
         """Return the last txids that are done, newest first; reads only."""
         with self._readable() as connection:
-            inspection.read_status(connection, topology)
-            return inspection.read_batches(connection, topology, limit)
+            viewing.read_status(connection, topology)
+            return viewing.read_batches(connection, topology, limit)
 
     def txid(self, topology: str, txid: int) -> dict[str, list[Record]]:
         """Return all that is kept of one txid, by kind; reads only."""
         with self._readable() as connection:
-            inspection.read_status(connection, topology)
-            return inspection.read_txid(connection, topology, txid)
+            viewing.read_status(connection, topology)
+            return viewing.read_txid(connection, topology, txid)
 
     @contextmanager
     def _readable(self) -> Iterator[Connection]:
         with self._database.transaction() as transaction:
-            inspection.check_readable(transaction.connection, self._shown)
+            viewing.check_readable(transaction.connection, self._shown)
             yield transaction.connection
 
     def close(self) -> None:
-        """Let go of connections, and with them of the sessions of all leases; may be called again."""
-        self._sessions.close()
+        """Let go of connections, and with them of the marks of all leases; may be called again."""
+        self._presence.close()
         self._database.close()
 
 
@@ -241,13 +251,17 @@ def _run_steps(transaction: SqlTransaction, steps: Sequence[TransactionStep], ow
 
 
 def _refuse_done(progress: Progress | None, owner: Owner, commit: Commit) -> None:
-    if progress is not None and progress.incarnation == owner.incarnation and rules.is_repeated_done(progress, commit):
+    if (
+        progress is not None
+        and progress.incarnation == owner.incarnation
+        and commits.is_repeated_done(progress, commit)
+    ):
         raise _AlreadyDone
 
 
 def _locked(connection: Connection, owner: Owner, epoch: Epoch) -> Progress:
     progress = reads.lock_progress(connection, owner.topology, epoch)
-    rules.check_owner(progress, owner)
+    fencing.check_owner(progress, owner)
     return progress
 
 
@@ -256,22 +270,22 @@ def _plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan | None,
     if plan is not None and _is_repeated_plan(connection, owner, epoch, progress, plan):
         return
     if drop_from is not None:
-        rules.check_drop(progress, drop_from)
-        writes.write_drop(connection, owner, drop_from)
+        commits.check_drop(progress, drop_from)
+        batch_writes.write_drop(connection, owner, drop_from)
     if plan is None:
         return
     before = _last_plan(connection, owner, progress)
     is_needed = has_new_partitions(plan, before.plan if before else None)
     starts = reads.read_starts(connection, owner) if is_needed else None
-    rules.check_plan(progress, epoch, plan, before, starts)
-    writes.write_plan(connection, owner, epoch, plan, progress.last_txid)
+    commits.check_plan(progress, epoch, plan, before, starts)
+    batch_writes.write_plan(connection, owner, epoch, plan, progress.last_txid)
 
 
 def _is_repeated_plan(connection: Connection, owner: Owner, epoch: Epoch, progress: Progress, plan: Plan) -> bool:
     if plan.attempt > progress.last_attempt:
         return False
     stored = reads.read_plans(connection, owner.topology, plan.attempt).get(plan.attempt)
-    return rules.is_repeated_plan(stored, owner, epoch, plan)
+    return commits.is_repeated_plan(stored, owner, epoch, plan)
 
 
 def _last_plan(connection: Connection, owner: Owner, progress: Progress) -> StoredPlan | None:
@@ -292,4 +306,4 @@ def _check_pin(connection: Connection, owner: Owner, epoch: Epoch, progress: Pro
     done_plan = reads.done_plan_of(plans, progress)
     starts = reads.read_starts(connection, owner) if has_new_partitions(pin.plan, done_plan) else None
     held = held_states(read_decisions(connection, owner, progress.done), pin.txid) if progress.held else frozenset()
-    rules.check_pin(progress, epoch, pin, plans.get(pin.attempt), done_plan, starts, held)
+    commits.check_pin(progress, epoch, pin, plans.get(pin.attempt), done_plan, starts, held)

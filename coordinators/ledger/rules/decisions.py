@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from trident.base.errors import MismatchError
 from trident.coordinators.decisions.model import Decision, DecisionKind, Refusal, StopKind
-from trident.coordinators.ledger.rules import Progress
+from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.records import Pin, StatePin
 
 
-def check_refusal(progress: Progress, stored: Refusal | None, refusal: Refusal) -> bool:
+def is_repeated_refusal(progress: Progress, stored: Refusal | None, refusal: Refusal) -> bool:
     """Tell whether this very refusal is recorded by this epoch already; an epoch stops once, at a txid not done."""
     if stored is not None and stored != refusal:
         raise MismatchError(

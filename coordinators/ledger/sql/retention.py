@@ -5,10 +5,11 @@ from __future__ import annotations
 from sqlalchemy import Connection, delete, func, select
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.dialect import SecondsSince
-from trident.coordinators.ledger.reads import lock_progress
-from trident.coordinators.ledger.rules import PlanStatus, check_owner
-from trident.coordinators.ledger.schema import COMMIT, PIN, PLAN
+from trident.coordinators.ledger.rules.fencing import check_owner
+from trident.coordinators.ledger.rules.progress import PlanStatus
+from trident.coordinators.ledger.sql.dialect import SecondsSince
+from trident.coordinators.ledger.sql.reads import lock_progress
+from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
 from trident.coordinators.records import Keep
 
 

@@ -8,24 +8,23 @@ from dataclasses import replace
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decisions.model import Decision, DecisionKind, Diverted, Refusal
-from trident.coordinators.ledger import memory_rows
-from trident.coordinators.ledger.decision_rules import (
+from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, Stopped, dropped
+from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
-    check_refusal,
     held_states,
     is_held,
+    is_repeated_refusal,
     without_rows_of,
 )
-from trident.coordinators.ledger.memory_rows import Decided, Entry, Rows, Stopped
-from trident.coordinators.ledger.rules import check_life, check_owner
+from trident.coordinators.ledger.rules.fencing import check_life, check_owner
 from trident.coordinators.records import Pin
 
 
 def refused(entry: Entry, epoch: Epoch, refusal: Refusal) -> Entry:
     """Return the entry with what this epoch stopped at."""
     stored = entry.refusals.get(epoch.number)
-    if check_refusal(entry.progress, stored.refusal if stored else None, refusal):
+    if is_repeated_refusal(entry.progress, stored.refusal if stored else None, refusal):
         return entry
     stopped = Stopped(entry.progress.incarnation, refusal)
     return entry._replace(refusals={**entry.refusals, epoch.number: stopped})
@@ -73,7 +72,7 @@ def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entr
         return entry
     check_carried_out(entry.progress, decision, entry.open_decisions())
     rows.forget_letters(owner, decision.txid)
-    entry = memory_rows.dropped(rows, entry, decision.txid)
+    entry = dropped(rows, entry, decision.txid)
     progress = entry.progress._replace(pinned=None, pinned_attempt=None, undoing=None)
     return _finished(entry._replace(progress=progress, pin=None), decision)
 

@@ -1,93 +1,14 @@
-"""What may be written into a ledger: pure checks, used alike by the SQL ledgers and the one in memory.
-
-Each check returns nothing, or raises `MismatchError` before anything is written. All of them are
-given what was read under the lock of the topology's progress row, so nothing can change in between.
-"""
+"""What may follow what: plans and drops, the one pin, done."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple
 
-from trident.base.errors import FencedError, MismatchError
+from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.chaining import check_follows
-from trident.coordinators.records import Commit, Pin, Plan, ResetDecision, StartPosition
-
-
-class PlanStatus(StrEnum):
-    """What became of an attempt; the only thing of a stored plan that ever changes."""
-
-    LIVE = "live"
-    DROPPED = "dropped"
-    DONE = "done"
-
-
-class Progress(NamedTuple):
-    """A topology's one locked row: where it stands, and the highest numbers ever handed out.
-
-    `pinned` is the txid that is pinned and not done, always `done + 1`; `reset_to` the incarnation
-    of a reset that was decided and not finished.
-    """
-
-    incarnation: str
-    done: int
-    done_attempt: int
-    pinned: int | None
-    pinned_attempt: int | None
-    last_txid: int
-    last_attempt: int
-    reset_to: str | None
-    undoing: int | None = None
-    """The pinned attempt that a person decided to undo, until it is unpinned."""
-    held: int = 0
-    """How many decided diverts wait for the attempt that commits."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPlan:
-    """A plan as the ledger holds it."""
-
-    incarnation: str
-    epoch: int
-    status: PlanStatus
-    plan: Plan
-
-
-def check_epoch(topology: str, stored: Epoch | None, epoch: Epoch) -> None:
-    """Refuse a writer whose epoch is not the stored one."""
-    if stored != epoch:
-        number = stored.number if stored else "none"
-        raise FencedError(
-            f"topology {topology!r}: epoch {epoch.number} is not the stored one ({number}); another coordinator has "
-            "taken over. Nothing was written; this coordinator must stop."
-        )
-
-
-def check_owner(progress: Progress, owner: Owner) -> None:
-    """Refuse a writer of another incarnation, and every write while a decided reset or undo is unfinished."""
-    check_life(progress, owner)
-    if progress.undoing is not None:
-        raise MismatchError(
-            f"topology {owner.topology!r}: an undo of txid {progress.pinned} attempt {progress.undoing} was decided "
-            "and is not finished. Nothing was written; the next start of the topology finishes it first."
-        )
-
-
-def check_life(progress: Progress, owner: Owner) -> None:
-    """Refuse a writer of another incarnation, and while a decided reset is unfinished."""
-    if progress.incarnation != owner.incarnation:
-        raise MismatchError(
-            f"topology {owner.topology!r} is in incarnation {progress.incarnation}, not {owner.incarnation}: it was "
-            "reset meanwhile. Nothing was written; start the topology again."
-        )
-    if progress.reset_to is not None:
-        raise MismatchError(
-            f"topology {owner.topology!r}: a reset to incarnation {progress.reset_to} was decided and is not finished. "
-            "Nothing was written; the next start of the topology finishes it first."
-        )
+from trident.coordinators.ledger.rules.following import check_follows
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.records import Commit, Pin, Plan, StartPosition
 
 
 def check_drop(progress: Progress, drop_from: int) -> None:
@@ -248,40 +169,4 @@ def check_together(pin: Pin, commit: Commit) -> None:
         raise MismatchError(
             f"the pin is of txid {pin.txid} attempt {pin.attempt}, the commit of txid {commit.txid} attempt "
             f"{commit.attempt}. Nothing was written."
-        )
-
-
-def check_reset(progress: Progress, decision: ResetDecision) -> None:
-    """Refuse a birth that would use a txid twice, and to adopt rows while a txid is pinned (clearing makes it void)."""
-    if decision.states not in ("clear", "adopt"):
-        raise MismatchError(f"states={decision.states!r} is no reset decision; say 'clear' or 'adopt'.")
-    if progress.pinned is not None and decision.states == "adopt":
-        raise MismatchError(
-            f"txid {progress.pinned} is pinned and not done: adopting rows now would tear it. Nothing was written; "
-            "the next start of the topology rolls it forward."
-        )
-    if decision.birth_txid < progress.last_txid:
-        raise MismatchError(
-            f"a new incarnation can't be born at txid {decision.birth_txid}: txid {progress.last_txid} was planned "
-            "before, and txids are never reused. Nothing was written."
-        )
-
-
-def is_repeated_decision(topology: str, stored: ResetDecision | None, decision: ResetDecision) -> bool:
-    """Tell whether this very decision is open already; another open one is refused."""
-    if stored is None:
-        return False
-    if stored != decision:
-        raise MismatchError(
-            f"topology {topology!r}: another reset, to incarnation {stored.incarnation}, was decided and is not "
-            "finished. Nothing was written; the next start of the topology finishes it."
-        )
-    return True
-
-
-def check_open_reset(topology: str, stored: ResetDecision | None, decision: ResetDecision) -> None:
-    """Refuse to finish what was not decided."""
-    if stored is None or not is_repeated_decision(topology, stored, decision):
-        raise MismatchError(
-            f"topology {topology!r}: no reset to incarnation {decision.incarnation} was decided. Nothing was written."
         )

@@ -8,9 +8,9 @@ import threading
 import psycopg
 
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.ledger.opening import refuse_timeouts
-from trident.coordinators.ledger.sessions import SessionMark
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.opening import refuse_timeouts
+from trident.coordinators.ledger.sql.presence import PresenceMark
 from trident.state.databases.postgres import PostgresDatabase, connect, masked, normal_dsn
 from trident.state.databases.postgres_errors import classify
 
@@ -30,7 +30,7 @@ class PostgresLedger(SqlLedger):
         refuse_timeouts(lease_seconds=lease_seconds, give_up_after=give_up_after)
         self._postgres = PostgresDatabase(dsn, pool_size=pool_size)
         self._where = masked(normal_dsn(dsn))
-        super().__init__(self._postgres, PostgresSessions(self._postgres), self._where)
+        super().__init__(self._postgres, PostgresPresence(self._postgres), self._where)
 
     def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         """Connect within the lease's limits, and make or migrate the tables; may be called again."""
@@ -41,7 +41,7 @@ class PostgresLedger(SqlLedger):
         return f"PostgresLedger({self._where})"
 
 
-class PostgresSessions:
+class PostgresPresence:
     """One connection per epoch that holds an advisory lock: the server lets go of it when the holder dies."""
 
     def __init__(self, database: PostgresDatabase) -> None:
@@ -49,16 +49,16 @@ class PostgresSessions:
         self._lock = threading.Lock()
         self._connections: dict[int, psycopg.Connection] = {}
 
-    def hold(self, topology: str, token: str) -> SessionMark:
+    def hold(self, topology: str, token: str) -> PresenceMark:
         """Open a connection and lock the epoch's key on it."""
         key = _key(topology, token)
         connection = self._connect()
         with self._lock:
             self._connections[key] = connection
         row = self._ask(connection, key)
-        return SessionMark(pid=row[1])
+        return PresenceMark(pid=row[1])
 
-    def is_gone(self, topology: str, token: str, mark: SessionMark) -> bool:
+    def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
         """Tell whether the key can be locked, which it can't be while its holder's connection is open."""
         key = _key(topology, token)
         with self._lock:

@@ -23,7 +23,7 @@ from sqlalchemy import (
     text,
 )
 
-from trident.coordinators.ledger.dialect import Moment
+from trident.coordinators.ledger.sql.dialect import Moment
 
 METADATA = MetaData()
 

@@ -7,9 +7,9 @@ import socket
 from importlib.util import find_spec
 from pathlib import Path
 
-from trident.coordinators.ledger.opening import refuse_timeouts
-from trident.coordinators.ledger.sessions import SessionMark
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.opening import refuse_timeouts
+from trident.coordinators.ledger.sql.presence import PresenceMark
 from trident.state.databases.sqlite import SqliteDatabase
 
 _CLOCK_SLACK = 2.0
@@ -26,21 +26,21 @@ class SqliteLedger(SqlLedger):
     def __init__(self, path: str | Path, *, busy_seconds: float = 10.0, give_up_after: None = None) -> None:
         refuse_timeouts(give_up_after=give_up_after)
         database = SqliteDatabase(path, busy_seconds=busy_seconds)
-        super().__init__(database, ProcessSessions(), f"file {str(path)!r}")
+        super().__init__(database, ProcessPresence(), f"file {str(path)!r}")
         self._path = path
 
     def __repr__(self) -> str:
         return f"SqliteLedger({str(self._path)!r})"
 
 
-class ProcessSessions:
+class ProcessPresence:
     """A holder is known by its process; pid and start time together are never used twice on a host."""
 
-    def hold(self, topology: str, token: str) -> SessionMark:
+    def hold(self, topology: str, token: str) -> PresenceMark:
         """Return what tells this process from all others."""
-        return SessionMark(os.getpid(), socket.gethostname(), _started(os.getpid()))
+        return PresenceMark(os.getpid(), socket.gethostname(), _started(os.getpid()))
 
-    def is_gone(self, topology: str, token: str, mark: SessionMark) -> bool:
+    def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
         """Tell whether the process is of this host and runs no more."""
         if mark.pid is None or mark.started is None or mark.host != socket.gethostname():
             return False
@@ -50,13 +50,13 @@ class ProcessSessions:
         return started is None or abs(started - mark.started) > _CLOCK_SLACK
 
     def keep(self, topology: str, token: str) -> None:
-        """Do nothing: the session is the process."""
+        """Do nothing: the process itself is what shows it."""
 
     def end(self, topology: str, token: str) -> None:
-        """Do nothing: the session is the process."""
+        """Do nothing: the process itself is what shows it."""
 
     def close(self) -> None:
-        """Do nothing: the session is the process."""
+        """Do nothing: the process itself is what shows it."""
 
 
 def _started(pid: int) -> float | None:

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, Row, select
 
 from trident.base.identity import Owner
 from trident.coordinators.decisions.model import Decision, DecisionKind, Refusal, StopKind
-from trident.coordinators.ledger.schema import DECISION, REFUSAL
+from trident.coordinators.ledger.sql.tables import DECISION, REFUSAL
 
 
 def read_refusal(connection: Connection, owner: Owner, done: int) -> Refusal | None:
