@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from trident.base.identity import Epoch, Owner
 from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
-from trident.coordinators.decisions.model import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal
 
 
 @dataclass(frozen=True, slots=True)

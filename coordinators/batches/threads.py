@@ -26,9 +26,8 @@ from trident.coordinators.acking.edges import draw_edges, edge_ids
 from trident.coordinators.batches.committer import Committer, Outcome
 from trident.coordinators.batches.log import log_batch
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.decisions.refusing import StoppedError, gave_up, record_stop
-from trident.coordinators.holding.closing import after_error
-from trident.coordinators.holding.retrying import Repeater
+from trident.coordinators.batches.stopping import StoppedError, gave_up, record_stop
+from trident.coordinators.closing import after_error
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
@@ -55,6 +54,7 @@ from trident.coordinators.protocol.state import Phase
 from trident.coordinators.protocol.step import Step, step, wants_plan
 from trident.coordinators.protocol.transitions import Word
 from trident.coordinators.records import Commit, Plan
+from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
 from trident.state.target import StagingLostError, StateStore
 

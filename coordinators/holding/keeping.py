@@ -13,11 +13,11 @@ from datetime import timedelta
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, LeaseHeldError, TridentError
 from trident.base.identity import Epoch
-from trident.coordinators.holding.closing import giving_back
-from trident.coordinators.holding.retrying import Repeater
+from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.records import Lease
+from trident.coordinators.retrying import Repeater
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_POLL_S = 1.0

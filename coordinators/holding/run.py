@@ -16,7 +16,6 @@ from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.threads import BatchCoordinator, Parts
 from trident.coordinators.holding.keeping import held
 from trident.coordinators.holding.opening import Opened, opened
-from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
@@ -24,6 +23,7 @@ from trident.coordinators.options import RunOptions
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.records import TopologySpec
+from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Spout
 from trident.state.layout import StateLayout
 from trident.state.target import State, StateStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.records import Snapshot, StartPosition
+from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Start, StartAt
 
 

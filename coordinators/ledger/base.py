@@ -17,7 +17,7 @@ from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import Timeouts
-from trident.coordinators.decisions.model import Decision, Refusal
+from trident.coordinators.decided import Decision, Refusal
 from trident.coordinators.records import (
     Acquired,
     Commit,

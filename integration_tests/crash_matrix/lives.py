@@ -14,7 +14,7 @@ from typing import Literal
 import pyarrow as pa
 
 from integration_tests.crash_matrix.cases import TARGET, Case
-from integration_tests.crash_matrix.places import Addresses, Place
+from integration_tests.crash_matrix.places import LEASE, Addresses, Place
 from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic
 from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
@@ -22,9 +22,9 @@ from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches import threads as batch_coordinator
 from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
-from trident.coordinators.decisions.model import DecisionKind
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.records import TopologySpec
@@ -37,7 +37,7 @@ _RENEWALS = (CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL)
 OPTIONS = RunOptions(
     until=Until.CAUGHT_UP,
     max_pending=2,
-    lease=timedelta(milliseconds=300),
+    lease=LEASE,
     retry_pause=timedelta(0),
     idle_interval=timedelta(milliseconds=2),
     give_up_after=timedelta(seconds=10),

@@ -14,9 +14,9 @@ from tests.coordinators.test_decisions import dying_at
 from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import DecisionNeededError
+from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
-from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState
 

@@ -16,9 +16,9 @@ from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
 from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RetryableError
+from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
-from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.ledger import SqliteLedger
 from trident.spouts.base import SpoutKind
 from trident.state import SqliteState, StateKind

@@ -13,10 +13,10 @@ import pytest
 from tests.coordinators.fakes import ListJob, ListSource, ListSpout, make_job
 from tests.coordinators.test_run import OPTIONS, memory_place, payments, run
 from trident.base.errors import FatalError, MismatchError, OutcomeUnknownError, RetryableError, TridentError
+from trident.coordinators.closing import giving_back
+from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
-from trident.coordinators.decisions.model import DecisionKind
-from trident.coordinators.holding.closing import giving_back
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import MemoryState
 from trident.state.memory.state import MemoryStore

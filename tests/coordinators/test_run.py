@@ -26,12 +26,12 @@ from trident.base.errors import (
 from trident.base.identity import Epoch
 from trident.base.writes import WriteManifest
 from trident.coordinators.decisions.commands import reset_topology
-from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning, RunOptions, Until
 from trident.coordinators.records import Lease
+from trident.coordinators.retrying import Repeater
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
 from trident.state import MemoryState, SqliteState, StateKind
 from trident.state.target import State, WrittenUpdates

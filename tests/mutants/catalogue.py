@@ -376,6 +376,27 @@ _OF_A_PERSON = (
         _LEDGERS,
     ),
     Mutant(
+        "the error that ended a run is raised, whatever fails after it",
+        "coordinators/closing.py",
+        "        after_error(what, give_back)\n",
+        "        give_back()\n",
+        ("tests/coordinators/test_giving_back.py",),
+    ),
+    Mutant(
+        "a run that did all its work does not fail for its lease",
+        "coordinators/closing.py",
+        "    except TridentError as error:\n        _warn(what, error)\n\n\ndef after_error",
+        "    except ZeroDivisionError:\n        pass\n\n\ndef after_error",
+        ("tests/coordinators/test_giving_back.py",),
+    ),
+    Mutant(
+        "a Postgres state with a dsn of its own follows the lease of the run",
+        "state/postgres/state.py",
+        "PostgresDatabase(self.dsn, lease=timeouts.lease)",
+        "PostgresDatabase(self.dsn)",
+        ("integration_tests/state/test_postgres_timeouts.py",),
+    ),
+    Mutant(
         "a refused txid waits for a person",
         "coordinators/holding/takeover.py",
         "if refusal is None or not refusal.blocks:",

@@ -40,7 +40,7 @@ from trident.coordinators.acking.acker import Acker
 from trident.coordinators.acking.edges import draw_edges, edge_ids
 from trident.coordinators.batches.committer import Committer, Outcome, outcome_of_pin
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.decisions.refusing import StoppedError, gave_up, record_stop
+from trident.coordinators.batches.stopping import StoppedError, gave_up, record_stop
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import (

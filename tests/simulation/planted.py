@@ -14,8 +14,8 @@ from unittest.mock import patch
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
 from trident.coordinators.batches import runner as batch_runner
-from trident.coordinators.decisions import carrying_out, deciding
-from trident.coordinators.holding import taken, takeover
+from trident.coordinators.decisions import deciding
+from trident.coordinators.holding import finishing, taken, takeover
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import commits
 from trident.coordinators.plans import maker as planning
@@ -177,7 +177,7 @@ BUGS = (
     PlantedBug(
         "a raised fence does not wait for a backend at work", _patched(SimulatedDatabase, "__enter__", _never_locked)
     ),
-    PlantedBug("an undo leaves the states behind", _patched(carrying_out, "undo", _unpins_only)),
+    PlantedBug("an undo leaves the states behind", _patched(finishing, "undo", _unpins_only)),
     PlantedBug("diverted rows are not kept", _patched(memory_rows.Rows, "add_diverted", _nothing)),
     PlantedBug(
         "a divert is forgotten by the attempt that commits",

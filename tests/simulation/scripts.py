@@ -14,9 +14,9 @@ from typing import NamedTuple
 from tests.simulation.stores import LockedError
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
+from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.deciding import WantedDecision, WantedReset, decide_reset, decide_retry
 from trident.coordinators.decisions.deciding import decide as decide_about_txid
-from trident.coordinators.decisions.model import DecisionKind
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.records import Acquired, Lease, TopologySpec

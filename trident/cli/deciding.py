@@ -12,7 +12,7 @@ from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
-from trident.coordinators.decisions.model import Decision
+from trident.coordinators.decided import Decision
 from trident.coordinators.holding.starts import start_policy
 from trident.managing.resets import reset as reset_states
 from trident.spouts.base import Start

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.holding.closing import giving_back
+from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trident.base.errors import ConfigurationError
+from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
-from trident.coordinators.decisions.model import Decision, DecisionKind
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.ledger.sql.viewing import TopologyStatus

@@ -10,7 +10,7 @@ from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.decisions.model import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.memory import decisions
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.decisions.model import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.rules import commits, fencing
 from trident.coordinators.ledger.rules.decisions import held_states

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Row, Table, func, inspect, select
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
-from trident.coordinators.decisions.model import Refusal
+from trident.coordinators.decided import Refusal
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
