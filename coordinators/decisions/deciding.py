@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
@@ -93,7 +94,8 @@ def decide_reset(taking: TakeOver, wanted: WantedReset) -> ResetDecision:
         birth = taking.repeater.call("reading the states", lambda: _birth_txid(taking.snapshot, taking.stores))
         states = "adopt" if wanted.keep_rows else "clear"
         decision = ResetDecision(wanted.incarnation, birth, states, wanted.start)
-        taking.ledger.decide_reset(taking.epoch, taking.spec.name, decision)
+        record = partial(taking.ledger.decide_reset, taking.epoch, taking.spec.name, decision)
+        taking.repeater.call("recording a reset", record)
         reached(CrashPoint.AFTER_DECIDING_RESET)
     taking.carry_out_reset(decision)
     return decision

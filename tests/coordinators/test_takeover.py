@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.coordinators.fakes import LAYOUT
+from tests.coordinators.fakes import LAYOUT, ListSource, Topic
 from trident.base.errors import FencedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.holding.takeover import LedgerBehindError, TakeOver
@@ -73,6 +73,35 @@ def test_what_is_open_is_read_after_the_last_fence_is_raised(stores, repeater):
     assert not positions
     assert isinstance(snapshot, Snapshot)
     assert snapshot is diary.said[-1]
+
+
+def test_nothing_is_built_on_what_is_open_before_every_fence_is_raised(stores, repeater):
+    ledger = MemoryLedger()
+    epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
+    taking = TakeOver(ledger, stores, SPEC, epoch, repeater)
+    for step in (taking.finish_reset, taking.finish_decisions, taking.where_states_stand):
+        with pytest.raises(AssertionError, match="after it has raised every fence"):
+            step()
+
+
+def test_a_take_over_goes_from_fences_to_positions_to_starts(stores, repeater):
+    lines: list[str] = []
+    ledger = Diary(MemoryLedger(), "ledger", lines)
+    epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
+    watched = {name: Diary(store, name, lines) for name, store in stores.items()}
+    source = Diary(ListSource(Topic([[("ann", 1)]]), "s"), "source", lines)
+    taken = TakeOver(ledger, watched, SPEC, epoch, repeater).complete({"s": source})  # type: ignore[arg-type,dict-item]
+    assert [line for line in lines if line.split(".")[1] not in ("position", "register")] == [
+        "ledger.acquire",
+        *("first.prepare", "first.raise_fence", "second.prepare", "second.raise_fence"),
+        *("source.starts", "ledger.set_starts"),
+    ]
+    positions = [number for number, line in enumerate(lines) if line.endswith(".position")]
+    assert lines.index("second.raise_fence") < positions[0] < positions[-1] < lines.index("source.starts")
+    assert lines[-1] == "ledger.register"
+    assert taken.snapshot is ledger.said[-1]
+    assert taken.snapshot.starts
+    assert taken.waiting == frozenset()
 
 
 def test_an_owner_before_can_write_to_no_state_any_more(stores, repeater):
