@@ -130,6 +130,7 @@ SPARK_FREE = (
     "trident.coordinators.decisions.commands",
     "trident.managing.deciding",
     "trident.coordinators.ledger",
+    "trident.coordinators.ledger.view",
     "trident.state.postgres.state",
     "trident.spouts.base",
     "trident.cli.app",

@@ -18,6 +18,7 @@ from typing import Protocol
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import Decision, Refusal
+from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.records import (
     Acquired,
     Commit,
@@ -143,6 +144,9 @@ class Ledger(Protocol):
         Its attempt and all later ones are dropped; its dead letters and diverted rows go, since its
         records will be read again.
         """
+
+    def view(self) -> LedgerView:
+        """Return what only reads, for people and their tools; needs no `open` and never migrates."""
 
     def close(self) -> None:
         """Let go of connections; may be called again."""

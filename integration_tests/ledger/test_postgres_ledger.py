@@ -19,7 +19,7 @@ from trident.base.errors import FatalError, FencedError, LeaseHeldError, Mismatc
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, PostgresLedger
 from trident.coordinators.ledger.sql.tables import METADATA, SCHEMA
-from trident.coordinators.ledger.versions.migrations import MIGRATIONS
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.records import Lease, Plan
 from trident.state.databases.base import SqlTransaction
 
@@ -217,7 +217,7 @@ def test_ledgers_that_open_at_once_make_the_tables_once(postgres: Postgres) -> N
         list(pool.map(lambda ledger: ledger.open(), ledgers))
     with ledgers[0].database.transaction() as transaction:
         versions = transaction.connection.execute(text("SELECT version FROM trident_schema")).scalars().all()
-    assert versions == list(range(1, len(MIGRATIONS) + 1))
+    assert versions == list(range(1, len(LEDGER_TABLES.steps) + 1))
     for ledger in ledgers:
         ledger.close()
 

@@ -15,10 +15,10 @@ from tests.ledger.dumping import dump_of_postgres, expected, job_over, postgres_
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger
 from trident.coordinators.ledger.sql.tables import METADATA
-from trident.coordinators.ledger.versions.migrations import MIGRATIONS
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 
 
-@pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))
+@pytest.mark.parametrize("version", range(1, len(LEDGER_TABLES.steps) + 1))
 def test_a_run_goes_on_from_what_an_older_version_left(version: int, postgres: Postgres) -> None:
     with psycopg.connect(postgres.dsn) as connection:
         connection.execute(dump_of_postgres(version).encode())

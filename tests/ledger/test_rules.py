@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ledger.making import commit_of, loss_of, pin_of, plan_of, range_of, start_of
+from tests.ledger.making import commit_of, loss_of, pin_of, plan_of, range_of, received_of, start_of
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules import commits, fencing
@@ -93,6 +93,22 @@ def test_records_are_read_back_as_they_were_written(layout: list[list[tuple[int,
         assert LOSSES.decode(LOSSES.encode(plan.losses)) == plan.losses
         assert MANIFESTS.decode(MANIFESTS.encode(pin.manifests)) == pin.manifests
         assert STATES.decode(STATES.encode(pin.states)) == pin.states
+
+
+def test_a_plan_is_empty_without_records_messages_and_timers() -> None:
+    nothing = plan_of(1, 1, 0, range_of(0, 5, 5))
+    assert nothing.is_empty
+    assert replace(nothing, received=(received_of(),)).is_empty
+    assert not plan_of(1, 1, 0, range_of(0, 5, 5), range_of(1, 7, 8)).is_empty
+    assert not replace(nothing, received=(received_of("a"),)).is_empty
+    assert not replace(nothing, timers=("day",)).is_empty
+
+
+def test_a_plan_of_before_has_no_timers_and_received_nothing() -> None:
+    plan = plan_of(1, 1, 0, range_of(0, 5, 6))
+    old = PLAN.encode(plan).replace(',"timers":[],"received":[]', "")
+    assert "timers" not in old
+    assert PLAN.decode(old) == plan
 
 
 def test_new_partitions_are_seen() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_ov
 from trident.base.errors import ConfigurationError, FatalError, LeaseHeldError, MismatchError
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, SqliteLedger
-from trident.coordinators.ledger.versions.migrations import MIGRATIONS, migrate
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.records import Lease
 from trident.state.databases.base import SqlTransaction
 
@@ -144,12 +145,13 @@ def test_what_the_applies_wrote_ends_with_the_pin_or_not_at_all(ledger: SqliteLe
 
 
 def test_a_newer_schema_is_refused(ledger: SqliteLedger, tmp_path: Path) -> None:
-    newer = len(MIGRATIONS) + 1
+    known = len(LEDGER_TABLES.steps)
+    newer = known + 1
     with ledger.database.transaction() as transaction:
         transaction.connection.execute(
             text("INSERT INTO trident_schema VALUES (:version, '2024-01-01T00:00:00+00:00')"), {"version": newer}
         )
-    with pytest.raises(MismatchError, match=f"version {newer}, this library knows versions up to {len(MIGRATIONS)}"):
+    with pytest.raises(MismatchError, match=f"version {newer}, this library knows versions up to {known}"):
         SqliteLedger(tmp_path / "ledger.db").open()
 
 
@@ -159,10 +161,10 @@ def test_missing_steps_are_applied_in_order_and_once(ledger: SqliteLedger) -> No
     def step(number: int) -> None:
         applied.append(number)
 
-    more = (*MIGRATIONS, lambda _: step(2), lambda _: step(3))
+    more = (*LEDGER_TABLES.steps, lambda _: step(2), lambda _: step(3))
     for expected in (2, 0):
         with ledger.database.transaction() as transaction:
-            assert migrate(transaction.connection, more) == expected
+            assert replace(LEDGER_TABLES, steps=more).migrate(transaction.connection) == expected
     assert applied == [2, 3]
 
 
@@ -171,7 +173,7 @@ def test_a_step_that_fails_leaves_the_version(ledger: SqliteLedger) -> None:
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError), ledger.database.transaction() as transaction:
-        migrate(transaction.connection, (*MIGRATIONS, fail))
+        replace(LEDGER_TABLES, steps=(*LEDGER_TABLES.steps, fail)).migrate(transaction.connection)
     ledger.open()
 
 

@@ -14,7 +14,7 @@ from tests.ledger.dumping import DUMPS, expected, job_over, restore_sqlite, sqli
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.ledger.sql.tables import METADATA
-from trident.coordinators.ledger.versions.migrations import MIGRATIONS
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 
 
 def rows_of(file: Path, table: str) -> dict[str, tuple[int, int]]:
@@ -23,13 +23,13 @@ def rows_of(file: Path, table: str) -> dict[str, tuple[int, int]]:
 
 
 def test_there_is_a_dump_of_each_version() -> None:
-    versions = range(1, len(MIGRATIONS) + 1)
+    versions = range(1, len(LEDGER_TABLES.steps) + 1)
     wanted = {f"sqlite-v{version}-{name}.sql" for version in versions for name in ("ledger", "totals")}
     wanted |= {f"postgres-v{version}.sql" for version in versions}
     assert {file.name for file in DUMPS.iterdir()} == wanted
 
 
-@pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))
+@pytest.mark.parametrize("version", range(1, len(LEDGER_TABLES.steps) + 1))
 def test_a_run_goes_on_from_what_an_older_version_left(version: int, tmp_path: Path) -> None:
     restore_sqlite(version, tmp_path)
     ledger, *states = sqlite_states(tmp_path)

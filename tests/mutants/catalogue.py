@@ -158,6 +158,22 @@ _STATE = (
         ("tests/state/test_backing_map.py",),
     ),
 )
+_VERSIONS = (
+    Mutant(
+        "tables of a newer version are refused",
+        "state/databases/versions.py",
+        "if found > len(self.steps):",
+        "if False:",
+        ("tests/state/test_versions.py",),
+    ),
+    Mutant(
+        "tables that are there without a version are the first version",
+        "state/databases/versions.py",
+        " if not found.has_table(name)]",
+        "]",
+        ("tests/state/test_versions.py",),
+    ),
+)
 _LEDGER = (
     Mutant(
         "epoch check in the ledger",
@@ -213,6 +229,13 @@ _LEDGER = (
         "coordinators/ledger/rules/following.py",
         "if range_.topic_id != topic_id:",
         "if False:",
+        _LEDGERS,
+    ),
+    Mutant(
+        "a message that the plan before has is not planned again",
+        "coordinators/ledger/rules/following.py",
+        " or known.get(item.spout, frozenset()) & set(item.ids):",
+        ":",
         _LEDGERS,
     ),
     Mutant(
@@ -425,4 +448,4 @@ _OF_A_PERSON = (
         _STATES,
     ),
 )
-MUTANTS = (*_VALUES, *_STATE, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON)
+MUTANTS = (*_VALUES, *_STATE, *_VERSIONS, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON)

@@ -11,8 +11,7 @@ import typer
 
 from trident.base.errors import ConfigurationError
 from trident.coordinators.closing import giving_back
-from trident.coordinators.ledger import PostgresLedger, SqliteLedger
-from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
 
 VARIABLE = "TRIDENT_LEDGER"
 _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
@@ -29,7 +28,7 @@ LedgerOption = Annotated[
 
 
 @contextmanager
-def opened(address: str) -> Iterator[SqlLedger]:
+def opened(address: str) -> Iterator[Ledger]:
     """Give the ledger of an address, and let go of its connections; nothing is connected to or migrated yet.
 
     Raises ConfigurationError without an address, and for a file that is not there.
@@ -39,7 +38,7 @@ def opened(address: str) -> Iterator[SqlLedger]:
         yield ledger
 
 
-def _ledger(address: str) -> SqlLedger:
+def _ledger(address: str) -> Ledger:
     if not address:
         raise ConfigurationError(f"name the ledger with --ledger or {VARIABLE}; nothing was done")
     if address.startswith(_POSTGRES) or "=" in address:

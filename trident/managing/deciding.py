@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trident.base.errors import ConfigurationError
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.ledger.sql.ledger import SqlLedger
-from trident.coordinators.ledger.sql.viewing import TopologyStatus
+from trident.coordinators.ledger.view import TopologyStatus
 from trident.coordinators.options import RunOptions
 
 if TYPE_CHECKING:
@@ -54,9 +52,7 @@ def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
 
     Raises MismatchError for a topology that is not in the ledger, and for tables of another version.
     """
-    if not isinstance(ledger, SqlLedger):
-        raise ConfigurationError("status reads PostgresLedger and SqliteLedger; a MemoryLedger is this process's own")
-    return ledger.status(topology if isinstance(topology, str) else topology.name)
+    return ledger.view().status(topology if isinstance(topology, str) else topology.name)
 
 
 def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options: RunOptions | None) -> Decision:

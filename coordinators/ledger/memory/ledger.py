@@ -14,6 +14,7 @@ from trident.coordinators.decided import Decision, Diverted, Refusal
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.memory import decisions
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
+from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import commits, resets
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
@@ -164,7 +165,7 @@ class MemoryLedger:
             entry = rows.owned(owner, epoch)
             if not commits.is_repeated_done(entry.progress, commit):
                 commits.check_done(entry.progress, commit)
-                rows.put(with_done(rows, entry, commit, self._clock.monotonic()))
+                rows.put(with_done(rows, entry, epoch, commit, self._clock.monotonic()))
 
     def commit_together(
         self,
@@ -187,7 +188,7 @@ class MemoryLedger:
             _check_pin(entry, epoch, pin)
             entry = decisions.with_diverts(rows, entry, owner, pin)
             entry = with_pin(rows, entry, owner, pin)
-            rows.put(with_done(rows, entry, commit, self._clock.monotonic()))
+            rows.put(with_done(rows, entry, epoch, commit, self._clock.monotonic()))
 
     def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
         """Delete the history of finished txids that `keep` lets go; returns how many rows."""
@@ -271,6 +272,10 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             return Rows(transaction).diverted(topology)
 
+    def view(self) -> MemoryLedgerView:
+        """Return what only reads."""
+        return MemoryLedgerView(self._database, self._clock)
+
     def close(self) -> None:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""
 
@@ -289,9 +294,9 @@ def _find_plan(rows: Rows, entry: Entry, attempt: int) -> StoredPlan | None:
 def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -> Entry:
     before = entry.live[-1] if entry.live else entry.done_plan
     commits.check_plan(entry.progress, epoch, plan, before, entry.starts)
-    rows.add_losses(owner.topology, plan)
-    progress = entry.progress._replace(last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))
     stored = StoredPlan(owner.incarnation, epoch.number, PlanStatus.LIVE, plan)
+    rows.mark_losses(owner.topology, stored)
+    progress = entry.progress._replace(last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))
     return entry._replace(progress=progress, live=(*entry.live, stored))
 
 

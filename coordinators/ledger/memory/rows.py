@@ -17,7 +17,6 @@ from trident.coordinators.records import (
     DeadLetter,
     Loss,
     Pin,
-    Plan,
     ResetDecision,
     Snapshot,
     StartPosition,
@@ -129,7 +128,19 @@ class Finished:
     stored: StoredPlan
     commit: Commit | None = None
     pin: Pin | None = None
+    epoch: int = 0
+    """The one that recorded that it is done."""
     done_at: float = 0.0
+
+
+class KeptLoss(NamedTuple):
+    """A loss as it is kept: the attempt that it was recorded with, and what became of that."""
+
+    incarnation: str
+    txid: int
+    attempt: int
+    loss: Loss
+    status: PlanStatus
 
 
 class Rows:
@@ -201,26 +212,26 @@ class Rows:
         """Delete from the history."""
         del self._transaction.table(_FINISHED)[topology, attempt]
 
-    def add_losses(self, topology: str, plan: Plan) -> None:
-        """Record the losses of a plan."""
-        if plan.losses:
+    def mark_losses(self, topology: str, stored: StoredPlan) -> None:
+        """Keep the losses of an attempt with what became of it."""
+        if stored.plan.losses:
+            batch = (topology, stored.incarnation, stored.plan.txid, stored.plan.attempt)
             table = self._transaction.table(_LOSSES)
-            table.update({(topology, plan.attempt, loss): PlanStatus.LIVE for loss in plan.losses})
+            table.update({(*batch, loss): stored.status for loss in stored.plan.losses})
 
-    def mark_losses(self, topology: str, plan: Plan, status: PlanStatus) -> None:
-        """Say what became of the attempt that the losses were recorded with."""
-        if plan.losses:
-            table = self._transaction.table(_LOSSES)
-            table.update({(topology, plan.attempt, loss): status for loss in plan.losses})
+    def kept_losses(self, topology: str) -> list[KeptLoss]:
+        """Return the losses of a topology by attempt."""
+        found = []
+        for key, status in self._transaction.table(_LOSSES).items():
+            assert isinstance(key, tuple)
+            assert isinstance(status, PlanStatus)
+            if key[0] == topology:
+                found.append(KeptLoss(key[1], key[2], key[3], key[4], status))
+        return found
 
     def losses(self, topology: str, status: PlanStatus) -> tuple[Loss, ...]:
         """Return the recorded losses of a topology's attempts with that status."""
-        found = []
-        for key, value in self._transaction.table(_LOSSES).items():
-            assert isinstance(key, tuple)
-            if key[0] == topology and value is status:
-                found.append(key[2])
-        return tuple(found)
+        return tuple(kept.loss for kept in self.kept_losses(topology) if kept.status is status)
 
     def add_dead_letters(self, owner: Owner, pin: Pin) -> None:
         """Keep the dead letters of a pin."""
@@ -233,15 +244,19 @@ class Rows:
         table = self._transaction.table(_DIVERTED)
         table[owner.topology, owner.incarnation, txid, diverted.state] = diverted
 
+    def diverted_of(self, topology: str) -> list[tuple[Owner, int, Diverted]]:
+        """Return the rows that decisions took out of txids, with incarnation and txid, in order."""
+        found = []
+        for key, diverted in self._transaction.table(_DIVERTED).items():
+            assert isinstance(key, tuple)
+            assert isinstance(diverted, Diverted)
+            if key[0] == topology and diverted.rows:
+                found.append((Owner(topology, key[1]), int(key[2]), diverted))
+        return sorted(found, key=lambda item: (item[1], item[2].state))
+
     def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
         """Return the rows that decisions took out of txids, by txid and state."""
-        found: list[tuple[int, Diverted]] = []
-        for key, rows in self._transaction.table(_DIVERTED).items():
-            assert isinstance(key, tuple)
-            assert isinstance(rows, Diverted)
-            if key[0] == topology and rows.rows:
-                found.append((key[2], rows))
-        return tuple(sorted(found, key=lambda item: (item[0], item[1].state)))
+        return tuple((txid, diverted) for _, txid, diverted in self.diverted_of(topology))
 
     def forget_letters(self, owner: Owner, txid: int) -> None:
         """Let go of the dead letters and diverted rows of a txid whose records will be read again."""
@@ -251,22 +266,32 @@ class Rows:
             for key in [key for key in table if isinstance(key, tuple) and key[:3] == of_batch]:
                 del table[key]
 
-    def dead_letters(self, topology: str) -> tuple[DeadLetter, ...]:
-        """Return all dead letters of a topology."""
-        found: list[DeadLetter] = []
+    def letters_of(self, topology: str) -> list[tuple[Owner, int, tuple[DeadLetter, ...]]]:
+        """Return the dead letters of a topology with the incarnations and txids that they are of."""
+        found = []
         for key, letters in self._transaction.table(_DEAD_LETTERS).items():
             assert isinstance(key, tuple)
             assert isinstance(letters, tuple)
-            found += letters if key[0] == topology else ()
-        return tuple(found)
+            if key[0] == topology:
+                found.append((Owner(topology, key[1]), key[2], letters))
+        return found
+
+    def dead_letters(self, topology: str) -> tuple[DeadLetter, ...]:
+        """Return all dead letters of a topology."""
+        return tuple(letter for _, _, letters in self.letters_of(topology) for letter in letters)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all topologies."""
+        return tuple(sorted(str(name) for name in self._transaction.table(_TOPOLOGIES)))
 
 
 def dropped(rows: Rows, entry: Entry, drop_from: int) -> Entry:
     """Move the live attempts from a txid on to the history; returns the entry without them."""
     for stored in entry.live:
         if stored.plan.txid >= drop_from:
-            rows.finish(entry.spec.name, Finished(replace(stored, status=PlanStatus.DROPPED)))
-            rows.mark_losses(entry.spec.name, stored.plan, PlanStatus.DROPPED)
+            gone = replace(stored, status=PlanStatus.DROPPED)
+            rows.finish(entry.spec.name, Finished(gone))
+            rows.mark_losses(entry.spec.name, gone)
     return entry._replace(live=tuple(stored for stored in entry.live if stored.plan.txid < drop_from))
 
 
@@ -277,14 +302,14 @@ def with_pin(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
     return entry._replace(progress=progress, pin=pin)
 
 
-def with_done(rows: Rows, entry: Entry, commit: Commit, now: float) -> Entry:
+def with_done(rows: Rows, entry: Entry, epoch: Epoch, commit: Commit, now: float) -> Entry:
     """Move the pinned attempt to the history; returns the entry with its txid done."""
     live = entry.live_plan(commit.attempt)
     if live is None:
         raise FatalError(f"the plan of txid {commit.txid} attempt {commit.attempt} is gone; nothing was written")
     stored = replace(live, status=PlanStatus.DONE)
-    rows.finish(entry.spec.name, Finished(stored, commit, entry.pin, now))
-    rows.mark_losses(entry.spec.name, stored.plan, PlanStatus.DONE)
+    rows.finish(entry.spec.name, Finished(stored, commit, entry.pin, epoch.number, now))
+    rows.mark_losses(entry.spec.name, stored)
     progress = entry.progress._replace(done=commit.txid, done_attempt=commit.attempt, pinned=None, pinned_attempt=None)
     rest = tuple(other for other in entry.live if other is not live)
     return entry._replace(progress=progress, live=rest, done_plan=stored, pin=None)

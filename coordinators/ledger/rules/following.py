@@ -1,4 +1,7 @@
-"""How one plan follows another: every partition starts where it stopped, plus what was lost and recorded."""
+"""How one plan follows another: every partition starts where it stopped, plus what was lost and recorded.
+
+A spout without positions has no ranges: what it received is named by id, and none of it twice.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ def check_follows(plan: Plan, before: Plan | None, starts: Sequence[StartPositio
     losses of the plan lead from there to its start without a gap. `starts` may be left out when the
     plan before has every partition (see `has_new_partitions`).
     """
+    _check_received(plan, before)
     ranges = _by_partition(plan)
     expected = _expected(plan, before, starts)
     missing = expected.keys() - ranges.keys()
@@ -43,6 +47,27 @@ def has_new_partitions(plan: Plan, before: Plan | None) -> bool:
         return True
     known = {(item.spout, item.range.id) for item in before.ranges}
     return any((item.spout, item.range.id) not in known for item in plan.ranges)
+
+
+def _check_received(plan: Plan, before: Plan | None) -> None:
+    """Refuse a spout that is read by positions and by ids, an id that comes again, and a timer twice."""
+    if len(set(plan.timers)) != len(plan.timers):
+        raise _refused(plan, "names a timer twice")
+    by_position = {item.spout for item in plan.ranges}
+    known = {item.spout: frozenset(item.ids) for item in before.received} if before else {}
+    for spout in known.keys() & by_position:
+        raise _refused(plan, f"reads ranges of stream {spout!r}, which has no positions")
+    seen: set[str] = set()
+    for item in plan.received:
+        if item.spout in seen or item.spout in by_position:
+            raise _refused(plan, f"has ids of stream {item.spout!r} beside other ids or ranges of it")
+        seen.add(item.spout)
+        if len(set(item.ids)) != len(item.ids) or known.get(item.spout, frozenset()) & set(item.ids):
+            raise _refused(plan, f"has an id of stream {item.spout!r} that it, or the plan before, has already")
+        if item.digest.count != len(item.ids):
+            raise _refused(
+                plan, f"has {len(item.ids)} ids of stream {item.spout!r} and a digest of {item.digest.count}"
+            )
 
 
 def _by_partition(plan: Plan) -> dict[Partition, OffsetRange]:

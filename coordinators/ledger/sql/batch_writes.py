@@ -10,9 +10,10 @@ from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.ledger.sql.dialect import DatabaseNow, Writes
+from trident.coordinators.ledger.sql.dialect import Writes
 from trident.coordinators.ledger.sql.tables import COMMIT, DEAD_LETTER, IS_LIVE, LOSS, PIN, PLAN, PROGRESS
 from trident.coordinators.records import Commit, DeadLetter, Loss, Pin, Plan
+from trident.state.databases.moments import DatabaseNow
 
 # Parameters have names of their own: SQLAlchemy keeps the columns' names for itself.
 _OWNER: dict[str, object] = {"topology": bindparam("in_topology"), "incarnation": bindparam("in_incarnation")}
@@ -30,7 +31,7 @@ def _named(*columns: str) -> dict[str, object]:
 
 _INSERT_PLAN = insert(PLAN).values(
     **_BATCH,
-    **_named("tries", "predecessor", "batch_time", "ranges", "losses"),
+    **_named("tries", "predecessor", "batch_time", "ranges", "losses", "timers", "received"),
     status=PlanStatus.LIVE.value,
     created_at=DatabaseNow(),
 )
@@ -133,6 +134,8 @@ def write_plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan, l
         "in_batch_time": plan.batch_time,
         "in_ranges": codec.RANGES.encode(plan.ranges),
         "in_losses": codec.LOSSES.encode(plan.losses),
+        "in_timers": codec.TIMERS.encode(plan.timers),
+        "in_received": codec.RECEIVED.encode(plan.received),
         "in_last_txid": max(last_txid, plan.txid),
     }
     _assert_one_each(_PLANNED.execute(connection, parameters))

@@ -8,7 +8,7 @@ import msgspec
 
 from trident.base.errors import FatalError
 from trident.base.ranges import RangeManifest
-from trident.coordinators.records import Loss, Plan, SpoutRange, StartPosition, StatePin, TopologySpec
+from trident.coordinators.records import Loss, Plan, ReceivedIds, SpoutRange, StartPosition, StatePin, TopologySpec
 
 T = TypeVar("T")
 
@@ -38,6 +38,8 @@ class Codec(Generic[T]):
 
 RANGES: Codec[tuple[SpoutRange, ...]] = Codec(tuple[SpoutRange, ...], "the ranges of a plan")
 LOSSES: Codec[tuple[Loss, ...]] = Codec(tuple[Loss, ...], "the losses of a plan")
+TIMERS: Codec[tuple[str, ...]] = Codec(tuple[str, ...], "the timers of a plan")
+RECEIVED: Codec[tuple[ReceivedIds, ...]] = Codec(tuple[ReceivedIds, ...], "what a plan has received")
 PLAN: Codec[Plan] = Codec(Plan, "a pinned plan")
 MANIFESTS: Codec[tuple[tuple[str, RangeManifest], ...]] = Codec(
     tuple[tuple[str, RangeManifest], ...], "the manifests of a pin"
@@ -45,9 +47,3 @@ MANIFESTS: Codec[tuple[tuple[str, RangeManifest], ...]] = Codec(
 STATES: Codec[tuple[StatePin, ...]] = Codec(tuple[StatePin, ...], "the states of a pin")
 STARTS: Codec[tuple[StartPosition, ...]] = Codec(tuple[StartPosition, ...], "start positions")
 SPEC: Codec[TopologySpec] = Codec(TopologySpec, "a topology's description")
-
-
-def parsed(text: str) -> object:
-    """Return a JSON text of the ledger as plain values, for people and their tools."""
-    found: object = msgspec.json.decode(text)
-    return found

@@ -21,10 +21,10 @@ from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
-from trident.coordinators.ledger.sql.dialect import DatabaseNow
 from trident.coordinators.ledger.sql.reads import lock_progress, read_pin
 from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, PROGRESS, REFUSAL
 from trident.coordinators.records import Pin
+from trident.state.databases.moments import DatabaseNow
 
 
 def refuse(connection: Connection, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:

@@ -14,12 +14,13 @@ from sqlalchemy import Connection, and_, bindparam, exists, select, update
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, OutcomeUnknownError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.rules.fencing import check_epoch
-from trident.coordinators.ledger.sql.dialect import DatabaseNow, SecondsSince, insert_new
+from trident.coordinators.ledger.sql.dialect import SecondsSince, insert_new
 from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
 from trident.coordinators.ledger.sql.reads import read_epoch
 from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT
 from trident.coordinators.records import Acquired, Lease
 from trident.state.databases.base import SqlDatabase
+from trident.state.databases.moments import DatabaseNow
 
 _LEFT = HEARTBEAT.c.lease_seconds - SecondsSince(HEARTBEAT.c.beat_at)
 _FENCE = (

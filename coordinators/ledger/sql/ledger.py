@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
@@ -25,12 +24,11 @@ from trident.coordinators.ledger.sql import (
     registration,
     resets,
     retention,
-    viewing,
 )
 from trident.coordinators.ledger.sql.decision_reads import read_decisions
 from trident.coordinators.ledger.sql.opening import open_database
 from trident.coordinators.ledger.sql.presence import Presence
-from trident.coordinators.ledger.sql.viewing import Record, TopologyStatus
+from trident.coordinators.ledger.sql.viewing import SqlLedgerView
 from trident.coordinators.records import (
     Acquired,
     Commit,
@@ -202,33 +200,9 @@ class SqlLedger:
         with self._database.transaction() as transaction:
             return decision_writes.read_diverted(transaction.connection, topology)
 
-    def topologies(self) -> tuple[str, ...]:
-        """Return the names of all topologies; reads only, and refuses tables of another version."""
-        with self._readable() as connection:
-            return viewing.read_names(connection)
-
-    def status(self, topology: str) -> TopologyStatus:
-        """Return where a topology stands; reads only."""
-        with self._readable() as connection:
-            return viewing.read_status(connection, topology)
-
-    def batches(self, topology: str, limit: int = 20) -> list[Record]:
-        """Return the last txids that are done, newest first; reads only."""
-        with self._readable() as connection:
-            viewing.read_status(connection, topology)
-            return viewing.read_batches(connection, topology, limit)
-
-    def txid(self, topology: str, txid: int) -> dict[str, list[Record]]:
-        """Return all that is kept of one txid, by kind; reads only."""
-        with self._readable() as connection:
-            viewing.read_status(connection, topology)
-            return viewing.read_txid(connection, topology, txid)
-
-    @contextmanager
-    def _readable(self) -> Iterator[Connection]:
-        with self._database.transaction() as transaction:
-            viewing.check_readable(transaction.connection, self._shown)
-            yield transaction.connection
+    def view(self) -> SqlLedgerView:
+        """Return what only reads."""
+        return SqlLedgerView(self._database, self._shown)
 
     def close(self) -> None:
         """Let go of connections, and with them of the marks of all leases; may be called again."""

@@ -7,7 +7,7 @@ import logging
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from trident.base.errors import ConfigurationError, FatalError, OutcomeUnknownError, RetryableError
-from trident.coordinators.ledger.versions.migrations import migrate
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.state.databases.base import SqlDatabase
 
 _log = logging.getLogger(__name__)
@@ -55,4 +55,4 @@ def open_database(database: SqlDatabase, where: str, give_up_after: float) -> No
 
 def _open_once(database: SqlDatabase) -> int:
     with database.transaction() as transaction:
-        return migrate(transaction.connection)
+        return LEDGER_TABLES.migrate(transaction.connection)

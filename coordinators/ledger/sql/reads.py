@@ -224,5 +224,7 @@ def _stored_plan(row: StoredRow) -> StoredPlan:
         batch_time=row.batch_time,
         ranges=codec.RANGES.decode(row.ranges),
         losses=codec.LOSSES.decode(row.losses),
+        timers=codec.TIMERS.decode(row.timers),
+        received=codec.RECEIVED.decode(row.received),
     )
     return StoredPlan(row.incarnation, row.epoch, PlanStatus(row.status), plan)

@@ -12,10 +12,11 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.fencing import check_owner
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.ledger.sql.dialect import DatabaseNow, insert_new
+from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.reads import lock_fence, lock_progress, read_snapshot, read_starts
 from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, TOPOLOGY
 from trident.coordinators.records import Snapshot, StartPosition, TopologySpec
+from trident.state.databases.moments import DatabaseNow
 
 
 def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapshot:

@@ -9,11 +9,12 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.ledger.rules.resets import check_open_reset, check_reset, is_repeated_reset
 from trident.coordinators.ledger.sql.batch_writes import write_drop
-from trident.coordinators.ledger.sql.dialect import DatabaseNow, insert_new
+from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.reads import lock_progress, read_open_reset
 from trident.coordinators.ledger.sql.registration import new_incarnation
 from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, RESET, TOPOLOGY
 from trident.coordinators.records import ResetDecision
+from trident.state.databases.moments import DatabaseNow
 
 
 def decide_reset(connection: Connection, epoch: Epoch, topology: str, decision: ResetDecision) -> None:

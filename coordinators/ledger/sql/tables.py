@@ -1,7 +1,7 @@
 """The ledger's tables; every txid, attempt and offset is a bigint.
 
 What each holds is told by the records (`coordinators.records`, `coordinators.decisions`). The
-statements that make them are in `version_1`, `version_2` …; a test holds the two together. Names
+statements that make them are in `versions`; a test holds the two together. Names
 start with `trident_`, so that the ledger can live in a database beside the tables of its states.
 """
 
@@ -23,7 +23,8 @@ from sqlalchemy import (
     text,
 )
 
-from trident.coordinators.ledger.sql.dialect import Moment
+from trident.state.databases.moments import Moment
+from trident.state.databases.versions import versions_table
 
 METADATA = MetaData()
 
@@ -44,7 +45,7 @@ def _text(name: str) -> Column[str]:
     return Column(name, Text, nullable=False)
 
 
-SCHEMA = Table("trident_schema", METADATA, _number_key("version"), Column("applied_at", Moment, nullable=False))
+SCHEMA = versions_table("trident_schema", METADATA)
 
 TOPOLOGY = Table(
     "trident_topology",
@@ -123,6 +124,8 @@ PLAN = Table(
     Column("created_at", Moment, nullable=False),
     _text("ranges"),
     _text("losses"),
+    Column("timers", Text, nullable=False, server_default=text("'[]'")),
+    Column("received", Text, nullable=False, server_default=text("'[]'")),
 )
 _LIVE = text("status = 'live'")
 IS_LIVE: ColumnElement[str] = literal_column("'live'", Text)
