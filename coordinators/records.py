@@ -9,7 +9,7 @@ from trident.base.digest import Digest
 from trident.base.identity import Epoch, Owner
 from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from trident.base.ranges import RangeManifest
-from trident.coordinators.decisions.records import Refusal
+from trident.coordinators.decided import Refusal
 from trident.coordinators.records import Loss, Plan, ReceivedIds, SpoutRange, StartPosition, StatePin
 
 

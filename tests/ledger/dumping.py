@@ -21,9 +21,9 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
-from tests.coordinators.test_session import OPTIONS
+from tests.coordinators.test_run import OPTIONS
 from trident.base.crash_points import CrashPoint, armed
-from trident.coordinators.holding.run import Session
+from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.spouts.base import BadRecord, LostOffsets
@@ -79,7 +79,7 @@ def live_and_die(ledger: Ledger, *states: State) -> None:
             raise Died
 
     with armed(act), pytest.raises(Died):
-        Session(job.plan(), ledger, replace(OPTIONS, max_pending=1)).run()
+        TopologyRun(job.plan(), ledger, replace(OPTIONS, max_pending=1)).run()
 
 
 def sqlite_states(folder: Path) -> tuple[SqliteLedger, SqliteState, SqliteState]:

@@ -14,7 +14,8 @@ from sqlalchemy import Connection, text
 
 from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_over
-from trident.base.errors import FatalError, LeaseHeldError, MismatchError
+from trident.base.errors import ConfigurationError, FatalError, LeaseHeldError, MismatchError
+from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.records import Lease, ResetDecision
@@ -190,20 +191,25 @@ def test_a_step_that_fails_leaves_the_version(ledger: SqliteLedger) -> None:
 
 
 def test_opening_gives_up_with_a_word(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path / "missing" / "ledger.db", give_up_after=0.1)
+    ledger = SqliteLedger(tmp_path / "missing" / "ledger.db")
     with pytest.raises(FatalError, match="can't be opened"):
-        ledger.open()
+        ledger.open(Timeouts(give_up_after=timedelta(seconds=0.1)))
+
+
+def test_how_long_to_wait_is_no_ledgers_own_choice(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"RunOptions\(give_up_after=timedelta\(...\)\) decides it"):
+        SqliteLedger(tmp_path / "ledger.db", give_up_after=0.1)  # type: ignore[arg-type]
 
 
 def test_a_busy_file_is_asked_again_until_given_up(
     ledger: SqliteLedger, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    waiting = SqliteLedger(tmp_path / "ledger.db", busy_seconds=0.01, give_up_after=0.3)
+    waiting = SqliteLedger(tmp_path / "ledger.db", busy_seconds=0.01)
     with (
         ledger.database.transaction(),
         pytest.raises(FatalError, match=r"file '.*ledger.db' did not answer for 0 s: SQLite"),
     ):
-        waiting.open()
+        waiting.open(Timeouts(give_up_after=timedelta(seconds=0.3)))
     assert "does not answer yet" in caplog.text
     waiting.close()
 

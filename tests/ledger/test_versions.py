@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import inspect
 
-from tests.coordinators.test_session import OPTIONS
+from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import DUMPS, expected, job_over, restore_sqlite, sqlite_states, topic
-from trident.coordinators.holding.run import Session
+from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.ledger.sql.tables import METADATA
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
@@ -36,7 +36,7 @@ def test_a_run_goes_on_from_what_an_older_version_left(version: int, tmp_path: P
     before = rows_of(tmp_path / "ledger.sqlite", "balances"), rows_of(tmp_path / "totals.sqlite", "totals")
     assert before[0] != before[1], "one of them has the pinned txid"
     job = job_over(topic(), *states)
-    summary = Session(job.plan(), ledger, replace(OPTIONS, max_pending=2)).run()
+    summary = TopologyRun(job.plan(), ledger, replace(OPTIONS, max_pending=2)).run()
     assert summary.first_done == 4
     assert rows_of(tmp_path / "ledger.sqlite", "balances") == expected()
     assert rows_of(tmp_path / "totals.sqlite", "totals") == expected()

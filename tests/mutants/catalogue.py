@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 _STATES = ("tests/state/test_contract.py",)
 _LEDGERS = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py", "tests/ledger/test_rules.py")
 _PROTOCOL = ("tests/coordinators/test_protocol.py",)
-_SESSION = ("tests/coordinators/test_session.py",)
+_RUN = ("tests/coordinators/test_run.py",)
 _POSTGRES_STATE = ("integration_tests/state/test_postgres_state.py",)
 _POSTGRES_LEDGER = ("integration_tests/ledger/test_postgres_ledger.py",)
 
@@ -117,7 +117,7 @@ _STATE = (
         "state/tables/store.py",
         "        if not self._apart:\n            return HeldUpdates(rows)",
         "        if True:\n            return HeldUpdates(rows)",
-        _SESSION,
+        _RUN,
     ),
     Mutant(
         "staging apart from the ledger is logged",
@@ -321,24 +321,23 @@ _COORDINATOR = (
     Mutant(
         "order of the take-over: what is open is read after every fence",
         "coordinators/holding/takeover.py",
-        '    snapshot = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))\n'
-        "    reached(CrashPoint.AFTER_READING_LEDGER)\n    return snapshot",
-        "    return first",
+        "        owner = self._registered().owner\n",
+        "        self._read = self._registered()\n        owner = self._read.owner\n        self.read = lambda: None\n",
         ("tests/coordinators/test_takeover.py",),
     ),
     Mutant(
         "a take-over raises the fence of every state",
         "coordinators/holding/takeover.py",
-        "        _raise_fence(ledger, store, first.owner, epoch, repeater)\n",
+        "            self._raise_fence(store, owner)\n",
         "",
         ("tests/coordinators/test_takeover.py",),
     ),
     Mutant(
         "a state must stand where the ledger says",
-        "coordinators/holding/takeover.py",
+        "coordinators/holding/standing.py",
         "if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):",
         "if False:",
-        _SESSION,
+        _RUN,
     ),
     Mutant(
         "a partition that a metadata answer leaves out keeps its position",
@@ -387,7 +386,7 @@ _COORDINATOR = (
         "coordinators/batches/runner.py",
         "        self._verify_sources(plan)\n",
         "",
-        _SESSION,
+        _RUN,
     ),
 )
 _DECISIONS = ("tests/coordinators/test_decisions.py",)
@@ -407,6 +406,27 @@ _OF_A_PERSON = (
         _LEDGERS,
     ),
     Mutant(
+        "the error that ended a run is raised, whatever fails after it",
+        "coordinators/closing.py",
+        "        after_error(what, give_back)\n",
+        "        give_back()\n",
+        ("tests/coordinators/test_giving_back.py",),
+    ),
+    Mutant(
+        "a run that did all its work does not fail for its lease",
+        "coordinators/closing.py",
+        "    except TridentError as error:\n        _warn(what, error)\n\n\ndef after_error",
+        "    except ZeroDivisionError:\n        pass\n\n\ndef after_error",
+        ("tests/coordinators/test_giving_back.py",),
+    ),
+    Mutant(
+        "a Postgres state with a dsn of its own follows the lease of the run",
+        "state/postgres/state.py",
+        "PostgresDatabase(self.dsn, lease=timeouts.lease)",
+        "PostgresDatabase(self.dsn)",
+        ("integration_tests/state/test_postgres_timeouts.py",),
+    ),
+    Mutant(
         "a refused txid waits for a person",
         "coordinators/holding/takeover.py",
         "if refusal is None or not refusal.blocks:",
@@ -416,8 +436,8 @@ _OF_A_PERSON = (
     Mutant(
         "a decision is carried out before a pin is rolled forward",
         "coordinators/holding/takeover.py",
-        "    return finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)\n",
-        "    return snapshot, ()\n",
+        "        self.finish_decisions()\n        waiting = self.where_states_stand()\n",
+        "        waiting = self.where_states_stand()\n",
         _DECISIONS,
     ),
     Mutant(

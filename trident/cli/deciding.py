@@ -12,8 +12,8 @@ from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
-from trident.coordinators.decisions.records import Decision
-from trident.coordinators.holding.run import start_policy
+from trident.coordinators.decided import Decision
+from trident.coordinators.holding.starts import start_policy
 from trident.managing.resets import reset as reset_states
 from trident.spouts.base import Start
 

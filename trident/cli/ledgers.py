@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from trident.base.errors import ConfigurationError
+from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
 
 VARIABLE = "TRIDENT_LEDGER"
@@ -33,10 +34,8 @@ def opened(address: str) -> Iterator[Ledger]:
     Raises ConfigurationError without an address, and for a file that is not there.
     """
     ledger = _ledger(address)
-    try:
+    with giving_back("closing the ledger", ledger.close):
         yield ledger
-    finally:
-        ledger.close()
 
 
 def _ledger(address: str) -> Ledger:

@@ -11,8 +11,8 @@ from trident.base.advice import UNDO
 from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
-from trident.coordinators.decisions.refusing import refused_by_state, ways_on
 from trident.coordinators.ledger.view import TopologyStatus, record_of
+from trident.coordinators.refusals import refused_by_state, ways_on
 
 TopologyName = Annotated[str, typer.Argument(help="the topology's name", show_default=False)]
 

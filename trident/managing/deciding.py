@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decisions.commands import decide_topology, retry_topology
+from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.view import TopologyStatus
 from trident.coordinators.options import RunOptions
@@ -32,7 +33,7 @@ def divert(topology: Topology, ledger: Ledger, *, txid: int, state: str, options
     attempt reads the same, if its spouts still can, and leaves that state's rows out. Raises
     LeaseHeldError, MismatchError or CannotUndoError; nothing was changed then.
     """
-    return _decide(topology, ledger, Wanted(DecisionKind.DIVERT, txid, state), options)
+    return _decide(topology, ledger, WantedDecision(DecisionKind.DIVERT, txid, state), options)
 
 
 def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions | None = None) -> Decision:
@@ -43,7 +44,7 @@ def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions |
     or can't bring everything back; nothing was changed then. One that was cut off is finished by the
     next call or the next start.
     """
-    return _decide(topology, ledger, Wanted(DecisionKind.UNDO, txid), options)
+    return _decide(topology, ledger, WantedDecision(DecisionKind.UNDO, txid), options)
 
 
 def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
@@ -54,6 +55,6 @@ def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
     return ledger.view().status(topology if isinstance(topology, str) else topology.name)
 
 
-def _decide(topology: Topology, ledger: Ledger, wanted: Wanted, options: RunOptions | None) -> Decision:
+def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options: RunOptions | None) -> Decision:
     compiled = topology.compile()
     return decide_topology(compiled.spec(), compiled.states, ledger, wanted, options or RunOptions())

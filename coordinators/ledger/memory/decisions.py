@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, DecisionKind, Diverted, Refusal
+from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal
 from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, Stopped, dropped
 from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,

@@ -9,7 +9,8 @@ from dataclasses import replace
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.coordinators.decided import Decision, Diverted, Refusal
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.memory import decisions
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
@@ -62,7 +63,7 @@ class MemoryLedger:
         """The database object that states without one of their own share."""
         return self._database
 
-    def open(self) -> None:
+    def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         """Do nothing: there is nothing to connect to."""
 
     def acquire(self, topology: str, lease: Lease) -> Acquired:

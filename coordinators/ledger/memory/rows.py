@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal
 from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.records import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trident.base.errors import MismatchError
-from trident.coordinators.decisions.records import Decision, DecisionKind, Refusal, StopKind
+from trident.coordinators.decided import Decision, DecisionKind, Refusal, StopKind
 from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.records import Pin, StatePin
 

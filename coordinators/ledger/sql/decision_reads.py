@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, Row, select
 
 from trident.base.identity import Owner
-from trident.coordinators.decisions.records import Decision, DecisionKind, Diverted, Refusal, StopKind
+from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, StopKind
 from trident.coordinators.ledger.sql.tables import DECISION, DIVERTED, REFUSAL
 
 

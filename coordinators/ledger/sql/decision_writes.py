@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, 
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, DecisionKind, Refusal
+from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,

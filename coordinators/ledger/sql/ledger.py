@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.coordinators.decided import Decision, Diverted, Refusal
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.rules import attempts, commits, fencing
 from trident.coordinators.ledger.rules.decisions import held_states
@@ -49,20 +50,19 @@ from trident.state.databases.base import SqlDatabase, SqlTransaction
 class SqlLedger:
     """What `PostgresLedger` and `SqliteLedger` share; see `Ledger` for what each method guarantees."""
 
-    def __init__(self, database: SqlDatabase, presence: Presence, where: str, give_up_after: float) -> None:
+    def __init__(self, database: SqlDatabase, presence: Presence, where: str) -> None:
         self._database = database
         self._presence = presence
         self._shown = where
-        self._give_up_after = give_up_after
 
     @property
     def database(self) -> SqlDatabase:
         """The database object that states without one of their own share."""
         return self._database
 
-    def open(self) -> None:
+    def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         """Connect, and make or migrate the tables; may be called again."""
-        open_database(self._database, self._shown, self._give_up_after)
+        open_database(self._database, self._shown, timeouts.give_up_after.total_seconds())
 
     def acquire(self, topology: str, lease: Lease) -> Acquired:
         """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""

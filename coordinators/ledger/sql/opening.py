@@ -6,11 +6,22 @@ import logging
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
-from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError
+from trident.base.errors import ConfigurationError, FatalError, OutcomeUnknownError, RetryableError
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.state.databases.base import SqlDatabase
 
 _log = logging.getLogger(__name__)
+
+
+def refuse_timeouts(**given: object) -> None:
+    """Raise ConfigurationError when a ledger is given a time that the run's options decide for all connections."""
+    for name, value in given.items():
+        if value is not None:
+            option = "lease" if name == "lease_seconds" else name
+            raise ConfigurationError(
+                f"a ledger takes no {name} any more: RunOptions({option}=timedelta(...)) decides it, for the ledger's "
+                "connections as for those of every state; nothing was opened"
+            )
 
 
 def open_database(database: SqlDatabase, where: str, give_up_after: float) -> None:

@@ -7,7 +7,9 @@ import threading
 
 import psycopg
 
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.opening import refuse_timeouts
 from trident.coordinators.ledger.sql.presence import PresenceMark
 from trident.state.databases.postgres import PostgresDatabase, connect, masked, normal_dsn
 from trident.state.databases.postgres_errors import classify
@@ -18,18 +20,22 @@ _TRY_LOCK = "SELECT pg_try_advisory_lock(%s), pg_backend_pid()"
 class PostgresLedger(SqlLedger):
     """A ledger in a PostgreSQL database; states without a database of their own share its connections.
 
-    Making one connects to nothing. `lease_seconds` bounds how long a stopped process can hold locks
-    and should be the lease's duration; after `give_up_after` seconds without an answer `open` raises.
+    Making one connects to nothing. How long a stopped process can hold locks follows from the lease of
+    the run that opens it; of runs that share the object at the same time the shortest lease counts.
     Leases end at once with their process through a session lock, which a pooler in transaction mode
     (pgbouncer) takes away: connect to the server itself.
     """
 
-    def __init__(
-        self, dsn: str, *, pool_size: int = 4, lease_seconds: float = 10.0, give_up_after: float = 60.0
-    ) -> None:
-        database = PostgresDatabase(dsn, pool_size=pool_size, lease_seconds=lease_seconds)
+    def __init__(self, dsn: str, *, pool_size: int = 4, lease_seconds: None = None, give_up_after: None = None) -> None:
+        refuse_timeouts(lease_seconds=lease_seconds, give_up_after=give_up_after)
+        self._postgres = PostgresDatabase(dsn, pool_size=pool_size)
         self._where = masked(normal_dsn(dsn))
-        super().__init__(database, PostgresPresence(database.dsn, lease_seconds), self._where, give_up_after)
+        super().__init__(self._postgres, PostgresPresence(self._postgres), self._where)
+
+    def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
+        """Connect within the lease's limits, and make or migrate the tables; may be called again."""
+        self._postgres.follow(timeouts.lease)
+        super().open(timeouts)
 
     def __repr__(self) -> str:
         return f"PostgresLedger({self._where})"
@@ -38,9 +44,8 @@ class PostgresLedger(SqlLedger):
 class PostgresPresence:
     """One connection per epoch that holds an advisory lock: the server lets go of it when the holder dies."""
 
-    def __init__(self, dsn: str, lease_seconds: float) -> None:
-        self._dsn = dsn
-        self._lease_seconds = lease_seconds
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
         self._lock = threading.Lock()
         self._connections: dict[int, psycopg.Connection] = {}
 
@@ -94,7 +99,7 @@ class PostgresPresence:
 
     def _connect(self) -> psycopg.Connection:
         try:
-            connection = connect(self._dsn, self._lease_seconds)
+            connection = connect(self._database.dsn, self._database.lease_seconds)
             connection.autocommit = True
         except psycopg.Error as error:
             raise classify(error) from error

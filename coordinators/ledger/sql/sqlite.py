@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.opening import refuse_timeouts
 from trident.coordinators.ledger.sql.presence import PresenceMark
 from trident.state.databases.sqlite import SqliteDatabase
 
@@ -22,9 +23,10 @@ class SqliteLedger(SqlLedger):
     on this machine is noticed at once when psutil is installed, else when its lease runs out.
     """
 
-    def __init__(self, path: str | Path, *, busy_seconds: float = 10.0, give_up_after: float = 60.0) -> None:
+    def __init__(self, path: str | Path, *, busy_seconds: float = 10.0, give_up_after: None = None) -> None:
+        refuse_timeouts(give_up_after=give_up_after)
         database = SqliteDatabase(path, busy_seconds=busy_seconds)
-        super().__init__(database, ProcessPresence(), f"file {str(path)!r}", give_up_after)
+        super().__init__(database, ProcessPresence(), f"file {str(path)!r}")
         self._path = path
 
     def __repr__(self) -> str:

@@ -25,12 +25,13 @@ from trident.base.errors import (
 )
 from trident.base.identity import Epoch
 from trident.base.writes import WriteManifest
-from trident.coordinators.decisions.resetting import reset_topology
-from trident.coordinators.holding.retrying import Repeater
-from trident.coordinators.holding.run import Session, take_over_topology
+from trident.coordinators.decisions.commands import reset_topology
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning, RunOptions, Until
 from trident.coordinators.records import Lease
+from trident.coordinators.retrying import Repeater
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
 from trident.state import MemoryState, SqliteState, StateKind
 from trident.state.target import State, WrittenUpdates
@@ -91,7 +92,7 @@ def place(request, tmp_path) -> Place:
 
 
 def run(job: ListJob, ledger: Ledger, options: RunOptions = OPTIONS):
-    return Session(job.plan(), ledger, options).run()
+    return TopologyRun(job.plan(), ledger, options).run()
 
 
 @pytest.mark.parametrize("kind", [StateKind.OPAQUE, StateKind.TRANSACTIONAL])
@@ -300,7 +301,7 @@ def test_stop_drains_what_is_live():
         return result
 
     job = make_job(payments(each=2000), place.state("balances"), meddle=announce)
-    session = Session(job.plan(), place.ledger(), replace(OPTIONS, until=Until.STOPPED))
+    session = TopologyRun(job.plan(), place.ledger(), replace(OPTIONS, until=Until.STOPPED))
     thread = threading.Thread(target=session.run)
     thread.start()
     assert started.wait(5)
@@ -502,7 +503,7 @@ def test_a_take_over_that_is_overtaken_while_it_checks_states_is_told_that_it_is
 
     stores["balances"].position = slowly
     with pytest.raises(FencedError, match="another coordinator has taken over"):
-        take_over_topology(ledger, stores, plan.spec, epoch, Repeater(timedelta(seconds=1), threading.Event()))
+        TakeOver(ledger, stores, plan.spec, epoch, Repeater(timedelta(seconds=1), threading.Event())).complete({})
     rows = {row["account"]: (row["n"], row["total"]) for row in MemoryState("balances").rows(ledger.database)}
     assert rows == job.topic.expected()
 

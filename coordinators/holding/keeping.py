@@ -13,10 +13,11 @@ from datetime import timedelta
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, LeaseHeldError, TridentError
 from trident.base.identity import Epoch
-from trident.coordinators.holding.retrying import Repeater
+from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.records import Lease
+from trident.coordinators.retrying import Repeater
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_POLL_S = 1.0
@@ -27,27 +28,40 @@ def holder_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-def take_lease(
+@contextmanager
+def held(
     ledger: Ledger,
     topology: str,
-    duration: timedelta,
-    on_running: OnRunning,
-    stopping: threading.Event,
+    options: RunOptions,
     repeater: Repeater,
-) -> Epoch:
+    on_fenced: Callable[[FencedError], None],
+) -> Iterator[Epoch]:
+    """Hold the topology's lease for the length of the block; see `_take_lease` and `Heartbeat`.
+
+    A lease that can't be given back ends by itself.
+    """
+    epoch = _take_lease(ledger, topology, options, repeater)
+    with (
+        giving_back(f"giving back the lease of topology {topology!r}", lambda: ledger.release(topology, epoch)),
+        Heartbeat(ledger, topology, epoch, options.lease, on_fenced),
+    ):
+        yield epoch
+
+
+def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater) -> Epoch:
     """Raise the topology's epoch once nobody else holds it; raises LeaseHeldError if told to refuse or to stop."""
-    lease = Lease(holder_name(), duration)
+    lease = Lease(holder_name(), options.lease)
     told = False
     while True:
         try:
             acquired = repeater.call("taking the lease", lambda: ledger.acquire(topology, lease))
         except LeaseHeldError as error:
-            if on_running is OnRunning.REFUSE or stopping.is_set():
+            if options.on_running is OnRunning.REFUSE or repeater.stopping.is_set():
                 raise
             if not told:
                 _log.info("waiting for topology %r: %s", topology, error)
             told = True
-            stopping.wait(min(_LONGEST_POLL_S, duration.total_seconds() / 10))
+            repeater.stopping.wait(min(_LONGEST_POLL_S, options.lease.total_seconds() / 10))
         else:
             reached(CrashPoint.AFTER_LEASE)
             if acquired.previous_holder:
@@ -97,19 +111,3 @@ class Heartbeat:
                 return
             except TridentError as error:
                 _log.warning("could not renew the lease of %r: %s; trying again", self._topology, error)
-
-
-@contextmanager
-def held_for_decision(ledger: Ledger, topology: str, options: RunOptions) -> Iterator[tuple[Epoch, Repeater]]:
-    """Hold the topology's lease for as long as a person's decision takes; raises LeaseHeldError while another has it.
-
-    The repeater ends early once a newer owner is heard of.
-    """
-    stopping = threading.Event()
-    repeater = Repeater(options.give_up_after, stopping)
-    epoch = take_lease(ledger, topology, options.lease, OnRunning.REFUSE, stopping, repeater)
-    try:
-        with Heartbeat(ledger, topology, epoch, options.lease, lambda _: stopping.set()):
-            yield epoch, repeater
-    finally:
-        ledger.release(topology, epoch)

@@ -23,7 +23,7 @@ class Repeater:
 
     def __init__(self, give_up_after: timedelta, stopping: Event) -> None:
         self._give_up_after = give_up_after
-        self._stopping = stopping
+        self.stopping = stopping
 
     def call(self, what: str, action: Callable[[], Result]) -> Result:
         """Return what the action returns, repeating it on RetryableError and OutcomeUnknownError.
@@ -34,7 +34,7 @@ class Repeater:
         retrying = Retrying(
             retry=retry_if_exception_type((RetryableError, OutcomeUnknownError)),
             wait=wait_exponential(multiplier=0.1, max=5),
-            stop=stop_after_delay(self._give_up_after) | stop_when_event_set(self._stopping),
+            stop=stop_after_delay(self._give_up_after) | stop_when_event_set(self.stopping),
             sleep=self._sleep,
             before_sleep=lambda state: _warn(what, state),
             reraise=True,
@@ -48,7 +48,7 @@ class Repeater:
             ) from error
 
     def _sleep(self, seconds: float) -> None:
-        self._stopping.wait(seconds)
+        self.stopping.wait(seconds)
 
 
 def _warn(what: str, state: RetryCallState) -> None:
