@@ -53,12 +53,13 @@ def shared(postgres_server: str) -> Iterator[PostgresLedger]:
 
 class TestPostgresLedger(LedgerContract):
     @pytest.fixture
-    def ledger(self, shared: PostgresLedger) -> PostgresLedger:
+    def ledger(self, shared: PostgresLedger) -> Iterator[PostgresLedger]:
         """Give the same tables to each test, emptied: making a database takes longer than most tests."""
         names = ", ".join(table.name for table in METADATA.sorted_tables if table is not SCHEMA)
         with shared.database.transaction() as transaction:
             transaction.connection.execute(text(f"TRUNCATE {names}"))
-        return shared
+        yield shared
+        shared.close()  # each epoch that a test raised holds a connection
 
 
 def apply_one(transaction: object) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.ledger.making import commit_of, loss_of, pin_of, plan_of, range_of, received_of, start_of
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.rules import commits, fencing
+from trident.coordinators.ledger.rules import attempts, commits, fencing
 from trident.coordinators.ledger.rules.following import check_follows, has_new_partitions
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
@@ -147,15 +147,15 @@ def test_drops(drop_from: int, refused: bool) -> None:
     progress = AT_ONE._replace(pinned=2, pinned_attempt=2)
     if refused:
         with pytest.raises(MismatchError, match="can't be dropped"):
-            commits.check_drop(progress, drop_from)
+            attempts.check_drop(progress, drop_from)
     else:
-        commits.check_drop(progress, drop_from)
+        attempts.check_drop(progress, drop_from)
 
 
 def test_plans() -> None:
-    commits.check_plan(BORN, EPOCH, FIRST, None, STARTS)
+    attempts.check_plan(BORN, EPOCH, FIRST, None, STARTS)
     done = StoredPlan("life", 1, PlanStatus.DONE, FIRST)
-    commits.check_plan(AT_ONE, EPOCH, SECOND, done, None)
+    attempts.check_plan(AT_ONE, EPOCH, SECOND, done, None)
     wrong = {
         "no time zone": replace(SECOND, batch_time=SECOND.batch_time.replace(tzinfo=None)),
         "not above 1": replace(SECOND, attempt=1),
@@ -164,16 +164,16 @@ def test_plans() -> None:
     }
     for word, plan in wrong.items():
         with pytest.raises(MismatchError, match=word):
-            commits.check_plan(AT_ONE, EPOCH, plan, done, None)
+            attempts.check_plan(AT_ONE, EPOCH, plan, done, None)
 
 
 def test_only_what_is_decided_or_of_this_epoch_is_followed() -> None:
     old = StoredPlan("life", 2, PlanStatus.LIVE, FIRST)
     progress = BORN._replace(last_txid=1, last_attempt=1)
     with pytest.raises(MismatchError, match="must drop it"):
-        commits.check_plan(progress, EPOCH, SECOND, old, None)
-    commits.check_plan(progress, EPOCH, SECOND, replace(old, epoch=3), None)
-    commits.check_plan(progress._replace(pinned=1, pinned_attempt=1), EPOCH, SECOND, old, None)
+        attempts.check_plan(progress, EPOCH, SECOND, old, None)
+    attempts.check_plan(progress, EPOCH, SECOND, replace(old, epoch=3), None)
+    attempts.check_plan(progress._replace(pinned=1, pinned_attempt=1), EPOCH, SECOND, old, None)
 
 
 def test_pins() -> None:

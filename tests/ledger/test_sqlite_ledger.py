@@ -18,14 +18,14 @@ from trident.base.errors import ConfigurationError, FatalError, LeaseHeldError, 
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
-from trident.coordinators.records import Lease
+from trident.coordinators.records import Lease, ResetDecision
 from trident.state.databases.base import SqlTransaction
 
 _TAKE_AND_DIE = """
 import os, sys
 from datetime import timedelta
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import Lease
+from trident.coordinators.records import Lease, ResetDecision
 from trident.state.databases.base import SqlTransaction
 ledger = SqliteLedger(sys.argv[1])
 ledger.open()
@@ -115,6 +115,19 @@ def test_a_lost_last_plan_is_never_read_as_a_birth(ledger: SqliteLedger) -> None
         run.snapshot()
     with pytest.raises(FatalError, match="the ledger is damaged"):
         run.plan()
+
+
+def test_a_write_that_finds_no_row_takes_all_of_its_call_back(ledger: SqliteLedger) -> None:
+    run = started(ledger)
+    decision = ResetDecision("new", 0, "adopt", None)
+    ledger.decide_reset(run.epoch, "payments", decision)
+    with ledger.database.transaction() as transaction:
+        transaction.connection.execute(text("DELETE FROM trident_topology"))
+    with pytest.raises(FatalError, match="trident_topology touched 0 rows instead of one"):
+        ledger.finish_reset(run.epoch, "payments", decision)
+    with ledger.database.transaction() as transaction:
+        found = transaction.connection.execute(text("SELECT incarnation, reset_to FROM trident_progress")).one()
+    assert found == (run.owner.incarnation, "new")
 
 
 def test_a_damaged_record_is_named(ledger: SqliteLedger) -> None:

@@ -176,6 +176,13 @@ _VERSIONS = (
 )
 _LEDGER = (
     Mutant(
+        "a write on a locked row asserts that it touched it",
+        "coordinators/ledger/sql/asserted.py",
+        "if count != 1:",
+        "if False:",
+        ("tests/ledger/test_sqlite_ledger.py",),
+    ),
+    Mutant(
         "epoch check in the ledger",
         "coordinators/ledger/rules/fencing.py",
         "if stored != epoch:",
@@ -240,21 +247,21 @@ _LEDGER = (
     ),
     Mutant(
         "attempt numbers are never reused",
-        "coordinators/ledger/rules/commits.py",
+        "coordinators/ledger/rules/attempts.py",
         "if plan.attempt <= progress.last_attempt:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "what an older epoch left unpinned is not adopted",
-        "coordinators/ledger/rules/commits.py",
+        "coordinators/ledger/rules/attempts.py",
         "return decided or before.epoch == epoch.number",
         "return True",
         _LEDGERS,
     ),
     Mutant(
         "a pinned txid is not dropped",
-        "coordinators/ledger/rules/commits.py",
+        "coordinators/ledger/rules/attempts.py",
         "if progress.pinned is not None and drop_from <= progress.pinned:",
         "if False:",
         _LEDGERS,

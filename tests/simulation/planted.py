@@ -17,7 +17,7 @@ from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.decisions import deciding
 from trident.coordinators.holding import finishing, taken, takeover
 from trident.coordinators.ledger.memory import rows as memory_rows
-from trident.coordinators.ledger.rules import commits
+from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import Apply, DropFrom
@@ -147,7 +147,7 @@ BUGS = (
     ),
     PlantedBug(
         "a take-over drops the pinned txid",
-        _both(_patched(taken, "take_over", _drops_the_pinned), _patched(commits, "check_drop", _nothing)),
+        _both(_patched(taken, "take_over", _drops_the_pinned), _patched(attempts, "check_drop", _nothing)),
         _TWO_OWNERS_TWO_BATCHES,
     ),
     PlantedBug(

@@ -15,7 +15,7 @@ from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.memory import decisions
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
-from trident.coordinators.ledger.rules import commits, resets
+from trident.coordinators.ledger.rules import attempts, commits, resets
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql.epochs import lease_held
@@ -127,10 +127,12 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            if plan is not None and commits.is_repeated_plan(_find_plan(rows, entry, plan.attempt), owner, epoch, plan):
+            if plan is not None and attempts.is_repeated_plan(
+                _find_plan(rows, entry, plan.attempt), owner, epoch, plan
+            ):
                 return
             if drop_from is not None:
-                commits.check_drop(entry.progress, drop_from)
+                attempts.check_drop(entry.progress, drop_from)
                 entry = dropped(rows, entry, drop_from)
             if plan is not None:
                 entry = _planned(rows, entry, owner, epoch, plan)
@@ -293,7 +295,7 @@ def _find_plan(rows: Rows, entry: Entry, attempt: int) -> StoredPlan | None:
 
 def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -> Entry:
     before = entry.live[-1] if entry.live else entry.done_plan
-    commits.check_plan(entry.progress, epoch, plan, before, entry.starts)
+    attempts.check_plan(entry.progress, epoch, plan, before, entry.starts)
     stored = StoredPlan(owner.incarnation, epoch.number, PlanStatus.LIVE, plan)
     rows.mark_losses(owner.topology, stored)
     progress = entry.progress._replace(last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))

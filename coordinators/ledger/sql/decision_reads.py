@@ -1,12 +1,12 @@
-"""What a SQL ledger knows of refusals and decisions that are open: those of this life, about txids not done."""
+"""What a SQL ledger knows of refusals and decisions: the open ones of this life, and the rows that were diverted."""
 
 from __future__ import annotations
 
 from sqlalchemy import Connection, Row, select
 
 from trident.base.identity import Owner
-from trident.coordinators.decided import Decision, DecisionKind, Refusal, StopKind
-from trident.coordinators.ledger.sql.tables import DECISION, REFUSAL
+from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, StopKind
+from trident.coordinators.ledger.sql.tables import DECISION, DIVERTED, REFUSAL
 
 
 def read_refusal(connection: Connection, owner: Owner, done: int) -> Refusal | None:
@@ -38,6 +38,17 @@ def read_decisions(connection: Connection, owner: Owner, done: int) -> tuple[Dec
         .order_by(DECISION.c.epoch)
     )
     return tuple(decision_of(row) for row in rows)
+
+
+def read_diverted(connection: Connection, topology: str, txid: int | None = None) -> tuple[tuple[int, Diverted], ...]:
+    """Return the txids with the rows that were taken out of them, by state."""
+    query = select(DIVERTED).where(DIVERTED.c.topology == topology)
+    if txid is not None:
+        query = query.where(DIVERTED.c.txid == txid)
+    found: dict[tuple[int, str], list[str]] = {}
+    for row in connection.execute(query.order_by(DIVERTED.c.txid, DIVERTED.c.state, DIVERTED.c.number)):
+        found.setdefault((row.txid, row.state), []).append(row.staged_row)
+    return tuple((key[0], Diverted(key[1], tuple(rows))) for key, rows in found.items())
 
 
 def refusal_of(row: Row[tuple[object, ...]]) -> Refusal:

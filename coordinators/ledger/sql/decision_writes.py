@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, 
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal
+from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
@@ -19,10 +19,11 @@ from trident.coordinators.ledger.rules.decisions import (
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
 from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
 from trident.coordinators.ledger.sql.reads import lock_progress, read_pin
-from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, PROGRESS, REFUSAL
+from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, REFUSAL
 from trident.coordinators.records import Pin
 from trident.state.databases.moments import DatabaseNow
 
@@ -75,9 +76,9 @@ def decide(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     connection.execute(insert(DECISION).values(values))
     _settle(connection, owner, decision)
     if decision.kind is DecisionKind.UNDO:
-        _set_progress(connection, owner, {"undoing": decision.attempt})
+        set_progress(connection, owner.topology, {"undoing": decision.attempt})
     elif is_held(progress, decision):
-        _set_progress(connection, owner, {"held": progress.held + 1})
+        set_progress(connection, owner.topology, {"held": progress.held + 1})
 
 
 def divert(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
@@ -89,7 +90,7 @@ def divert(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
         return
     _write_rows(connection, owner, decision.txid, decision.attempt, decision.state, rows)
     states = codec.STATES.encode(without_rows_of(pin, decision.state))
-    _one(connection, update(PIN).where(_pin_of(owner, decision.txid)).values(states=states))
+    write_one(connection, update(PIN).where(_pin_of(owner, decision.txid)).values(states=states))
     _finish(connection, owner, decision)
 
 
@@ -99,7 +100,7 @@ def unpin(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision
     check_life(progress, owner)
     if _check_open(connection, owner, progress, decision) is None:
         return
-    connection.execute(delete(PIN).where(_pin_of(owner, decision.txid)))
+    write_one(connection, delete(PIN).where(_pin_of(owner, decision.txid)))
     for table in (DEAD_LETTER, DIVERTED):
         # they were those of the undone attempt; what takes its place has its own
         of_batch = and_(
@@ -109,7 +110,7 @@ def unpin(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision
         )
         connection.execute(delete(table).where(of_batch))
     write_drop(connection, owner, decision.txid)
-    _set_progress(connection, owner, {"pinned": null(), "pinned_attempt": null(), "undoing": null()})
+    set_progress(connection, owner.topology, {"pinned": null(), "pinned_attempt": null(), "undoing": null()})
     _finish(connection, owner, decision)
 
 
@@ -119,19 +120,8 @@ def write_diverts(connection: Connection, owner: Owner, pin: Pin, progress: Prog
         return
     for item in pin.diverts:
         _write_rows(connection, owner, pin.txid, pin.attempt, item.state, item.rows)
-        _one(connection, _finishing(owner, DecisionKind.DIVERT, pin.txid, item.state))
-    _set_progress(connection, owner, {"held": progress.held - len(pin.diverts)})
-
-
-def read_diverted(connection: Connection, topology: str, txid: int | None = None) -> tuple[tuple[int, Diverted], ...]:
-    """Return the txids with the rows that were taken out of them, by state."""
-    query = select(DIVERTED).where(DIVERTED.c.topology == topology)
-    if txid is not None:
-        query = query.where(DIVERTED.c.txid == txid)
-    found: dict[tuple[int, str], list[str]] = {}
-    for row in connection.execute(query.order_by(DIVERTED.c.txid, DIVERTED.c.state, DIVERTED.c.number)):
-        found.setdefault((row.txid, row.state), []).append(row.staged_row)
-    return tuple((key[0], Diverted(key[1], tuple(rows))) for key, rows in found.items())
+        write_one(connection, _finishing(owner, DecisionKind.DIVERT, pin.txid, item.state))
+    set_progress(connection, owner.topology, {"held": progress.held - len(pin.diverts)})
 
 
 def _check_open(connection: Connection, owner: Owner, progress: Progress, decision: Decision) -> Pin | None:
@@ -184,7 +174,7 @@ def _write_rows(connection: Connection, owner: Owner, txid: int, attempt: int, s
 
 
 def _finish(connection: Connection, owner: Owner, decision: Decision) -> None:
-    _one(connection, _finishing(owner, decision.kind, decision.txid, decision.state))
+    write_one(connection, _finishing(owner, decision.kind, decision.txid, decision.state))
 
 
 def _finishing(owner: Owner, kind: DecisionKind, txid: int, state: str) -> Update:
@@ -204,16 +194,6 @@ def _decided(owner: Owner, kind: DecisionKind, txid: int, state: str) -> ColumnE
 
 def _pin_of(owner: Owner, txid: int) -> ColumnElement[bool]:
     return and_(PIN.c.topology == owner.topology, PIN.c.incarnation == owner.incarnation, PIN.c.txid == txid)
-
-
-def _set_progress(connection: Connection, owner: Owner, values: dict[str, object]) -> None:
-    _one(connection, update(PROGRESS).where(PROGRESS.c.topology == owner.topology).values(values))
-
-
-def _one(connection: Connection, write: Update) -> None:
-    count = connection.execute(write).rowcount
-    if count != 1:
-        raise FatalError(f"the ledger changed under its locks: {count} rows instead of one; nothing was written")
 
 
 def _named(owner: Owner, epoch: Epoch) -> dict[str, object]:

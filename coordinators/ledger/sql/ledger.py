@@ -11,12 +11,13 @@ from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.rules import commits, fencing
+from trident.coordinators.ledger.rules import attempts, commits, fencing
 from trident.coordinators.ledger.rules.decisions import held_states
 from trident.coordinators.ledger.rules.following import has_new_partitions
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.sql import (
     batch_writes,
+    decision_reads,
     decision_writes,
     epochs,
     exclusions,
@@ -198,7 +199,7 @@ class SqlLedger:
     def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
         """Return the rows that decisions took out of txids, with the txid, by state."""
         with self._database.transaction() as transaction:
-            return decision_writes.read_diverted(transaction.connection, topology)
+            return decision_reads.read_diverted(transaction.connection, topology)
 
     def view(self) -> SqlLedgerView:
         """Return what only reads."""
@@ -244,14 +245,14 @@ def _plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan | None,
     if plan is not None and _is_repeated_plan(connection, owner, epoch, progress, plan):
         return
     if drop_from is not None:
-        commits.check_drop(progress, drop_from)
+        attempts.check_drop(progress, drop_from)
         batch_writes.write_drop(connection, owner, drop_from)
     if plan is None:
         return
     before = _last_plan(connection, owner, progress)
     is_needed = has_new_partitions(plan, before.plan if before else None)
     starts = reads.read_starts(connection, owner) if is_needed else None
-    commits.check_plan(progress, epoch, plan, before, starts)
+    attempts.check_plan(progress, epoch, plan, before, starts)
     batch_writes.write_plan(connection, owner, epoch, plan, progress.last_txid)
 
 
@@ -259,7 +260,7 @@ def _is_repeated_plan(connection: Connection, owner: Owner, epoch: Epoch, progre
     if plan.attempt > progress.last_attempt:
         return False
     stored = reads.read_plans(connection, owner.topology, plan.attempt).get(plan.attempt)
-    return commits.is_repeated_plan(stored, owner, epoch, plan)
+    return attempts.is_repeated_plan(stored, owner, epoch, plan)
 
 
 def _last_plan(connection: Connection, owner: Owner, progress: Progress) -> StoredPlan | None:
@@ -275,8 +276,8 @@ def _last_plan(connection: Connection, owner: Owner, progress: Progress) -> Stor
 
 
 def _check_pin(connection: Connection, owner: Owner, epoch: Epoch, progress: Progress, pin: Pin) -> None:
-    attempts = (pin.attempt, progress.done_attempt) if progress.done_attempt else (pin.attempt,)
-    plans = reads.read_plans(connection, owner.topology, *attempts)
+    numbers = (pin.attempt, progress.done_attempt) if progress.done_attempt else (pin.attempt,)
+    plans = reads.read_plans(connection, owner.topology, *numbers)
     done_plan = reads.done_plan_of(plans, progress)
     starts = reads.read_starts(connection, owner) if has_new_partitions(pin.plan, done_plan) else None
     held = held_states(read_decisions(connection, owner, progress.done), pin.txid) if progress.held else frozenset()

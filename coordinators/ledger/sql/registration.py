@@ -12,6 +12,7 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.fencing import check_owner
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.asserted import write_one
 from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.reads import lock_fence, lock_progress, read_snapshot, read_starts
 from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, TOPOLOGY
@@ -46,13 +47,12 @@ def set_starts(connection: Connection, owner: Owner, epoch: Epoch, starts: Seque
     progress = lock_progress(connection, owner.topology, epoch)
     check_owner(progress, owner)
     merged = merged_starts(read_starts(connection, owner), starts)
-    written = connection.execute(
+    write_one(
+        connection,
         update(INCARNATION)
         .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
-        .values(starts=codec.STARTS.encode(merged))
+        .values(starts=codec.STARTS.encode(merged)),
     )
-    if written.rowcount != 1:
-        raise FatalError(f"incarnation {owner.incarnation} of topology {owner.topology!r} is gone; nothing was written")
 
 
 def new_incarnation(owner: Owner, birth_txid: int, reason: str) -> dict[str, object]:
@@ -94,4 +94,5 @@ def _merge_spec(connection: Connection, spec: TopologySpec) -> None:
     )
     merged = merged_spec(stored, spec)
     if merged != stored:
-        connection.execute(update(TOPOLOGY).where(TOPOLOGY.c.name == spec.name).values(spec=codec.SPEC.encode(merged)))
+        spec_now = codec.SPEC.encode(merged)
+        write_one(connection, update(TOPOLOGY).where(TOPOLOGY.c.name == spec.name).values(spec=spec_now))

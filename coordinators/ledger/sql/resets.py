@@ -8,11 +8,12 @@ from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.ledger.rules.resets import check_open_reset, check_reset, is_repeated_reset
+from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.reads import lock_progress, read_open_reset
 from trident.coordinators.ledger.sql.registration import new_incarnation
-from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, RESET, TOPOLOGY
+from trident.coordinators.ledger.sql.tables import INCARNATION, RESET, TOPOLOGY
 from trident.coordinators.records import ResetDecision
 from trident.state.databases.moments import DatabaseNow
 
@@ -37,7 +38,7 @@ def decide_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
             f"topology {topology!r}: incarnation {decision.incarnation} was there before; a reset needs a new id. "
             "Nothing was written."
         )
-    _set_progress(connection, topology, {"reset_to": decision.incarnation})
+    set_progress(connection, topology, {"reset_to": decision.incarnation})
 
 
 def finish_reset(connection: Connection, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
@@ -54,7 +55,7 @@ def finish_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
         raise FatalError(
             f"incarnation {owner.incarnation} of topology {topology!r} is there already; nothing was written"
         )
-    _set_progress(
+    set_progress(
         connection,
         topology,
         {
@@ -69,24 +70,20 @@ def finish_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
             "held": 0,
         },
     )
-    connection.execute(update(TOPOLOGY).where(TOPOLOGY.c.name == topology).values(incarnation=owner.incarnation))
-    connection.execute(
+    write_one(connection, update(TOPOLOGY).where(TOPOLOGY.c.name == topology).values(incarnation=owner.incarnation))
+    write_one(
+        connection,
         update(RESET)
         .where(RESET.c.topology == topology, RESET.c.incarnation == owner.incarnation)
-        .values(finished_at=DatabaseNow())
+        .values(finished_at=DatabaseNow()),
     )
 
 
 def _close_incarnation(connection: Connection, owner: Owner, progress: Progress) -> None:
     write_drop(connection, owner, progress.done + 1)
-    connection.execute(
+    write_one(
+        connection,
         update(INCARNATION)
         .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
-        .values(status="closed")
+        .values(status="closed"),
     )
-
-
-def _set_progress(connection: Connection, topology: str, values: dict[str, object]) -> None:
-    written = connection.execute(update(PROGRESS).where(PROGRESS.c.topology == topology).values(values))
-    if written.rowcount != 1:
-        raise FatalError(f"the progress row of topology {topology!r} is gone; nothing was written")
