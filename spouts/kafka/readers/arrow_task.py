@@ -18,11 +18,12 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge, PartitionId
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Headers, TaskDecoder
 from trident.spouts.kafka.consumers import borrowed_consumer
 from trident.spouts.kafka.errors import PARTITION_EOF, raise_for_event
 from trident.spouts.kafka.readers.pause import collector_paused
-from trident.spouts.rows import arrow_schema, control_batch, groups_of
+from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.tally import RangeTally
 
 _WAIT_SECONDS = 0.02
