@@ -142,7 +142,6 @@ def _headers(message: Message) -> Headers:
 def _assign(consumer: Consumer, ranges: Iterable[_OpenRange]) -> None:
     places = [TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition, item.position) for item in ranges]
     consumer.assign(places)
-    consumer.resume(places)  # a task before this one may have paused them
 
 
 def _take(
@@ -168,7 +167,9 @@ def _take(
     for item in [item for item in unfinished.values() if item.ended]:
         del unfinished[item.edge.range.id]
         if unfinished:
-            consumer.pause([TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition)])
+            # Not `pause`: a partition that is paused, and resumed for the next task, is at times only fetched
+            # a second later, when librdkafka's broker thread wakes up by itself.
+            consumer.incremental_unassign([TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition)])
 
 
 def _by_partition(messages: list[Message], assigned: frozenset[PartitionId]) -> dict[PartitionId, list[Message]]:
