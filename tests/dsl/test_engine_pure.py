@@ -21,12 +21,12 @@ from trident.coordinators.records import DeadLetter
 from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
 from trident.engine.staging import StageRows, Staging, StagingChoice
-from trident.graph.nodes import PersistNode, SourceNode
-from trident.operations.aggregate import COPIES, REPEATED, Aggregate, fold
+from trident.graph.nodes import End, SinkNode, SourceNode
+from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
 from trident.spouts.base import OffsetsLostError, Spout
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates, State, WrittenUpdates
+from trident.state.target import HeldUpdates, WrittenUpdates
 from trident.state.values import StaleTxidError
 
 LAYOUT = StateLayout((KeyColumn("k", pa.string()),), (ValueColumn("n", pa.int64(), Merge.ADD),))
@@ -281,12 +281,11 @@ def test_a_word_that_can_not_name_its_range_is_about_the_jobs_only_spout() -> No
     assert complete_edges(edges, result) == (7, 8)
 
 
-def readings() -> tuple[Readings, PersistNode]:
+def readings() -> tuple[Readings, End]:
     """One source that has been read, and an end on it."""
     given = Readings(edges())
     given.add("payments", read_table(pa.table({CONTROL: [WORD]}), None))
-    source = SourceNode("payments", cast(Spout, None))
-    return given, PersistNode(cast(State, None), LAYOUT, cast(Aggregate, None), source)
+    return given, SinkNode("out", SCHEMA, SourceNode("payments", cast(Spout, None)))
 
 
 def test_actions_on_kept_records_agree_with_what_was_read() -> None:

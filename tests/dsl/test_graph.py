@@ -24,7 +24,7 @@ from trident.graph.nodes import (
     SourceNode,
     sources_of,
 )
-from trident.managing.running import make_session
+from trident.managing.running import make_run
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation
 from trident.spouts.base import Spout
@@ -157,5 +157,5 @@ NOT_YET: dict[str, tuple[str, tuple[End, ...]]] = {
 def test_what_nothing_can_run_yet_is_refused(case: str) -> None:
     pattern, ends = NOT_YET[case]
     with pytest.raises(ConfigurationError, match=f"{pattern}.*nothing was started"):
-        make_session(topology(*ends), None, MemoryLedger(), "caught_up", None, Staging.AUTO)  # type: ignore[arg-type]
+        make_run(topology(*ends), None, MemoryLedger(), "caught_up", None, Staging.AUTO)  # type: ignore[arg-type]
     topology(persist("s", A)).check_runnable()
