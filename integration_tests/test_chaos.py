@@ -15,6 +15,7 @@ from chaos.scenarios import SHORT
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.verify
 @pytest.mark.servers
 @pytest.mark.timeout(900)
 def test_no_kill_pause_cut_or_lost_answer_loses_or_doubles_a_record(tmp_path):

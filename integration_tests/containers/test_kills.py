@@ -15,7 +15,7 @@ from integration_tests.records import balances, expected
 from integration_tests.restores.copies import Payments, counting, run
 from trident.base.crash_points import CrashPoint, armed
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.verify, pytest.mark.servers, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from integration_tests.state.test_postgres_contract import PostgresHarness
+from tests.effort import effort
 from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
 from trident.base.identity import BatchId
@@ -43,7 +44,10 @@ class PostgresBench(Bench):
         self.harness.close()
 
 
+@pytest.mark.verify(short=True)
 @pytest.mark.parametrize("kind", list(StateKind))
 @pytest.mark.parametrize("apart", [False, True], ids=["beside the ledger", "apart"])
 def test_a_long_life_in_postgres_ends_with_the_models_values(postgres, apart: bool, kind: StateKind) -> None:
-    live_long(kind, lambda: PostgresBench(postgres.dsn, apart), examples=6, steps=25)
+    live_long(
+        kind, lambda: PostgresBench(postgres.dsn, apart), examples=effort().server_lives, steps=effort().state_steps
+    )
