@@ -7,6 +7,9 @@ import pytest
 from tests.effort import Length, base_seed, choose, draw_base_seed, effort
 
 VERIFY = "verify"
+_COSTLY = {"kafka", "spark"}
+_APART = "tests/simulation/"
+_ORDER = ("integration_tests/crash_matrix/", _APART, "integration_tests/")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +32,41 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep what the run is for: `verify` is for the long forms, `test` for all that has no other form."""
+    """Keep what the run is for, and deal it to the workers of pytest-xdist, if there are any.
+
+    The searches are not measured: they would take twice as long, and cover what other tests cover as well.
+    """
+    _keep_wanted(config, items)
+    for item in items:
+        if item.get_closest_marker(VERIFY) or item.nodeid.startswith(_APART):
+            item.add_marker("no_cover")
+    if hasattr(config, "workerinput"):
+        for item in items:
+            if group := _group(item):
+                item.add_marker(pytest.mark.xdist_group(group))
+        items.sort(key=_place)
+
+
+def _group(item: pytest.Item) -> str | None:
+    """Return what has to stay on one worker: Kafka and Spark are started once, a module's fixtures once.
+
+    The searches of the simulation share nothing, and are long.
+    """
+    if _COSTLY.intersection(getattr(item, "fixturenames", ())):
+        return "kafka and spark"
+    return None if item.nodeid.startswith(_APART) else item.nodeid.partition("::")[0]
+
+
+def _place(item: pytest.Item) -> int:
+    """Return when it is dealt: what takes longest first, so that the workers end together."""
+    if _COSTLY.intersection(getattr(item, "fixturenames", ())):
+        return -1
+    places = (number for number, folder in enumerate(_ORDER) if item.nodeid.startswith(folder))
+    return next(places, len(_ORDER))
+
+
+def _keep_wanted(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what this run is not for: `verify` is for the long forms, `test` for all that has no other form."""
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:

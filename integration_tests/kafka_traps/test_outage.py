@@ -85,6 +85,7 @@ def broker(pytestconfig: pytest.Config) -> Iterator[LocalKafka]:
         yield local
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("spout", "stall_seconds"),
     [(OpaqueKafkaSpout, 60), (TransactionalKafkaSpout, 1)],

@@ -15,6 +15,8 @@ from trident.local.postgres import LocalPostgres
 from trident.testing.postgres_proxy import PostgresProxy
 from trident.testing.postgres_replica import PostgresReplica
 
+pytestmark = pytest.mark.verify
+
 
 @pytest.fixture
 def primary(pytestconfig):
