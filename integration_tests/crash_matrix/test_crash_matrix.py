@@ -6,6 +6,7 @@ import queue
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from trident.state import StateKind
 
 
 @pytest.fixture(scope="module")
-def addresses(postgres_server, tmp_path_factory) -> Iterator[Addresses]:
+def addresses(postgres_server: Any, tmp_path_factory: Any) -> Iterator[Addresses]:
     server = Postgres(postgres_server)
     databases = (server.dsn, server.new_dsn(), server.new_dsn())
     yield Addresses(databases, str(tmp_path_factory.mktemp("crash-matrix")))
@@ -36,7 +37,7 @@ def chosen() -> frozenset[Case]:
 
 
 @pytest.fixture(scope="module")
-def forkers(addresses) -> Iterator[queue.SimpleQueue[Forker]]:
+def forkers(addresses: Any) -> Iterator[queue.SimpleQueue[Forker]]:
     free: queue.SimpleQueue[Forker] = queue.SimpleQueue()
     with ExitStack() as stack:
         for number in range(processes()):

@@ -136,7 +136,7 @@ class Given:
     def keys(self, rows: Sequence[int]) -> list[bytes | None]:
         return [None if row % 2 else b"k%d" % row for row in rows]
 
-    def headers(self, rows: Sequence[int]) -> list[None]:
+    def headers(self, rows: Sequence[int]) -> list[Sequence[tuple[str, bytes | None]] | None]:
         return [None for _ in rows]
 
 

@@ -33,7 +33,7 @@ from trident.spouts.kafka.readers.base import RangeReader
 from trident.spouts.kafka.readers.spark import SparkReader
 
 NUMBER = Json("n bigint")
-READERS = [ArrowReader(), ArrowReader(chunk_records=7), SparkReader()]
+READERS: list[RangeReader] = [ArrowReader(), ArrowReader(chunk_records=7), SparkReader()]
 each_reader = pytest.mark.parametrize("reader", READERS, ids=["arrow", "arrow-small-chunks", "spark"])
 
 
