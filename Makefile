@@ -10,24 +10,26 @@ GUARD ?=
 SEEDS ?= 20000
 SEED ?=
 CHAOS_ARGS ?=
+NEWEST_ARGS ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos test verify lint bench soak mutants simulate explore wheel constraints clean java
+.PHONY: help demo chaos test verify lint bench soak mutants simulate explore spark-newest wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
 	@echo "make chaos             real kills of drivers, executors, brokers and databases, with verdicts; CHAOS_ARGS='--seed 2'"
 	@echo "make test              every test in its short form, and the coverage; PYTEST_ARGS='-k name' for some"
-	@echo "make verify            the long forms: seeds, crash matrix, outages, containers, demo, chaos, mutants"
+	@echo "make verify            the long forms: seeds, crash matrix, outages, containers, demo, chaos, mutants, newest Spark"
 	@echo "make lint              ruff and mypy --strict"
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
 	@echo "make soak MINUTES=10   resident memory over time"
 	@echo "make mutants           each guard removed in a copy of the tree: which test, of which layer, notices? GUARD=word"
 	@echo "make simulate          the protocol in virtual time under faults; SEEDS=100000 for more, SEED=123 for one again"
 	@echo "make explore           every future of a small world, breadth first; the large scopes, MINUTES for each"
+	@echo "make spark-newest      the main job, the DSL and a kill on the newest Spark that is allowed, in .venv-newest"
 	@echo "make wheel             sdist and wheel into dist/"
 	@echo "make constraints       pin the newest versions of all dependencies that fit"
 	@echo "make clean             delete all that make has made"
@@ -45,6 +47,7 @@ test: $(INSTALLED) java
 	@$(if $(PYTEST_ARGS),,$(RUN) -m tests.covered)
 
 verify: $(INSTALLED) java
+	@$(RUN) -m integration_tests.newest_spark
 	@$(RUN) -m tests.mutants.run --drawn $(MUTANTS_DRAWN)
 	@$(RUN) -m pytest --effort verify $(PYTEST_ARGS)
 
@@ -68,6 +71,9 @@ simulate: $(INSTALLED)
 explore: $(INSTALLED)
 	@$(RUN) -m tests.simulation.exploring $(if $(filter command line environment,$(origin MINUTES)),--minutes $(MINUTES))
 
+spark-newest: $(INSTALLED) java
+	@$(RUN) -m integration_tests.newest_spark $(NEWEST_ARGS)
+
 wheel: $(INSTALLED)
 	@$(RUN) -m build --no-isolation
 
@@ -88,4 +94,4 @@ constraints:
 	@build/constraints/bin/python -m pip freeze --exclude trident-pyspark > constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist spark-warehouse .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-newest build dist spark-warehouse .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -17,6 +17,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("effort")
     lengths = [length.value for length in Length]
     group.addoption("--effort", choices=lengths, default=Length.TEST.value, help="short forms, or all long ones")
+    group.addoption("--long-too", action="store_true", help="what has no short form as well, for a few named tests")
     group.addoption("--base-seed", type=int, help="draw from this seed as an earlier run did; fresh without it")
     group = parser.getgroup("servers")
     group.addoption("--kafka-bootstrap", help="host:port of a Kafka broker to use instead of a local one")
@@ -70,17 +71,17 @@ def _keep_wanted(config: pytest.Config, items: list[pytest.Item]) -> None:
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
-        (kept if _is_wanted(item) else left).append(item)
+        (kept if _is_wanted(item, config.option.long_too) else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
 
 
-def _is_wanted(item: pytest.Item) -> bool:
+def _is_wanted(item: pytest.Item, long_too: bool) -> bool:
     marker = item.get_closest_marker(VERIFY)
     if effort().length is Length.VERIFY:
         return marker is not None
-    return marker is None or bool(marker.kwargs.get("short", False))
+    return marker is None or long_too or bool(marker.kwargs.get("short", False))
 
 
 def pytest_report_header() -> list[str]:

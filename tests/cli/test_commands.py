@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from tests.cli.making import write_module
 from tests.coordinators.test_decisions import Scene, without_txid
-from tests.coordinators.test_session import OPTIONS
+from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import restore_sqlite
 from tests.ledger.making import started
 from trident.base import advice
@@ -192,7 +192,7 @@ def test_a_secret_address_is_never_shown(capsys):
 def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path, capsys):
     restore_sqlite(1, tmp_path)
     assert run(["status", "payments", "--ledger", str(tmp_path / "ledger.sqlite")]) == 1
-    assert "are of version 1, this library reads version 2" in capsys.readouterr().err
+    assert "are of version 1, this library reads version 3" in capsys.readouterr().err
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
         assert connection.execute("SELECT max(version) FROM trident_schema").fetchone() == (1,)
     with sqlite3.connect(tmp_path / "empty.sqlite") as connection:

@@ -182,9 +182,7 @@ def main() -> int:
     parser.add_argument("--guard", default="", help="only guards whose text contains this")
     parser.add_argument("--drawn", type=int, help="only so many, drawn")
     parser.add_argument("--seed", type=int, help="draw as an earlier run did; fresh without it")
-    parser.add_argument(
-        "--prove", action="store_true", help="do the quicker layers miss those of the slow ones?"
-    )
+    parser.add_argument("--prove", action="store_true", help="do the quicker layers miss those of the slow ones?")
     arguments = parser.parse_args()
     mutants = [mutant for mutant in MUTANTS if arguments.guard in mutant.guard]
     console = Console(width=160)
