@@ -146,4 +146,4 @@ def test_a_block_that_is_at_work_goes_on_when_another_run_opens_the_ledger(ledge
 @pytest.mark.parametrize(("given", "option"), [("lease_seconds", "lease"), ("give_up_after", "give_up_after")])
 def test_a_ledger_that_is_told_a_time_of_its_own_says_who_decides(postgres, given, option):
     with pytest.raises(ConfigurationError, match=rf"takes no {given} any more: RunOptions\({option}=timedelta"):
-        PostgresLedger(postgres.dsn, **{given: 5.0})
+        PostgresLedger(postgres.dsn, **{given: 5.0})  # type: ignore[arg-type]
