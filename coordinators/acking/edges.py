@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from trident.base.ranges import Edge
 from trident.coordinators.batches.processor import Job
-from trident.coordinators.records import Plan
+from trident.coordinators.planned import Plan
 
 JobEdges = Mapping[str, Mapping[str, tuple[Edge, ...]]]
 

@@ -20,7 +20,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, SpoutKind
 from trident.state import MemoryState
 

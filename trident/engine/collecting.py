@@ -13,7 +13,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.base.ranges import BadRecordRow, Edge, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.processor import JobResult
-from trident.coordinators.records import DeadLetter
+from trident.coordinators.pinned import DeadLetter
 from trident.operations.aggregate import COPIES, REPEATED
 from trident.state.layout import StateLayout
 from trident.state.target import HeldUpdates, WrittenUpdates

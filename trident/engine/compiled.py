@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
 from trident.coordinators.batches.processor import Job
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.engine.types import column_type
 from trident.language.aggregators import Aggregator, Combiner
 from trident.operations.aggregate import Aggregate
