@@ -16,7 +16,8 @@ from trident.coordinators.batches.processor import Processor, ProcessRequest, Pr
 from trident.coordinators.batches.stopping import StoppedError
 from trident.coordinators.decided import Decision, Diverted, Refusal, StopKind
 from trident.coordinators.ledger.rules.decisions import held_states
-from trident.coordinators.records import DeadLetter, Plan
+from trident.coordinators.pinned import DeadLetter
+from trident.coordinators.planned import Plan
 from trident.spouts.base import BadRecord, Source, Spout
 from trident.state.rows import json_rows
 from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates

@@ -27,7 +27,7 @@ from trident.coordinators.decisions.commands import decide_topology, reset_topol
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, Source, Spout
 from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
 

@@ -17,7 +17,7 @@ from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, Ra
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.completeness import complete_edges
 from trident.coordinators.batches.processor import ProcessResult
-from trident.coordinators.records import DeadLetter
+from trident.coordinators.pinned import DeadLetter
 from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
 from trident.engine.staging import StageRows, Staging, StagingChoice

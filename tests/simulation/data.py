@@ -11,7 +11,7 @@ import pyarrow as pa
 from trident.base.digest import Digest
 from trident.base.ranges import BadRecordRow, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
-from trident.coordinators.records import DeadLetter
+from trident.coordinators.pinned import DeadLetter
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.target import HeldUpdates

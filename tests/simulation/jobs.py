@@ -10,8 +10,8 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.planned import Plan
 from trident.coordinators.protocol.messages import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
-from trident.coordinators.records import Plan
 
 Lane = str
 """What runs one by one; batches are processed side by side and have no lane."""
