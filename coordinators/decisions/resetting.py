@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
+from trident.base.clock import SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch
@@ -84,7 +85,8 @@ def carry_out_reset(
         if wanted.keep_rows:
             snapshot, _ = finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)
         if wanted.keep_rows and snapshot.pin is not None:
-            snapshot = _roll_forward(ledger, stores, spec, snapshot, Committer(ledger, stores, repeater), epoch)
+            committer = Committer(ledger, stores, repeater, SystemClock())
+            snapshot = _roll_forward(ledger, stores, spec, snapshot, committer, epoch)
         birth = repeater.call("reading the states", lambda: _birth_txid(snapshot, stores))
         decision = ResetDecision(wanted.incarnation, birth, _states(wanted.keep_rows), wanted.start)
         ledger.decide_reset(epoch, spec.name, decision)

@@ -8,16 +8,20 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError
 from trident.base.identity import Epoch
+from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.committer import Committer, outcome_of_pin
+from trident.coordinators.batches.loop import Loop, Pace
 from trident.coordinators.batches.processor import Processor
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.batches.threads import BatchCoordinator, Parts
+from trident.coordinators.batches.threads import BatchCoordinator
+from trident.coordinators.batches.work import Parts, Work
 from trident.coordinators.holding.lease import Heartbeat, take_lease
 from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.holding.takeover import (
@@ -38,6 +42,7 @@ from trident.state.layout import StateLayout
 from trident.state.target import LedgerDatabase, State, StateStore
 
 _log = logging.getLogger("trident.coordinator")
+_LONGEST_LAST_WRITE = timedelta(seconds=10)
 
 ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, StateStore]], Processor]
 
@@ -125,24 +130,27 @@ class Session:
     ) -> BatchCoordinator:
         snapshot = taken.snapshot
         book = PlanBook(snapshot)
-        committer = Committer(self._ledger, stores, self._repeater)
+        committer = Committer(self._ledger, stores, self._repeater, self._clock)
         processor = self._plan.make_processor(sources, stores)
         parts = Parts(
             ledger=self._ledger,
             sources=sources,
             stores=stores,
-            runner=BatchRunner(self._plan.spouts, sources, stores, processor, snapshot.decisions),
+            runner=BatchRunner(self._plan.spouts, sources, stores, processor, self._clock, snapshot.decisions),
             plans=PlanMaker(self._ledger, self._plan.spouts, sources, book, taken.epoch, self._clock),
             book=book,
             committer=committer,
             repeater=self._repeater,
-            stopping=self._stopping,
+            last_repeater=Repeater(min(self._options.give_up_after, _LONGEST_LAST_WRITE), threading.Event()),
+            keep=self._options.keep,
         )
-        first = first_step(taken, fresh_state(taken, stores, self._options))
-        coordinator = BatchCoordinator(parts, first, self._options, self._clock, random.SystemRandom())
-        for item in first[0].live:
-            assert snapshot.pin is not None
-            coordinator.adopt(item.batch, outcome_of_pin(snapshot.pin))
+        loop = Loop(
+            first_step(taken, fresh_state(taken, stores, self._options)),
+            Pace.of(self._options),
+            partial(draw_edges, jobs=processor.jobs, rng=random.SystemRandom()),
+            outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
+        )
+        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping, self._options.max_pending)
         _log.info(
             "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
             snapshot.owner.topology,
