@@ -31,6 +31,15 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceivedIds:
+    """What a source without positions has handed out to an attempt: message ids in order, and their digest."""
+
+    spout: str
+    ids: tuple[str, ...]
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What one attempt will read: a range for every partition ever seen, of every spout.
 
@@ -45,11 +54,15 @@ class Plan:
     batch_time: datetime
     ranges: tuple[SpoutRange, ...]
     losses: tuple[Loss, ...] = ()
+    timers: tuple[str, ...] = ()
+    """The names of what is due; a batch may be due without records."""
+    received: tuple[ReceivedIds, ...] = ()
+    """What sources without positions have handed out."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to read in any range."""
-        return all(item.range.width == 0 for item in self.ranges)
+        """Whether nothing is due and there is nothing to read."""
+        return not self.timers and not self.received and all(item.range.width == 0 for item in self.ranges)
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,9 @@ class Loop:
         self.error: BaseException | None = None
         self._pace = pace
         self._draw = draw
-        self._next_plan_at = self._earliest_plan_at = -NEVER
+        self.next_plan_at = -NEVER
+        """Not before then, and only if there is room."""
+        self._earliest_plan_at = -NEVER
         self._asked_only_full = False
         self._under_way = 0
         """Requests that have to end before a stopped coordinator may."""
@@ -140,7 +142,7 @@ class Loop:
     def next_moment(self) -> float:
         """When `wake` is next to be called, unless a word comes before that; `NEVER` if only words are awaited."""
         moment = min((flight.deadline for flight in self.flights.values()), default=NEVER)
-        return min(moment, self._next_plan_at) if wants_plan(self.state) else moment
+        return min(moment, self.next_plan_at) if wants_plan(self.state) else moment
 
     # what it hears; each returns what is to be done next
 
@@ -193,7 +195,7 @@ class Loop:
     def _settled(self, now: float) -> list[Request]:
         if self.state.phase in _GOES_ON:
             self._time_out(now)
-            if now >= self._next_plan_at and wants_plan(self.state):
+            if now >= self.next_plan_at and wants_plan(self.state):
                 self._advance(Due(), now)
             self._check()
         requests, self._requests = self._requests, []
@@ -292,11 +294,11 @@ class Loop:
         """Keep the moment of the next plan in step with what came back."""
         match event.word:
             case Word.PLANNED:
-                self._next_plan_at = self._earliest_plan_at = now + self._pace.emit_interval
+                self.next_plan_at = self._earliest_plan_at = now + self._pace.emit_interval
             case Word.NOTHING_TO_PLAN:
-                self._next_plan_at = now + self._pace.idle_interval
+                self.next_plan_at = now + self._pace.idle_interval
             case Word.PROCESSED | Word.FAILED:
-                self._next_plan_at = min(self._next_plan_at, max(now, self._earliest_plan_at))
+                self.next_plan_at = min(self.next_plan_at, max(now, self._earliest_plan_at))
         if event.word is Word.FAILED and event.batch.attempt in self.flights:
             _log.warning("%s failed and is tried again with later ones: %s", event.batch, event.reason)
 
@@ -382,7 +384,7 @@ def _fails_alone(request: Request, error: BaseException) -> BatchId | None:
             return batch
         case WorkTurn(batch) if isinstance(error, RetryableError | OutcomeUnknownError | StagingLostError):
             return batch
-        case Commit(CommitTogether(batch)) if isinstance(error, StagingLostError):
+        case Commit(CommitTogether(batch) | DecidePin(batch)) if isinstance(error, StagingLostError):
             return batch  # nothing was pinned: an ordinary failure
     return None
 

@@ -84,6 +84,8 @@ class Work:
         """
         parts = self._parts
         match request:
+            case Commit():
+                self._commit(request)
             case BuildPlan(command):
                 what = f"asking what there is for {command.batch}"
                 return parts.repeater.call(what, partial(parts.plans.build, command))
@@ -96,8 +98,6 @@ class Work:
             case WorkTurn(batch, outcome):
                 assert parts.turn is not None, "a topology with work in the turn has a worker"
                 return parts.turn.work(batch, outcome)
-            case Commit():
-                self._commit(request)
             case CleanUp(batch, state):
                 self._clean_up(batch, state)
             case Tell(batch, plan):

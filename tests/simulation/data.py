@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -112,10 +112,14 @@ class TopicSpout:
 
 
 class TopicProcessor:
-    """Counts and sums per key, one job for each state; `short` lets the next task stop before the end of its range."""
+    """Counts and sums per key, one job for each state; `short` lets the next task stop before the end of its range.
 
-    def __init__(self, states: Sequence[str]) -> None:
+    What the state `in_turn` gets is made in the commit turn: its job reads, and stages nothing.
+    """
+
+    def __init__(self, states: Sequence[str], in_turn: str = "") -> None:
         self.jobs = tuple(Job(state, (SPOUT,)) for state in states)
+        self.in_turn = in_turn
         self.short = False
 
     def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
@@ -132,20 +136,27 @@ class TopicProcessor:
             partition, stop = span.id.partition, span.stop
             if self.short:
                 self.short, stop = False, stop - 1
-            for offset in range(span.start, stop):
-                if is_bad(partition, offset):
-                    bad.append(DeadLetter(SPOUT, _bad(span.id, offset)))
-                    continue
-                key = key_of(partition, offset)
-                n, total = rows.get(key, (0, 0))
-                rows[key] = (n + 1, total + amount_of(partition, offset))
+            bad += [DeadLetter(SPOUT, _bad(span.id, offset)) for offset in count(rows, partition, span.start, stop)]
             digest = Digest(stop - span.start, span.start, stop, partition)
             manifests.append((SPOUT, RangeManifest(edge.id, span.id, stop, digest, 10 * (stop - span.start))))
+        if state == self.in_turn:
+            rows = PlainTable()
         return JobResult(state, tuple(manifests), tuple(bad), HeldUpdates(rows))
 
 
 def _bad(id_: PartitionId, offset: int) -> BadRecordRow:
     return BadRecordRow(id_, offset, None, "unreadable", None, None)
+
+
+def count(rows: PlainTable, partition: int, start: int, stop: int) -> Iterator[int]:
+    """Count and sum the records of a range; returns the offsets that do not decode."""
+    for offset in range(start, stop):
+        if is_bad(partition, offset):
+            yield offset
+            continue
+        key = key_of(partition, offset)
+        n, total = rows.get(key, (0, 0))
+        rows[key] = (n + 1, total + amount_of(partition, offset))
 
 
 def no_limit(records: int) -> Limits:
