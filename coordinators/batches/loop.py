@@ -141,8 +141,11 @@ class Loop:
     @property
     def next_moment(self) -> float:
         """When `wake` is next to be called, unless a word comes before that; `NEVER` if only words are awaited."""
-        moment = min((flight.deadline for flight in self.flights.values()), default=NEVER)
-        return min(moment, self.next_plan_at) if wants_plan(self.state) else moment
+        moment = self.next_plan_at if wants_plan(self.state) else NEVER
+        for flight in self.flights.values():
+            if flight.deadline < moment:
+                moment = flight.deadline
+        return moment
 
     # what it hears; each returns what is to be done next
 
@@ -270,8 +273,9 @@ class Loop:
         self._advance(Happened(batch, word, state=command.state if isinstance(command, Apply) else ""), now)
 
     def _time_out(self, now: float) -> None:
-        late = [flight for flight in self.flights.values() if now >= flight.deadline]
-        for flight in late:
+        for flight in tuple(self.flights.values()):
+            if now < flight.deadline:
+                continue
             what = "not processed" if flight.outcome is None else "its work in the commit turn was not done"
             reason = f"{what} within {self._pace.batch_timeout:.0f} s"
             self._advance(Happened(flight.batch, Word.FAILED, reason=reason), now)

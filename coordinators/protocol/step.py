@@ -170,8 +170,10 @@ _HANDLERS: Mapping[Word, Callable[[ProtocolState, Live, Happened], Step]] = {
 
 def wants_plan(state: ProtocolState) -> bool:
     """Tell whether there is room for another batch, so that `Due` would plan one."""
-    planning = any(item.status is Status.PLANNING for item in state.live)
-    return state.phase is Phase.RUNNING and not planning and len(state.live) < state.max_pending
+    live = state.live
+    if state.phase is not Phase.RUNNING or len(live) >= state.max_pending:
+        return False
+    return not live or live[-1].status is not Status.PLANNING  # the one that is planned is always the last
 
 
 def _plan_next(state: ProtocolState) -> Step:

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from tests.coordinators.diagram import PAGE, with_diagram
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.protocol.messages import (
     Apply,
@@ -69,6 +70,12 @@ def three_processing():
     state, _ = planned(state, 12, 22)
     state, _ = planned(state, 13, 23)
     return state
+
+
+def test_the_design_page_shows_the_table():
+    page = PAGE.read_text()
+    assert page == with_diagram(page), "renew it: python -m tests.coordinators.diagram"
+    assert all(f"{before} --> {after}: {word}\n" in page for (before, word), after in TRANSITIONS.items())
 
 
 @pytest.mark.parametrize(("status", "word"), list(product(Status, Word)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import pyarrow as pa
@@ -69,11 +69,14 @@ class Topic:
 
 @dataclass
 class TopicSource:
-    """A `Source` over the topic; `before_answer` may change the topic, hide a partition or raise."""
+    """A `Source` over the topic; `before_answer` may change the topic, hide a partition or raise.
+
+    `when_told` hears of every txid that the source may let go of.
+    """
 
     topic: Topic
-    before_answer: object = None
-    told: list[int] = field(default_factory=list)
+    before_answer: Callable[[], int | None] | None = None
+    when_told: Callable[[int], None] | None = None
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         hidden = self.before_answer() if self.before_answer is not None else None
@@ -92,7 +95,8 @@ class TopicSource:
             raise OffsetsLostError(lost)
 
     def committed(self, txid: int, ranges: object) -> None:
-        self.told.append(txid)
+        if self.when_told is not None:
+            self.when_told(txid)
 
     def close(self) -> None:
         pass
@@ -148,15 +152,17 @@ def _bad(id_: PartitionId, offset: int) -> BadRecordRow:
     return BadRecordRow(id_, offset, None, "unreadable", None, None)
 
 
-def count(rows: PlainTable, partition: int, start: int, stop: int) -> Iterator[int]:
+def count(rows: PlainTable, partition: int, start: int, stop: int) -> list[int]:
     """Count and sum the records of a range; returns the offsets that do not decode."""
+    bad = []
     for offset in range(start, stop):
         if is_bad(partition, offset):
-            yield offset
+            bad.append(offset)
             continue
         key = key_of(partition, offset)
         n, total = rows.get(key, (0, 0))
         rows[key] = (n + 1, total + amount_of(partition, offset))
+    return bad
 
 
 def no_limit(records: int) -> Limits:

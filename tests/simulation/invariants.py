@@ -255,6 +255,11 @@ class Monitor:
             if position is None or position.txid != account.done:
                 raise ViolationError(f"txid {account.done} is done, but state {name!r} stands at {position}")
 
+    def check_told(self, txid: int) -> None:
+        """A source hears that it may let go of a txid only when every state has it."""
+        if txid > self.account.done:
+            raise ViolationError(f"the source was told of txid {txid} while {self.account.done} is done")
+
     def check_turn(self, batch: BatchId) -> None:
         """Work in the turn of a batch that can still commit sees all before it, in the ledger and every state."""
         entry = self.account.entry

@@ -111,7 +111,7 @@ class Scene:
             _SPEC,
             MemoryLedger(self, database=self.databases["ledger"], draw_id=self._draw_id),
             stores,
-            TopicSource(self.topic),
+            TopicSource(self.topic, when_told=self.monitor.check_told),
             TopicSpout(scope.kind, Limits(max_records=1), policy),
             _PROCESSOR,
             _OPTIONS,

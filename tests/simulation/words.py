@@ -40,6 +40,8 @@ def told(job: Job) -> str:
         case Commit(command, _):
             state = f" to {command.state}" if hasattr(command, "state") else ""
             return f"{type(command).__name__} txid {command.batch.txid} attempt {command.batch.attempt}{state}"
+        case CleanUp(batch, state):
+            return f"cleans up after txid {batch.txid} in {state or 'the ledger'}"
     return type(job).__name__
 
 

@@ -130,6 +130,7 @@ class World:
             TOPOLOGY, {SPOUT: self.spout.description()}, {name: {"kind": str(kinds[name])} for name in stores}
         )
         self.monitor = Monitor(self.databases["ledger"], self.homes)
+        self.source.when_told = self.monitor.check_told
         self.around = Surroundings(
             spec,
             self.ledger,
