@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.timeouts import Timeouts
 from trident.base.writes import WriteManifest
 from trident.state.layout import StateKind, StateLayout
 
@@ -192,5 +193,8 @@ class State(Protocol):
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts, to be stored in the ledger; no secrets."""
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> StateStore:
-        """Connect to the state's database, or share the ledger's; raises ConfigurationError if that can't hold it."""
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts) -> StateStore:
+        """Connect to the state's database, or share the ledger's; raises ConfigurationError if that can't hold it.
+
+        What connections of its own hold on a server, tasks' connections too, must end within `timeouts.lease`.
+        """

@@ -15,7 +15,7 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.acker import AckValue
-from trident.coordinators.acking.edges import JobEdges, edge_ids
+from trident.coordinators.acking.edges import BatchEdges, edge_ids
 from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.flight import NEVER, Flight
 from trident.coordinators.batches.requests import (
@@ -34,7 +34,7 @@ from trident.coordinators.batches.requests import (
     Tell,
     WorkTurn,
 )
-from trident.coordinators.decisions.refusing import StoppedError, gave_up
+from trident.coordinators.batches.stopping import StoppedError, gave_up
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.protocol.messages import (
     Apply,
@@ -102,7 +102,7 @@ class Loop:
     """
 
     def __init__(
-        self, first: Step, pace: Pace, draw: Callable[[Plan], JobEdges], adopted: Outcome | None = None
+        self, first: Step, pace: Pace, draw: Callable[[Plan], BatchEdges], adopted: Outcome | None = None
     ) -> None:
         self.state, self._first = first
         self.flights: dict[int, Flight] = {}
@@ -121,7 +121,7 @@ class Loop:
             assert adopted is not None, "what is live at first was pinned by another coordinator"
             self.flights[item.batch.attempt] = Flight(item.batch, 0.0, adopted.plan, outcome=adopted)
 
-    def copy(self, draw: Callable[[Plan], JobEdges]) -> Loop:
+    def copy(self, draw: Callable[[Plan], BatchEdges]) -> Loop:
         """Return a loop that decides the same from here on and shares nothing that changes."""
         other = object.__new__(Loop)
         other.__dict__.update(self.__dict__)

@@ -11,9 +11,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.acking.edges import JobEdges
+from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.committer import Outcome
-from trident.coordinators.decisions.refusing import StoppedError
+from trident.coordinators.batches.stopping import StoppedError
 from trident.coordinators.protocol.messages import (
     Apply,
     Cancel,
@@ -51,7 +51,7 @@ class RunBatch(NamedTuple):
 
     batch: BatchId
     plan: Plan
-    edges: JobEdges
+    edges: BatchEdges
     plan_ms: int
 
 

@@ -12,6 +12,7 @@ from trident.base.clock import Clock
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import LANES, Answer, BuildPlan, Lane, RecordStop, Request
 from trident.coordinators.batches.work import Work
+from trident.coordinators.closing import after_error
 from trident.coordinators.protocol.messages import Cancel
 from trident.coordinators.protocol.state import Phase
 
@@ -81,10 +82,19 @@ class BatchCoordinator:
             if isinstance(request, RecordStop):
                 self._last = request
             elif lane is Lane.AT_ONCE:
-                self._work.perform(request)
+                self._perform_at_once(request)
             else:
                 future = self._pools[lane].submit(self._perform, request)
                 future.add_done_callback(partial(self._bring_back, request))
+
+    def _perform_at_once(self, request: Request) -> None:
+        if isinstance(request, Cancel) and self._loop.error is not None:
+            self._cancel_after_error(request)
+        else:
+            self._work.perform(request)
+
+    def _cancel_after_error(self, request: Cancel) -> None:
+        after_error(f"cancelling {request.batch}", partial(self._work.perform, request))
 
     def _perform(self, request: Request) -> Answer:
         if isinstance(request, BuildPlan) and request.pause:
@@ -105,6 +115,6 @@ class BatchCoordinator:
         if state.phase is not Phase.STOPPED:
             self._stopping.set()
             for item in state.live:
-                self._work.perform(Cancel(item.batch))
+                self._cancel_after_error(Cancel(item.batch))
         for pool in self._pools.values():
             pool.shutdown(wait=True, cancel_futures=state.phase is not Phase.STOPPED)

@@ -30,14 +30,14 @@ from trident.coordinators.batches.requests import (
     WorkTurn,
 )
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.decisions.refusing import record_stop
-from trident.coordinators.holding.retrying import Repeater
+from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import Apply, Cancel, CommitTogether, DecidePin, RecordDone
 from trident.coordinators.records import Commit as CommitRecord
 from trident.coordinators.records import Keep, Plan
+from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
 from trident.state.target import StateStore
 

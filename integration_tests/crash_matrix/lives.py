@@ -14,18 +14,18 @@ from typing import Literal
 import pyarrow as pa
 
 from integration_tests.crash_matrix.cases import TARGET, Case
-from integration_tests.crash_matrix.places import Addresses, Place
+from integration_tests.crash_matrix.places import LEASE, Addresses, Place
 from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic
 from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches import threads as batch_coordinator
-from trident.coordinators.batches.processor import JobResult, ProcessRequest
-from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import DecisionKind
-from trident.coordinators.decisions.resetting import reset_topology
-from trident.coordinators.holding.run import RunPlan, Session
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.decided import DecisionKind
+from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
+from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.records import TopologySpec
 from trident.spouts.base import Limits, Source
@@ -37,7 +37,7 @@ _RENEWALS = (CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL)
 OPTIONS = RunOptions(
     until=Until.CAUGHT_UP,
     max_pending=2,
-    lease=timedelta(milliseconds=300),
+    lease=LEASE,
     retry_pause=timedelta(0),
     idle_interval=timedelta(milliseconds=2),
     give_up_after=timedelta(seconds=10),
@@ -78,15 +78,15 @@ def live(life: Life) -> None:
     with armed(death):
         match life.does:
             case "run":
-                Session(_plan(life, death), life.place.ledger(), OPTIONS).run()
+                TopologyRun(_plan(life, death), life.place.ledger(), OPTIONS).run()
             case "reset":
                 _reset(life)
             case "retry":
                 retry_topology(life.place.topology, life.place.ledger(), TARGET, OPTIONS)
             case "undo":
-                _decide(life, Wanted(DecisionKind.UNDO, TARGET))
+                _decide(life, WantedDecision(DecisionKind.UNDO, TARGET))
             case "divert":
-                _decide(life, Wanted(DecisionKind.DIVERT, TARGET, life.place.states()[-1].name))
+                _decide(life, WantedDecision(DecisionKind.DIVERT, TARGET, life.place.states()[-1].name))
 
 
 @dataclass
@@ -110,30 +110,32 @@ class _Processor(ListProcessor):
     stores: Mapping[str, StateStore] = field(default_factory=dict)
     writes: bool = False
 
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
+    def process(self, request: ProcessRequest) -> ProcessResult:
         reached(CrashPoint.READING, request.batch.txid)
-        results = super().process(request)
-        return tuple(self._written(request, result) for result in results) if self.writes else results
+        result = super().process(request)
+        if not self.writes:
+            return result
+        return replace(result, updates={name: self._written(request, name, x) for name, x in result.updates.items()})
 
-    def _written(self, request: ProcessRequest, result: JobResult) -> JobResult:
-        writer = self.stores[result.state].writer(request.batch)
+    def _written(self, request: ProcessRequest, state: str, updates: StagedUpdates) -> WrittenUpdates:
+        writer = self.stores[state].writer(request.batch)
         assert writer is not None
-        assert isinstance(result.updates, HeldUpdates)
-        words = [decode(word) for word in writer(iter(result.updates.rows.to_batches()))]
-        writes = tuple(word for word in words if isinstance(word, WriteManifest))
-        return JobResult(result.state, result.manifests, result.bad_records, WrittenUpdates(writes))
+        assert isinstance(updates, HeldUpdates)
+        words = [decode(word) for word in writer(iter(updates.rows.to_batches()))]
+        return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
 
 
-def _plan(life: Life, death: _Death) -> RunPlan:
+def _plan(life: Life, death: _Death) -> RunnableTopology:
     topic, states = life.topic, life.place.states()
     spout = ListSpout(topic, kind=life.case.spout, limits=Limits(max_records=life.limit))
     failures = life.case.tries - 1 if life.dies_at and life.case.tries > 1 else 0
 
-    def meddle(request: ProcessRequest, result: JobResult) -> JobResult:
+    def meddle(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid != TARGET:
             return result
-        if life.is_refused and result.state == states[-1].name:
-            result = replace(result, updates=_too_large(result.updates))
+        if life.is_refused:
+            last = states[-1].name
+            result = replace(result, updates={**result.updates, last: _too_large(result.updates[last])})
         if request.tries <= failures:
             raise RetryableError("an ordinary failure")
         if life.dies_at in _RENEWALS:
@@ -146,7 +148,9 @@ def _plan(life: Life, death: _Death) -> RunPlan:
         by_tasks = life.case.point is CrashPoint.AFTER_COPY
         return _Processor(topic, names, meddle, stores=stores, writes=by_tasks)
 
-    return RunPlan(_spec(life), {"s": spout}, {state.name: (state, LAYOUT) for state in states}, make_processor)
+    return RunnableTopology(
+        _spec(life), {"s": spout}, {state.name: (state, LAYOUT) for state in states}, make_processor
+    )
 
 
 def _spec(life: Life) -> TopologySpec:
@@ -165,7 +169,7 @@ def _too_large(updates: StagedUpdates) -> HeldUpdates:
     return HeldUpdates(updates.rows.set_column(index, updates.rows.schema.field(index), sums))
 
 
-def _decide(life: Life, wanted: Wanted) -> None:
+def _decide(life: Life, wanted: WantedDecision) -> None:
     states = {state.name: (state, LAYOUT) for state in life.place.states()}
     decide_topology(_spec(life), states, life.place.ledger(), wanted, OPTIONS)
 

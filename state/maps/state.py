@@ -12,6 +12,7 @@ from trident.base.advice import RESET_KEEPING_ROWS
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import ConfigurationError, FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, undone, updated
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import BlobStore, open_blobs
@@ -70,7 +71,9 @@ class BackingMapState:
         """Return what must stay the same over restarts."""
         return {"store": "backing map", "kind": str(self.kind), "map": type(self.backing_map).__qualname__}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> BackingMapStore:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> BackingMapStore:
         """Use the map as it is; staged updates go to the ledger's database."""
         table_shape(self.name, self.name, self.kind, layout)
         return BackingMapStore(self, layout, open_blobs(self.name, ledger_database))

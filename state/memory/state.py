@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.base.writes import WriteManifest
 from trident.state.databases.memory import MemoryDatabase, MemoryTransaction
 from trident.state.folding import Row, StoredRow, current, merged_with, undone, updated
@@ -45,7 +46,9 @@ class MemoryState:
         """Return what must stay the same over restarts of a topology inside one process."""
         return {"store": "memory", "kind": str(self.kind)}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> MemoryStore:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> MemoryStore:
         """Share the ledger's memory, or open the state's own."""
         if not isinstance(ledger_database, MemoryDatabase):
             raise ConfigurationError(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.databases.postgres import PostgresDatabase, normal_dsn
 from trident.state.layout import StateKind, StateLayout
 from trident.state.postgres.dialect import PostgresDialect
@@ -41,11 +42,13 @@ class PostgresState:
         database = "ledger" if self.dsn is None else "own"
         return {"store": "postgres", "kind": str(self.kind), "table": self.table or self.name, "database": database}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> PostgresStore:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> PostgresStore:
         """Share the ledger's database, or make one for the own dsn; nothing is sent to it yet."""
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)
         if self.dsn is not None:
-            return PostgresStore(PostgresDatabase(self.dsn), self.name, shape, False)
+            return PostgresStore(PostgresDatabase(self.dsn, lease=timeouts.lease), self.name, shape, False)
         if isinstance(ledger_database, PostgresDatabase):
             return PostgresStore(ledger_database, self.name, shape, True)
         raise ConfigurationError(

@@ -65,7 +65,7 @@ class Driver:
 
     def __init__(self, state: ProtocolState = FRESH, pace: Pace = PACE, first=()) -> None:
         edges = iter(range(1, 1000))
-        self.loop = Loop((state, first), pace, lambda plan: {"balances": {"s": (Edge(next(edges), SPAN),)}})
+        self.loop = Loop((state, first), pace, lambda plan: {"s": (Edge(next(edges), SPAN),)})
         self.open = list(self.loop.begin(0.0))
 
     def take(self, kind: type):
@@ -86,7 +86,7 @@ class Driver:
         return self.take(RunBatch)
 
     def process(self, run: RunBatch, now: float = 0.0) -> None:
-        edges = tuple(edge.id for edge in run.edges["balances"]["s"])
+        edges = tuple(edge.id for edge in run.edges["s"])
         self.answer(run, Processed(edges, outcome_of(run)), now)
 
     def kinds(self) -> list[type]:

@@ -17,15 +17,13 @@ from tests.simulation.jobs import COMMIT, LANES, ONE_BY_ONE, PLAN, START, Job, R
 from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
-from trident.coordinators.acking.edges import JobEdges, draw_edges
+from trident.coordinators.acking.edges import BatchEdges, draw_edges
 from trident.coordinators.batches.committer import Committer, outcome_of_pin
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop, Pace
 from trident.coordinators.batches.requests import Lane, RecordStop, Request, RunBatch, WorkTurn
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.work import Parts, Work
-from trident.coordinators.holding.run import fresh_state
-from trident.coordinators.holding.takeover import first_step
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.transitions import Status
@@ -197,9 +195,9 @@ class Coordinator:
         self.epoch = taken.epoch
         self.book = PlanBook(taken.snapshot)
         self._equip()
-        fresh = fresh_state(taken, around.stores, around.options)._replace(turn_work=around.turn is not None)
+        state, commands = taken.first_step(around.stores, around.options)
         self.loop = Loop(
-            first_step(taken, fresh),
+            (state._replace(turn_work=around.turn is not None), commands),
             Pace.of(around.options)._replace(clean_up_every=around.clean_up_every),
             self._draw,
             outcome_of_pin(pin) if pin is not None else None,
@@ -207,8 +205,8 @@ class Coordinator:
         self.host.took_over(self)
         self._start(self.loop.begin(self.host.moment()))
 
-    def _draw(self, plan: Plan) -> JobEdges:
-        return draw_edges(plan, self.around.processor.jobs, self.around.rng)
+    def _draw(self, plan: Plan) -> BatchEdges:
+        return draw_edges(plan, self.around.rng)
 
     # what the loop asks for
 

@@ -28,7 +28,7 @@ from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.batches.flight import NEVER, Flight
 from trident.coordinators.batches.requests import BuildPlan, Commit, Drop, RunBatch, StorePlan, WorkTurn
-from trident.coordinators.ledger.memory import MemoryLedger
+from trident.coordinators.ledger.memory.ledger import MemoryLedger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.protocol.step import wants_plan
 from trident.coordinators.records import Acquired, TopologySpec

@@ -9,7 +9,7 @@ from tests.simulation.hosting import Surroundings
 from tests.simulation.invariants import Monitor
 from trident.base.identity import BatchId
 from trident.coordinators.batches.committer import Outcome
-from trident.coordinators.decisions.records import Diverted
+from trident.coordinators.decided import Diverted
 from trident.state.rows import json_rows
 from trident.state.target import HeldUpdates, StateStore
 
@@ -39,5 +39,5 @@ class SimulatedTurn:
 
 def with_turn_work(around: Surroundings, monitor: Monitor) -> Surroundings:
     """Return the surroundings of a topology that makes what the second state gets in the commit turn."""
-    processor = TopicProcessor([job.state for job in around.processor.jobs], in_turn=_STATE)
+    processor = TopicProcessor(around.processor.states, in_turn=_STATE)
     return replace(around, processor=processor, turn=SimulatedTurn(around.stores[_STATE], monitor))

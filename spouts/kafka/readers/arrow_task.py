@@ -18,11 +18,12 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge, PartitionId
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Headers, TaskDecoder
 from trident.spouts.kafka.consumers import borrowed_consumer
 from trident.spouts.kafka.errors import PARTITION_EOF, raise_for_event
 from trident.spouts.kafka.readers.pause import collector_paused
-from trident.spouts.rows import arrow_schema, control_batch, groups_of
+from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.tally import RangeTally
 
 _WAIT_SECONDS = 0.02
@@ -99,17 +100,18 @@ class _OpenRange:
         self.position = int(offsets[inside]) if inside < len(messages) else int(offsets[-1]) + 1
         if not inside:
             return None
-        records = MessageRecords(self.edge.range.id, messages[:inside], offsets[:inside])
+        records = MessageRecords(self.edge, messages[:inside], offsets[:inside])
         self.tally.add(records.offsets, records.timestamps, records.values)
         return records
 
 
 class MessageRecords:
-    """Messages of one partition; see `Records`. Keys and headers are only looked at when asked for."""
+    """Messages of one partition; see `RawRecords`. Keys and headers are only looked at when asked for."""
 
-    def __init__(self, id_: PartitionId, messages: list[Message], offsets: npt.NDArray[np.int64]) -> None:
-        self.topic = id_.topic
-        self.partition = id_.partition
+    def __init__(self, edge: Edge, messages: list[Message], offsets: npt.NDArray[np.int64]) -> None:
+        self.edge = edge.id
+        self.topic = edge.range.id.topic
+        self.partition = edge.range.id.partition
         self.offsets = offsets
         self._messages = messages
 
@@ -141,7 +143,6 @@ def _headers(message: Message) -> Headers:
 def _assign(consumer: Consumer, ranges: Iterable[_OpenRange]) -> None:
     places = [TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition, item.position) for item in ranges]
     consumer.assign(places)
-    consumer.resume(places)  # a task before this one may have paused them
 
 
 def _take(
@@ -167,7 +168,9 @@ def _take(
     for item in [item for item in unfinished.values() if item.ended]:
         del unfinished[item.edge.range.id]
         if unfinished:
-            consumer.pause([TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition)])
+            # Not `pause`: a partition that is paused, and resumed for the next task, is at times only fetched
+            # a second later, when librdkafka's broker thread wakes up by itself.
+            consumer.incremental_unassign([TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition)])
 
 
 def _by_partition(messages: list[Message], assigned: frozenset[PartitionId]) -> dict[PartitionId, list[Message]]:

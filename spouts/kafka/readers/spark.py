@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from trident.base.digest import Digest
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge, PartitionId, RangeManifest
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Headers, TaskDecoder
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.pause import collector_paused
-from trident.spouts.rows import arrow_schema, control_batch
+from trident.spouts.rows import control_batch
 from trident.spouts.tally import RangeTally
 
 _COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp")
@@ -109,7 +110,7 @@ class DecodeRanges:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            records = ConnectorRecords(batch)
+            records = ConnectorRecords(batch, edges)
             tally = tally or RangeTally(edges[records.id])
             tally.add(records.offsets, records.timestamps, records.values)
             yield from self.decoder.decode(records)
@@ -122,13 +123,14 @@ def _nameless() -> RangeManifest:
 
 
 class ConnectorRecords:
-    """A batch of the connector's rows, all of one partition; see `Records`."""
+    """A batch of the connector's rows, all of one partition; see `RawRecords`."""
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, edges: Mapping[PartitionId, Edge]) -> None:
         self._batch = batch
         self.topic: str = batch.column("topic")[0].as_py()
         self.partition: int = batch.column("partition")[0].as_py()
         self.id = PartitionId(self.topic, self.partition)
+        self.edge = edges[self.id].id
         self.offsets: npt.NDArray[np.int64] = batch.column("offset").to_numpy()
         micros = batch.column("timestamp").cast(pa.int64()).to_numpy()
         self.timestamps: npt.NDArray[np.int64] = np.floor_divide(micros, 1000)
