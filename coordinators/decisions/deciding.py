@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from trident.base.clock import SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
@@ -142,7 +143,7 @@ def _roll_forward(taking: TakeOver) -> None:
     except MismatchError as error:
         raise MismatchError(f"{error} While a batch is pinned, only states='clear' can be carried out.") from error
     taking.require_no_refusal(waiting)
-    committer = Committer(taking.ledger, taking.stores, taking.repeater)
+    committer = Committer(taking.ledger, taking.stores, taking.repeater, SystemClock())
     for name in sorted(waiting):
         committer.apply(pinned.batch, name, pinned.pin)
     committer.done(pinned.batch, outcome_of_pin(pinned.pin))
