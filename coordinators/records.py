@@ -9,6 +9,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.decisions.records import Decision, Diverted, Refusal
+from trident.state.target import AppliedUpdates, WrittenUpdates
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,11 @@ class StatePin:
     state: str
     rows: int
     writes: tuple[WriteManifest, ...] = ()
+
+    @property
+    def updates(self) -> WrittenUpdates | AppliedUpdates:
+        """What the state was given: writes that can be read again, or only how many rows the pin applied itself."""
+        return WrittenUpdates(self.writes) if self.writes or not self.rows else AppliedUpdates(self.rows)
 
 
 @dataclass(frozen=True, slots=True)

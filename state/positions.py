@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch
 from trident.state.layout import StateKind
-from trident.state.target import CannotUndoError, Position, StagedUpdates
+from trident.state.target import AppliedUpdates, CannotUndoError, Position, StagedUpdates
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def is_in(position: Position | None, batch: BatchId, name: str) -> bool:
     raise MismatchError(f"{batch}: state {name!r} {stands(position)}; nothing was applied")
 
 
-def check_kind(kind: StateKind, batch: BatchId, updates: StagedUpdates, name: str) -> None:
+def check_kind(kind: StateKind, batch: BatchId, updates: StagedUpdates | AppliedUpdates, name: str) -> None:
     """Raise CannotUndoError for a state that has a batch's rows and does not know what was before them."""
     if kind is not StateKind.OPAQUE and updates.count:
         raise CannotUndoError(
@@ -50,7 +50,7 @@ def before_attempt(position: Position, batch: BatchId, before: int) -> int:
     return 0 if position.birth_txid == batch.txid - 1 else before
 
 
-def check_undone(batch: BatchId, updates: StagedUpdates, found: int, name: str) -> None:
+def check_undone(batch: BatchId, updates: StagedUpdates | AppliedUpdates, found: int, name: str) -> None:
     """Raise CannotUndoError unless as many rows were of the txid as the batch had staged."""
     if found != updates.count:
         raise CannotUndoError(

@@ -7,7 +7,7 @@ rules themselves are pure and live in `state.values`; SQL stores follow the same
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -59,6 +59,13 @@ class WrittenUpdates:
 StagedUpdates = HeldUpdates | WrittenUpdates
 
 
+@dataclass(frozen=True, slots=True)
+class AppliedUpdates:
+    """Updates that the pin's own transaction has applied: how many rows, and nothing else is kept of them."""
+
+    count: int
+
+
 class StagingLostError(MismatchError):
     """Rows that were accepted into staging are not all there any more; the batch is not applied.
 
@@ -99,13 +106,13 @@ class StateStore(Protocol):
 
     @property
     def beside_ledger(self) -> bool:
-        """Whether it uses the ledger's own database object, so that pin, apply and done can be one transaction."""
+        """Whether it uses the ledger's own database object, so that it is applied in the pin's own transaction."""
 
-    def prepare(self, together: bool) -> None:
+    def prepare(self, beside: bool) -> None:
         """Make the tables or check those that are there; raises MismatchError naming column and type. Idempotent.
 
-        `together` says that the topology commits by the shortcut; only then may staging be unlogged,
-        and only then does `stage` beside the ledger have nothing to make durable.
+        `beside` says that batches are applied in the pin's own transaction, whatever the topology's other
+        states do; only then may staging be unlogged, and `stage` has nothing to make durable.
         """
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
@@ -149,10 +156,10 @@ class StateStore(Protocol):
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch, for a person who takes them out of it; raises StagingLostError."""
 
-    def check_undo(self, batch: BatchId, updates: StagedUpdates) -> None:
+    def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Raise CannotUndoError unless `undo` can bring back what was before the batch; changes nothing."""
 
-    def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
         """Bring every value back to what it was before a pinned batch, which `updates` are of; idempotent.
 
         The state then stands at txid - 1 with the attempt `before` (0 where it was born there). Values
@@ -194,3 +201,8 @@ class State(Protocol):
 
     def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> StateStore:
         """Connect to the state's database, or share the ledger's; raises ConfigurationError if that can't hold it."""
+
+
+def names_beside(stores: Mapping[str, StateStore]) -> frozenset[str]:
+    """Return which of them are applied in the pin's own transaction."""
+    return frozenset(name for name, store in stores.items() if store.beside_ledger)

@@ -290,7 +290,11 @@ class BatchCoordinator:
         return Happened(batch, Word.COMMITTED)
 
     def _pin(self, batch: BatchId, outcome: Outcome) -> Event:
-        self._parts.committer.pin(batch, outcome)
+        try:
+            self._parts.committer.pin(batch, outcome)
+        except StagingLostError as error:
+            # a state beside the ledger lost it: nothing was pinned, an ordinary failure
+            return Happened(batch, Word.FAILED, reason=str(error))
         return Happened(batch, Word.PINNED)
 
     def _apply(self, batch: BatchId, state: str, outcome: Outcome) -> Event:

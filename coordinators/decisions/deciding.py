@@ -17,7 +17,13 @@ from trident.coordinators.decisions.records import Decision, DecisionKind
 from trident.coordinators.holding.lease import held_for_decision, holder_name
 from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.holding.run import open_parts
-from trident.coordinators.holding.takeover import fence_and_finish, finish_decisions, staged_of, where_states_stand
+from trident.coordinators.holding.takeover import (
+    fence_and_finish,
+    finish_decisions,
+    staged_of,
+    where_states_stand,
+    written_of,
+)
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import Snapshot, TopologySpec
@@ -131,4 +137,4 @@ def _check_possible(
     else:
         # a store without transactions may have part of it, which has to go first
         stores[decision.state].check_undo(batch, staged_of(pin, decision.state))
-        stores[decision.state].staged_rows(batch, staged_of(pin, decision.state))
+        stores[decision.state].staged_rows(batch, written_of(pin, decision.state))

@@ -35,7 +35,7 @@ from trident.coordinators.protocol.state import ProtocolState
 from trident.coordinators.records import StartPosition, TopologySpec
 from trident.spouts.base import Source, Spout, Start, StartAt
 from trident.state.layout import StateLayout
-from trident.state.target import LedgerDatabase, State, StateStore
+from trident.state.target import LedgerDatabase, State, StateStore, names_beside
 
 _log = logging.getLogger("trident.coordinator")
 
@@ -161,7 +161,7 @@ def fresh_state(taken: TakenOver, stores: Mapping[str, StateStore], options: Run
         owner=snapshot.owner,
         epoch=taken.epoch,
         states=frozenset(stores),
-        together=all(store.beside_ledger for store in stores.values()),
+        beside=names_beside(stores),
         max_pending=options.max_pending,
         max_tries=options.max_tries,
         done=snapshot.done,

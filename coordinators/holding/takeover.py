@@ -25,7 +25,7 @@ from trident.coordinators.protocol.step import Step, take_over
 from trident.coordinators.protocol.transitions import Status
 from trident.coordinators.records import Pin, ResetDecision, Snapshot, TopologySpec
 from trident.state.rows import json_rows
-from trident.state.target import CannotUndoError, StateStore, WrittenUpdates
+from trident.state.target import AppliedUpdates, CannotUndoError, StateStore, WrittenUpdates, names_beside
 
 
 class LedgerBehindError(MismatchError):
@@ -52,9 +52,9 @@ def raise_fences(
     """
     first = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
     reached(CrashPoint.AFTER_REGISTRATION)
-    together = all(store.beside_ledger for store in stores.values())
+    beside = names_beside(stores)
     for name, store in stores.items():
-        repeater.call(f"preparing state {name!r}", partial(store.prepare, together))
+        repeater.call(f"preparing state {name!r}", partial(store.prepare, name in beside))
         reached(CrashPoint.AFTER_PREPARATION)
         _raise_fence(ledger, store, first.owner, epoch, repeater)
     snapshot = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
@@ -149,16 +149,21 @@ def _divert(
 ) -> None:
     pin, store = snapshot.pin, stores[decision.state]
     assert pin is not None
-    batch, staged = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt), staged_of(pin, decision.state)
+    batch, staged = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt), written_of(pin, decision.state)
     # a store without transactions may have been cut off in the middle: part of the rows is in
     store.undo(batch, snapshot.done_attempt, staged)
     ledger.divert(snapshot.owner, epoch, decision, json_rows(store.staged_rows(batch, staged)))
     reached(CrashPoint.AFTER_DIVERTING, pin.txid)
 
 
-def staged_of(pin: Pin, state: str) -> WrittenUpdates:
-    """Return what a pin says is to be applied to one state."""
+def written_of(pin: Pin, state: str) -> WrittenUpdates:
+    """Return what a pin says is to be applied to one state after it."""
     return WrittenUpdates(next((item.writes for item in pin.states if item.state == state), ()))
+
+
+def staged_of(pin: Pin, state: str) -> WrittenUpdates | AppliedUpdates:
+    """Return what a pin says of one state's rows: the writes, or how many it applied itself."""
+    return next((item.updates for item in pin.states if item.state == state), WrittenUpdates(()))
 
 
 def check_refusal(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch, waiting: frozenset[str]) -> None:
@@ -210,9 +215,10 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch:
     """Register new states, check all others; returns those that still wait for the pinned batch.
 
     Raises `MismatchError` for a state that is behind, ahead, or another incarnation's: nothing has
-    been changed then, and the text says what was found where.
+    been changed then, and the text says what was found where. A state beside the ledger has what is
+    pinned, unless an undo has begun to take it back.
     """
-    waiting = set()
+    beside, waiting = names_beside(stores), set()
     for name, store in stores.items():
         position = store.position(snapshot.owner.topology)
         if position is None:
@@ -229,8 +235,16 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch:
         if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):
             raise MismatchError(_wrong(snapshot, name, f"stands at txid {position.txid} attempt {position.attempt}"))
         if pin is not None and name in {state.state for state in pin.states}:
+            if name in beside and not _is_undone(snapshot, pin):
+                found = f"stands at txid {position.txid} attempt {position.attempt} and is beside the ledger"
+                raise MismatchError(_wrong(snapshot, name, found))
             waiting.add(name)
     return frozenset(waiting)
+
+
+def _is_undone(snapshot: Snapshot, pin: Pin) -> bool:
+    undo = DecisionKind.UNDO, pin.txid, pin.attempt
+    return undo in {(each.kind, each.txid, each.attempt) for each in snapshot.decisions}
 
 
 def first_step(taken: TakenOver, fresh: ProtocolState) -> Step:

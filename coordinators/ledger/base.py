@@ -81,10 +81,19 @@ class Ledger(Protocol):
     def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
         """Return the latest plan ever made for a txid of this incarnation, live or dropped."""
 
-    def pin(self, owner: Owner, epoch: Epoch, pin: Pin) -> None:
+    def pin(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        copies: Sequence[TransactionStep] = (),
+        applies: Sequence[TransactionStep] = (),
+    ) -> None:
         """Decide a txid; requires done = txid - 1, no other pin, the live attempt, starts that follow `done`.
 
-        Held diverts of the txid must be in the pin, here and in `commit_together`; they are finished with it.
+        Copies and applies of the states beside the ledger are in the same transaction, before the fence;
+        repeated after a lost answer it finds the pin, and what they do then is rolled back. Held diverts
+        of the txid must be in the pin, here and in `commit_together`; they are finished with it.
         """
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:

@@ -143,14 +143,23 @@ class MemoryLedger:
             plans = [each.plan for each in stored if each.plan.txid == txid and each.incarnation == owner.incarnation]
             return max(plans, key=lambda plan: plan.attempt, default=None)
 
-    def pin(self, owner: Owner, epoch: Epoch, pin: Pin) -> None:
-        """Decide a txid."""
+    def pin(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        copies: Sequence[TransactionStep] = (),
+        applies: Sequence[TransactionStep] = (),
+    ) -> None:
+        """Decide a txid, in one transaction with the applies to the states beside the ledger."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
             if rules.is_repeated_pin(entry.progress, pin):
                 rules.check_same_pin(_stored_pin(rows, entry, pin), pin)
                 return
+            for step in (*copies, *applies):
+                step(transaction)
             _check_pin(entry, epoch, pin)
             entry = memory_decisions.with_diverts(rows, entry, owner, pin)
             rows.put(memory_rows.pinned(rows, entry, owner, pin))

@@ -109,8 +109,13 @@ def _processed(state: ProtocolState, item: Live, event: Happened) -> Step:
 
 
 def _pinned(state: ProtocolState, item: Live, event: Happened) -> Step:
-    applying = item._replace(status=move(item.status, event.word), waiting=state.states)
-    return _replace_live(state, applying), tuple(Apply(item.batch, name) for name in sorted(state.states))
+    """Those beside the ledger have it with the pin; the others are applied after it."""
+    waiting = state.states - state.beside
+    applying = item._replace(status=move(item.status, event.word), waiting=waiting)
+    if not waiting:
+        finishing = applying._replace(status=move(applying.status, Word.APPLIED))
+        return _replace_live(state, finishing), (RecordDone(item.batch),)
+    return _replace_live(state, applying), tuple(Apply(item.batch, name) for name in sorted(waiting))
 
 
 def _applied(state: ProtocolState, item: Live, event: Happened) -> Step:
@@ -191,7 +196,7 @@ def _give_turn(state: ProtocolState) -> Step:
     if not state.live or state.live[0].status is not Status.READY or state.live[0].batch.txid != state.done + 1:
         return state, ()
     item = state.live[0]._replace(status=move(Status.READY, Word.TURN))
-    command = CommitTogether(item.batch) if state.together else DecidePin(item.batch)
+    command = CommitTogether(item.batch) if state.states <= state.beside else DecidePin(item.batch)
     return _replace_live(state, item), (command,)
 
 

@@ -28,6 +28,7 @@ from trident.state.positions import before_attempt, check_epoch, check_kind, is_
 from trident.state.rows import conform
 from trident.state.tables.shape import table_shape
 from trident.state.target import (
+    AppliedUpdates,
     CannotUndoError,
     HeldUpdates,
     LedgerDatabase,
@@ -96,7 +97,7 @@ class BackingMapStore:
         """Never: the map takes no part in the ledger's transactions."""
         return False
 
-    def prepare(self, together: bool) -> None:
+    def prepare(self, beside: bool) -> None:
         """Make the table for staged updates in the ledger's database."""
         self._blobs.prepare()
 
@@ -157,7 +158,7 @@ class BackingMapStore:
         """Return all staged rows of a batch."""
         return updates.rows if isinstance(updates, HeldUpdates) else self._rows_of(batch, updates)
 
-    def check_undo(self, batch: BatchId, updates: StagedUpdates) -> None:
+    def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Check that each key of the batch knows what was before it; a batch cut off in the middle counts too."""
         holds = is_in(_position(self._owned(batch.owner, batch.epoch)), batch, self.name)
         if self._state.kind is not StateKind.OPAQUE:
@@ -172,7 +173,7 @@ class BackingMapStore:
                 "take them away again. Nothing was changed"
             )
 
-    def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
         """Bring the batch's keys back chunk by chunk, then the position; repeated after a crash, the rest follows.
 
         A coordinator that was stopped in the middle of a put and wakes after this can still put keys of the
@@ -243,10 +244,10 @@ class BackingMapStore:
             "applied and will be completed when it is applied again: stop the other writer"
         )
 
-    def _keys_of(self, batch: BatchId, updates: StagedUpdates) -> Iterator[list[BackingKey]]:
+    def _keys_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> Iterator[list[BackingKey]]:
         yield from _chunks(list(keyed_rows(self._layout, self._rows_of(batch, updates))), self._state.chunk_rows)
 
-    def _may_have_part_of(self, batch: BatchId, updates: StagedUpdates) -> bool:
+    def _may_have_part_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> bool:
         """Tell whether keys of a batch may be in although the position says no: it was cut off between two chunks."""
         if self._state.kind is StateKind.NON_TRANSACTIONAL:
             return True
@@ -306,7 +307,12 @@ class BackingMapStore:
         check_epoch(_epoch(found), epoch, self.name)
         return found
 
-    def _rows_of(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+    def _rows_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> pa.Table:
+        if isinstance(updates, AppliedUpdates):
+            raise MismatchError(
+                f"{batch}: the ledger says that {updates.count} rows of state {self.name!r} were applied with the pin, "
+                "which a map never is; nothing was changed"
+            )
         if isinstance(updates, HeldUpdates):
             return conform(updates.rows, self._layout.schema())
         tables = [self._blobs.get(batch, write) for write in updates.writes]

@@ -18,6 +18,7 @@ from trident.state.memory.staged import ArrowRows, StagedWrite
 from trident.state.positions import Standing, before_attempt, check_epoch, check_kind, check_undone, is_in, stands
 from trident.state.tables.shape import table_shape
 from trident.state.target import (
+    AppliedUpdates,
     HeldUpdates,
     LedgerDatabase,
     Position,
@@ -106,9 +107,9 @@ class MemoryStore:
         """Whether it uses the ledger's own database object."""
         return self._beside_ledger
 
-    def prepare(self, together: bool) -> None:
+    def prepare(self, beside: bool) -> None:
         """Remember the layout; raises MismatchError when rows of another one are there."""
-        self._apart = not together
+        self._apart = not beside
         with self._database.transaction() as transaction:
             layouts = transaction.table(_LAYOUTS)
             found = layouts.setdefault(self._name, self._layout)
@@ -141,7 +142,7 @@ class MemoryStore:
                 raise MismatchError(f"state {self._name!r} {stands(position)}; nothing was changed")
 
     def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
-        """Check the rows; without the shortcut keep them until they are applied."""
+        """Check the rows; away from the ledger keep them until they are applied."""
         rows = self._rows.conform(updates.rows)
         if not self._apart:
             return HeldUpdates(rows)
@@ -190,7 +191,7 @@ class MemoryStore:
         with self._database.transaction() as transaction:
             return self._rows.joined(self._written(transaction, batch, updates))
 
-    def check_undo(self, batch: BatchId, updates: StagedUpdates) -> None:
+    def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Check that the state is opaque, or has nothing of the batch."""
         with self._database.transaction() as transaction:
             position = self._owned(transaction, batch.owner, batch.epoch)
@@ -198,7 +199,7 @@ class MemoryStore:
                 check_kind(self._kind, batch, updates, self._name)
                 check_undone(batch, updates, len(self._of_txid(transaction, batch.txid)), self._name)
 
-    def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
         """Bring back what was before the batch, all of it at once."""
         with self._database.transaction() as transaction:
             position = self._owned(transaction, batch.owner, batch.epoch)

@@ -26,7 +26,15 @@ from trident.state.tables.staging import TXID as STAGING_TXID
 from trident.state.tables.staging import Writes, staging_rows
 from trident.state.tables.tables import prepare_tables
 from trident.state.tables.undoing import check_rows, undo_rows
-from trident.state.target import HeldUpdates, Position, StagedUpdates, StagingWriter, Transaction, WrittenUpdates
+from trident.state.target import (
+    AppliedUpdates,
+    HeldUpdates,
+    Position,
+    StagedUpdates,
+    StagingWriter,
+    Transaction,
+    WrittenUpdates,
+)
 
 
 class SqlStateStore:
@@ -61,9 +69,9 @@ class SqlStateStore:
         """Whether it uses the ledger's own database object."""
         return self._shared
 
-    def prepare(self, together: bool) -> None:
-        """Make the tables or check those that are there; without the shortcut it stages durably and has a fence."""
-        self._apart = not (self._shared and together)
+    def prepare(self, beside: bool) -> None:
+        """Make the tables or check those that are there; away from the ledger it stages durably and has a fence."""
+        self._apart = not (self._shared and beside)
         with self._database.transaction() as transaction:
             prepare_tables(transaction.connection, self._dialect, self._shape, self._staging, self._apart)
 
@@ -160,14 +168,14 @@ class SqlStateStore:
             writes = Writes(self._staging, batch, updates.writes)
             return writes.read(transaction.connection, self._shape, self._dialect)
 
-    def check_undo(self, batch: BatchId, updates: StagedUpdates) -> None:
+    def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Check that the table knows what was before the batch, if it has it."""
         with self._database.transaction() as transaction:
             row = self._owned(transaction.connection, batch.owner, batch.epoch)
             if is_in(row.position if row else None, batch, self._name):
                 check_rows(transaction.connection, self._shape, self._name, batch, updates)
 
-    def undo(self, batch: BatchId, before: int, updates: StagedUpdates) -> None:
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
         """Bring back what was before the batch, rows and position in one transaction."""
         with self._database.transaction() as transaction:
             connection = transaction.connection

@@ -11,10 +11,12 @@ from trident.base.identity import BatchId
 from trident.state.positions import check_kind, check_undone
 from trident.state.tables.names import quote
 from trident.state.tables.shape import PREVIOUS, PREVIOUS_TXID, TXID, TableShape
-from trident.state.target import CannotUndoError, StagedUpdates
+from trident.state.target import AppliedUpdates, CannotUndoError, StagedUpdates
 
 
-def check_rows(connection: Connection, shape: TableShape, name: str, batch: BatchId, updates: StagedUpdates) -> None:
+def check_rows(
+    connection: Connection, shape: TableShape, name: str, batch: BatchId, updates: StagedUpdates | AppliedUpdates
+) -> None:
     """Raise CannotUndoError unless the table knows what was before the batch, for each of its rows."""
     check_kind(shape.kind, batch, updates, name)
     if not shape.has_previous:

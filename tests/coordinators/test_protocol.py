@@ -33,7 +33,7 @@ FRESH = ProtocolState(
     OWNER,
     EPOCH,
     frozenset({"balances", "totals"}),
-    together=False,
+    beside=frozenset(),
     max_pending=3,
     max_tries=3,
     done=10,
@@ -147,12 +147,30 @@ def test_the_next_txid_gets_its_turn_only_after_done():
 
 
 def test_the_shortcut_is_one_command():
-    together = FRESH._replace(together=True)
+    together = FRESH._replace(beside=FRESH.states)
     state, commands = processed(together, 11, 21)
     assert commands == [CommitTogether(batch(11, 21))]
     state, commands = run(state, Happened(batch(11, 21), Word.COMMITTED))
     assert commands == [TellSpouts(batch(11, 21))]
     assert (state.done, state.live) == (11, ())
+
+
+def test_states_beside_the_ledger_are_applied_with_the_pin_and_only_the_others_after_it():
+    state, commands = processed(FRESH._replace(beside=frozenset({"totals"})), 11, 21)
+    assert commands == [DecidePin(batch(11, 21))]
+    state, commands = run(state, Happened(batch(11, 21), Word.PINNED))
+    assert commands == [Apply(batch(11, 21), "balances")]
+    again, _ = step(state, Happened(batch(11, 21), Word.APPLIED, state="totals"))
+    assert again.phase is Phase.POISONED
+    state, commands = run(state, Happened(batch(11, 21), Word.APPLIED, state="balances"))
+    assert commands == [RecordDone(batch(11, 21))]
+
+
+def test_a_pin_that_no_state_waits_for_is_finished_at_once():
+    state, _ = processed(FRESH, 11, 21)
+    state, commands = run(state._replace(beside=state.states), Happened(batch(11, 21), Word.PINNED))
+    assert commands == [RecordDone(batch(11, 21))]
+    assert state.live[0].status is Status.FINISHING
 
 
 def test_a_failure_drops_the_attempt_and_all_later_ones_and_plans_again():
@@ -215,7 +233,7 @@ def test_after_max_tries_a_person_decides():
 
 
 def test_draining_finishes_what_is_live_and_plans_nothing():
-    state, _ = processed(FRESH._replace(together=True), 11, 21)
+    state, _ = processed(FRESH._replace(beside=FRESH.states), 11, 21)
     state, commands = run(state, StopRequested(), Due())
     assert (commands, state.phase) == ([], Phase.DRAINING)
     state, _ = run(state, Happened(batch(11, 21), Word.COMMITTED))

@@ -243,7 +243,7 @@ class Coordinator:
         self.lanes[lane].popleft()
         if error is None or kind is Release:
             self._succeeded(job, answer.value)
-        elif kind is Commit and type(job.command) is CommitTogether and isinstance(error, StagingLostError):
+        elif kind is Commit and type(job.command) in _PINS and isinstance(error, StagingLostError):
             self._hear(Happened(job.command.batch, Word.FAILED, reason=str(error)))
         else:
             self._advance(Broken(error))
@@ -411,6 +411,9 @@ class Coordinator:
             return
         self.alive = False
         self.host.ended(self, error)
+
+
+_PINS = (CommitTogether, DecidePin)
 
 
 class _Once:

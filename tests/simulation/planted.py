@@ -13,13 +13,14 @@ from unittest.mock import patch
 
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
+from trident.coordinators.batches import committer
 from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.decisions import resetting
 from trident.coordinators.holding import takeover
 from trident.coordinators.ledger import memory_rows, rules
 from trident.coordinators.plans import maker as planning
 from trident.coordinators.protocol import step as protocol
-from trident.coordinators.protocol.messages import Apply, DropFrom
+from trident.coordinators.protocol.messages import DropFrom, RecordDone
 from trident.coordinators.protocol.transitions import Status, Word
 from trident.state.layout import StateKind
 from trident.state.memory import state as memory_state
@@ -49,17 +50,15 @@ def _is_never_in(position: object, batch: object, name: str) -> bool:
 def _fences_after_reading(ledger, stores, spec, epoch, repeater):
     """Read what is open before the states' fences are raised, and never again."""
     snapshot = repeater.call("reading", lambda: ledger.register(epoch, spec))
-    together = all(store.beside_ledger for store in stores.values())
     for store in stores.values():
-        repeater.call("preparing", partial(store.prepare, together))
+        repeater.call("preparing", partial(store.prepare, store.beside_ledger))
     return snapshot
 
 
-def _applies_one_state(state, item, event):
-    """Apply to the first state only, and call it done."""
-    first = min(state.states)
-    applying = item._replace(status=Status.APPLYING, waiting=frozenset({first}))
-    return protocol._replace_live(state, applying), (Apply(item.batch, first),)
+def _waits_for_no_state(state, item, event):
+    """Call it done with the pin, whoever still has to apply it."""
+    finishing = item._replace(status=Status.FINISHING)
+    return protocol._replace_live(state, finishing), (RecordDone(item.batch),)
 
 
 def _drops_the_pinned(fresh, pinned, live_in_ledger):
@@ -156,7 +155,10 @@ BUGS = (
         _TWO_OWNERS,
     ),
     PlantedBug(
-        "done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _applies_one_state}), _ALONE
+        "done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _waits_for_no_state}), _ALONE
+    ),
+    PlantedBug(
+        "a pin leaves out the states beside the ledger", _patched(committer, "names_beside", lambda _: ()), _ALONE
     ),
     PlantedBug("words are compared by txid only", _patched(protocol, "_happened", _any_word_of_that_txid)),
     PlantedBug(
