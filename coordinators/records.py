@@ -9,7 +9,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.decisions.records import Decision, Diverted, Refusal
-from trident.state.target import AppliedUpdates, WrittenUpdates
+from trident.state.staged import AppliedUpdates, WrittenUpdates
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,9 @@ from trident.coordinators.decisions.refusing import StoppedError
 from trident.coordinators.holding.retrying import Repeater
 from trident.coordinators.ledger.base import Ledger, TransactionStep
 from trident.coordinators.records import Commit, DeadLetter, Pin, Plan, StatePin
-from trident.state.target import (
-    AppliedUpdates,
-    HeldUpdates,
-    StagedUpdates,
-    StagingLostError,
-    StateStore,
-    Transaction,
-    WrittenUpdates,
-    names_beside,
-)
+from trident.state.capabilities import Transaction, beside_of, names_beside
+from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
+from trident.state.target import Target
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,7 @@ class _Steps:
     Knows which state is at work, as the database names none when it refuses.
     """
 
-    def __init__(self, batch: BatchId, stores: Mapping[str, StateStore], updates: Mapping[str, object]) -> None:
+    def __init__(self, batch: BatchId, stores: Mapping[str, Target], updates: Mapping[str, object]) -> None:
         self._batch = batch
         self.state = ""
         self.copies: list[TransactionStep] = []
@@ -108,13 +101,13 @@ class _Steps:
             Refusal(self._batch.txid, self._batch.attempt, StopKind.REFUSED, self.state, str(error)),
         )
 
-    def _copy(self, store: StateStore, updates: StagedUpdates, transaction: Transaction) -> None:
+    def _copy(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
         self.state = store.name
-        store.copy_in(transaction, self._batch, updates)
+        beside_of(store).copy_in(transaction, self._batch, updates)
 
-    def _apply(self, store: StateStore, updates: StagedUpdates, transaction: Transaction) -> None:
+    def _apply(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
         self.state = store.name
-        store.apply_in(transaction, self._batch, updates)
+        beside_of(store).apply_in(transaction, self._batch, updates)
 
     def _end(self, _: Transaction) -> None:
         self.state = ""
@@ -127,7 +120,7 @@ class Committer:
     Every call is idempotent: after a lost answer it is repeated and finds its own effect.
     """
 
-    def __init__(self, ledger: Ledger, stores: Mapping[str, StateStore], repeater: Repeater) -> None:
+    def __init__(self, ledger: Ledger, stores: Mapping[str, Target], repeater: Repeater) -> None:
         self._ledger = ledger
         self._stores = stores
         self._repeater = repeater

@@ -19,8 +19,10 @@ from trident.coordinators.decisions.refusing import StoppedError
 from trident.coordinators.ledger.decision_rules import held_states
 from trident.coordinators.records import DeadLetter, Plan
 from trident.spouts.base import BadRecord, Source, Spout
+from trident.state.capabilities import diverting_of
 from trident.state.rows import json_rows
-from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.target import Target
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class BatchRunner:
 
     spouts: Mapping[str, Spout]
     sources: Mapping[str, Source]
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
     processor: Processor
     decisions: tuple[Decision, ...] = ()
     """What a person decided and waits for the attempt that commits."""
@@ -94,7 +96,8 @@ class BatchRunner:
 
     def _divert(self, batch: BatchId, result: JobResult) -> Diverted:
         """Take the rows of a state out of the batch, as a person decided."""
-        return Diverted(result.state, json_rows(self.stores[result.state].staged_rows(batch, result.updates)))
+        rows = diverting_of(self.stores[result.state]).staged_rows(batch, result.updates)
+        return Diverted(result.state, json_rows(rows))
 
 
 def _first_of_each(results: tuple[JobResult, ...]) -> tuple[tuple[str, RangeManifest], ...]:

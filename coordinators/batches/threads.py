@@ -55,7 +55,8 @@ from trident.coordinators.protocol.step import Step, step, wants_plan
 from trident.coordinators.protocol.transitions import Word
 from trident.coordinators.records import Commit, Plan
 from trident.spouts.base import Source
-from trident.state.target import StagingLostError, StateStore
+from trident.state.staged import StagingLostError
+from trident.state.target import Target
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_WAIT_S = 1.0
@@ -79,7 +80,7 @@ class Parts:
 
     ledger: Ledger
     sources: Mapping[str, Source]
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
     runner: BatchRunner
     plans: PlanMaker
     book: PlanBook

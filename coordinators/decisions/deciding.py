@@ -27,8 +27,9 @@ from trident.coordinators.holding.takeover import (
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import Snapshot, TopologySpec
+from trident.state.capabilities import diverting_of, undoing_of
 from trident.state.layout import StateLayout
-from trident.state.target import State, StateStore
+from trident.state.target import State, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def carry_out_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repe
 
 def carry_out_decision(
     ledger: Ledger,
-    stores: Mapping[str, StateStore],
+    stores: Mapping[str, Target],
     spec: TopologySpec,
     epoch: Epoch,
     wanted: Wanted,
@@ -120,21 +121,25 @@ def _attempt(snapshot: Snapshot, txid: int) -> int:
 
 
 def _check_possible(
-    stores: Mapping[str, StateStore], snapshot: Snapshot, epoch: Epoch, decision: Decision, waiting: frozenset[str]
+    stores: Mapping[str, Target], snapshot: Snapshot, epoch: Epoch, decision: Decision, waiting: frozenset[str]
 ) -> None:
     """Refuse, before anything is recorded, what one of the states could not follow."""
     if decision.state and decision.state not in stores:
         raise MismatchError(f"no {decision}: there is no such state. Nothing was written.")
+    if decision.state:
+        diverting_of(stores[decision.state])
     pin = snapshot.pin
     if pin is None or pin.txid != decision.txid:
         return
     batch = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt)
     if decision.kind is DecisionKind.UNDO:
         for item in pin.states:
-            stores[item.state].check_undo(batch, staged_of(pin, item.state))
+            undoing_of(stores[item.state], batch).check_undo(batch, staged_of(pin, item.state))
     elif decision.state not in waiting:
         raise MismatchError(f"no {decision}: the state has this txid already. Nothing was written.")
     else:
+        target, staged = stores[decision.state], written_of(pin, decision.state)
         # a store without transactions may have part of it, which has to go first
-        stores[decision.state].check_undo(batch, staged_of(pin, decision.state))
-        stores[decision.state].staged_rows(batch, written_of(pin, decision.state))
+        if target.capabilities.undoing is not None:
+            target.capabilities.undoing.check_undo(batch, staged)
+        diverting_of(target).staged_rows(batch, staged)

@@ -30,8 +30,9 @@ from trident.coordinators.holding.takeover import (
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import ResetDecision, Snapshot, TopologySpec
+from trident.state.capabilities import check_resettable
 from trident.state.layout import StateLayout
-from trident.state.target import State, StateStore
+from trident.state.target import State, Target
 
 
 def reset_topology(
@@ -71,7 +72,7 @@ class Wanted:
 
 def carry_out_reset(
     ledger: Ledger,
-    stores: Mapping[str, StateStore],
+    stores: Mapping[str, Target],
     spec: TopologySpec,
     epoch: Epoch,
     wanted: Wanted,
@@ -81,6 +82,7 @@ def carry_out_reset(
     snapshot = raise_fences(ledger, stores, spec, epoch, repeater)
     decision = snapshot.open_reset
     if decision is None:
+        check_resettable(stores, wanted.keep_rows)
         if wanted.keep_rows:
             snapshot, _ = finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)
         if wanted.keep_rows and snapshot.pin is not None:
@@ -93,7 +95,7 @@ def carry_out_reset(
     return decision
 
 
-def _birth_txid(snapshot: Snapshot, stores: Mapping[str, StateStore]) -> int:
+def _birth_txid(snapshot: Snapshot, stores: Mapping[str, Target]) -> int:
     """Return the highest txid that is known anywhere: a ledger from an old backup knows fewer than the states."""
     positions = [store.position(snapshot.owner.topology) for store in stores.values()]
     return max([snapshot.last_txid, *(position.txid for position in positions if position is not None)])
@@ -105,7 +107,7 @@ def _states(keep_rows: bool) -> str:
 
 def _roll_forward(
     ledger: Ledger,
-    stores: Mapping[str, StateStore],
+    stores: Mapping[str, Target],
     spec: TopologySpec,
     snapshot: Snapshot,
     committer: Committer,

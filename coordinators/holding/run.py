@@ -34,12 +34,13 @@ from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.state import ProtocolState
 from trident.coordinators.records import StartPosition, TopologySpec
 from trident.spouts.base import Source, Spout, Start, StartAt
+from trident.state.capabilities import names_beside
 from trident.state.layout import StateLayout
-from trident.state.target import LedgerDatabase, State, StateStore, names_beside
+from trident.state.target import LedgerDatabase, State, Target
 
 _log = logging.getLogger("trident.coordinator")
 
-ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, StateStore]], Processor]
+ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, Target]], Processor]
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Session:
             with heartbeat:
                 return self._run_held(epoch, sources, stores)
 
-    def _run_held(self, epoch: Epoch, sources: Mapping[str, Source], stores: Mapping[str, StateStore]) -> RunSummary:
+    def _run_held(self, epoch: Epoch, sources: Mapping[str, Source], stores: Mapping[str, Target]) -> RunSummary:
         taken = take_over_topology(self._ledger, stores, self._plan.spec, epoch, self._repeater)
         taken = with_starts(self._ledger, self._plan.spec, taken, sources, self._repeater)
         coordinator = self._coordinator = self._build(taken, sources, stores)
@@ -120,9 +121,7 @@ class Session:
         if self._coordinator is not None:
             self._coordinator.break_off(error)
 
-    def _build(
-        self, taken: TakenOver, sources: Mapping[str, Source], stores: Mapping[str, StateStore]
-    ) -> BatchCoordinator:
+    def _build(self, taken: TakenOver, sources: Mapping[str, Source], stores: Mapping[str, Target]) -> BatchCoordinator:
         snapshot = taken.snapshot
         book = PlanBook(snapshot)
         committer = Committer(self._ledger, stores, self._repeater)
@@ -154,7 +153,7 @@ class Session:
         return coordinator
 
 
-def fresh_state(taken: TakenOver, stores: Mapping[str, StateStore], options: RunOptions) -> ProtocolState:
+def fresh_state(taken: TakenOver, stores: Mapping[str, Target], options: RunOptions) -> ProtocolState:
     """Return the protocol of a new owner with nothing live; tries of attempts that were live keep counting."""
     snapshot = taken.snapshot
     return ProtocolState(
@@ -197,13 +196,13 @@ def open_parts(
     states: Mapping[str, tuple[State, StateLayout]],
     database: LedgerDatabase,
     stack: ExitStack,
-) -> tuple[dict[str, Source], dict[str, StateStore]]:
+) -> tuple[dict[str, Source], dict[str, Target]]:
     """Open every spout and state; the stack closes them again, also when a later one fails to open."""
     sources: dict[str, Source] = {}
     for name, spout in spouts.items():
         sources[name] = spout.open(name)
         stack.callback(sources[name].close)
-    stores: dict[str, StateStore] = {}
+    stores: dict[str, Target] = {}
     for name, (state, layout) in states.items():
         stores[name] = state.open(layout, database)
         stack.callback(stores[name].close)
@@ -211,7 +210,7 @@ def open_parts(
 
 
 def take_over_topology(
-    ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, repeater: Repeater
+    ledger: Ledger, stores: Mapping[str, Target], spec: TopologySpec, epoch: Epoch, repeater: Repeater
 ) -> TakenOver:
     """Raise every fence, finish recorded decisions, check every position; see `coordinators.takeover`.
 

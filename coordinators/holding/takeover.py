@@ -24,8 +24,10 @@ from trident.coordinators.protocol.state import Live, ProtocolState
 from trident.coordinators.protocol.step import Step, take_over
 from trident.coordinators.protocol.transitions import Status
 from trident.coordinators.records import Pin, ResetDecision, Snapshot, TopologySpec
+from trident.state.capabilities import CannotUndoError, diverting_of, names_beside, resetting_of, undoing_of
 from trident.state.rows import json_rows
-from trident.state.target import AppliedUpdates, CannotUndoError, StateStore, WrittenUpdates, names_beside
+from trident.state.staged import AppliedUpdates, WrittenUpdates
+from trident.state.target import Target
 
 
 class LedgerBehindError(MismatchError):
@@ -43,7 +45,7 @@ class TakenOver:
 
 
 def raise_fences(
-    ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, repeater: Repeater
+    ledger: Ledger, stores: Mapping[str, Target], spec: TopologySpec, epoch: Epoch, repeater: Repeater
 ) -> Snapshot:
     """Register or check the topology, raise its epoch in every store, then read what is open.
 
@@ -62,7 +64,7 @@ def raise_fences(
     return snapshot
 
 
-def _raise_fence(ledger: Ledger, store: StateStore, owner: Owner, epoch: Epoch, repeater: Repeater) -> None:
+def _raise_fence(ledger: Ledger, store: Target, owner: Owner, epoch: Epoch, repeater: Repeater) -> None:
     try:
         repeater.call(f"raising the fence of state {store.name!r}", lambda: store.raise_fence(owner, epoch))
     except FencedError as error:
@@ -71,7 +73,7 @@ def _raise_fence(ledger: Ledger, store: StateStore, owner: Owner, epoch: Epoch, 
     reached(CrashPoint.AFTER_FENCE)
 
 
-def _behind(store: StateStore, owner: Owner, epoch: Epoch) -> str:
+def _behind(store: Target, owner: Owner, epoch: Epoch) -> str:
     return (
         f"state {store.name!r} knows a later epoch than {epoch.number}, the latest that the ledger of topology "
         f"{owner.topology!r} has given out: the ledger was lost or restored from a backup, or another ledger has a "
@@ -81,7 +83,7 @@ def _behind(store: StateStore, owner: Owner, epoch: Epoch) -> str:
 
 
 def fence_and_finish(
-    ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, repeater: Repeater
+    ledger: Ledger, stores: Mapping[str, Target], spec: TopologySpec, epoch: Epoch, repeater: Repeater
 ) -> tuple[Snapshot, tuple[Decision, ...]]:
     """Raise every fence, then finish the reset and the decisions that were cut off.
 
@@ -95,12 +97,13 @@ def fence_and_finish(
 
 
 def finish_reset(
-    ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, decision: ResetDecision
+    ledger: Ledger, stores: Mapping[str, Target], spec: TopologySpec, epoch: Epoch, decision: ResetDecision
 ) -> Snapshot:
     """Carry a recorded reset out: every state, then the ledger; each step is idempotent."""
     owner = Owner(spec.name, decision.incarnation)
     for store in stores.values():
-        change = store.clear if decision.states == "clear" else store.adopt
+        resetting = resetting_of(store)
+        change = resetting.clear if decision.states == "clear" else resetting.adopt
         change(owner, epoch, decision.birth_txid)
         reached(CrashPoint.AFTER_RESETTING_STATE)
     ledger.finish_reset(epoch, spec.name, decision)
@@ -110,7 +113,7 @@ def finish_reset(
 
 def finish_decisions(
     ledger: Ledger,
-    stores: Mapping[str, StateStore],
+    stores: Mapping[str, Target],
     spec: TopologySpec,
     snapshot: Snapshot,
     epoch: Epoch,
@@ -131,28 +134,25 @@ def finish_decisions(
     return snapshot, tuple(due)
 
 
-def _undo(
-    ledger: Ledger, stores: Mapping[str, StateStore], snapshot: Snapshot, epoch: Epoch, decision: Decision
-) -> None:
+def _undo(ledger: Ledger, stores: Mapping[str, Target], snapshot: Snapshot, epoch: Epoch, decision: Decision) -> None:
     pin = snapshot.pin
     assert pin is not None
     batch = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt)
     for item in pin.states:
-        stores[item.state].undo(batch, snapshot.done_attempt, staged_of(pin, item.state))
+        undoing_of(stores[item.state], batch).undo(batch, snapshot.done_attempt, staged_of(pin, item.state))
         reached(CrashPoint.AFTER_UNDOING_STATE, pin.txid)
     ledger.unpin(snapshot.owner, epoch, decision)
     reached(CrashPoint.AFTER_UNPINNING, pin.txid)
 
 
-def _divert(
-    ledger: Ledger, stores: Mapping[str, StateStore], snapshot: Snapshot, epoch: Epoch, decision: Decision
-) -> None:
+def _divert(ledger: Ledger, stores: Mapping[str, Target], snapshot: Snapshot, epoch: Epoch, decision: Decision) -> None:
     pin, store = snapshot.pin, stores[decision.state]
     assert pin is not None
     batch, staged = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt), written_of(pin, decision.state)
     # a store without transactions may have been cut off in the middle: part of the rows is in
-    store.undo(batch, snapshot.done_attempt, staged)
-    ledger.divert(snapshot.owner, epoch, decision, json_rows(store.staged_rows(batch, staged)))
+    if store.capabilities.undoing is not None:
+        store.capabilities.undoing.undo(batch, snapshot.done_attempt, staged)
+    ledger.divert(snapshot.owner, epoch, decision, json_rows(diverting_of(store).staged_rows(batch, staged)))
     reached(CrashPoint.AFTER_DIVERTING, pin.txid)
 
 
@@ -166,7 +166,7 @@ def staged_of(pin: Pin, state: str) -> WrittenUpdates | AppliedUpdates:
     return next((item.updates for item in pin.states if item.state == state), WrittenUpdates(()))
 
 
-def check_refusal(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch, waiting: frozenset[str]) -> None:
+def check_refusal(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epoch, waiting: frozenset[str]) -> None:
     """Raise DecisionNeededError while a refusal waits for a person; says what is where and which commands go on."""
     refusal, pin = snapshot.refusal, snapshot.pin
     if refusal is None or not refusal.blocks:
@@ -182,13 +182,13 @@ def check_refusal(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: E
     raise decision_needed(topology, text, refusal, ways_on(topology, refusal, undo=_undo_way(snapshot, stores, epoch)))
 
 
-def _undo_way(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch) -> str:
+def _undo_way(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epoch) -> str:
     pin = snapshot.pin
     assert pin is not None
     batch = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt)
     try:
         for item in pin.states:
-            stores[item.state].check_undo(batch, staged_of(pin, item.state))
+            undoing_of(stores[item.state], batch).check_undo(batch, staged_of(pin, item.state))
     except CannotUndoError as error:
         return f"(an undo is not possible: {error})"
     return f"{UNDO} {pin.txid}  (every state goes back to txid {pin.txid - 1}, the batch is read again)"
@@ -196,7 +196,7 @@ def _undo_way(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch
 
 def where_states_stand(
     ledger: Ledger,
-    stores: Mapping[str, StateStore],
+    stores: Mapping[str, Target],
     spec: TopologySpec,
     snapshot: Snapshot,
     epoch: Epoch,
@@ -211,7 +211,7 @@ def where_states_stand(
         raise
 
 
-def check_positions(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch) -> frozenset[str]:
+def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epoch) -> frozenset[str]:
     """Register new states, check all others; returns those that still wait for the pinned batch.
 
     Raises `MismatchError` for a state that is behind, ahead, or another incarnation's: nothing has

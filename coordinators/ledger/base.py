@@ -29,7 +29,8 @@ from trident.coordinators.records import (
     StartPosition,
     TopologySpec,
 )
-from trident.state.target import LedgerDatabase, Transaction
+from trident.state.capabilities import Transaction
+from trident.state.target import LedgerDatabase
 
 TransactionStep = Callable[[Transaction], None]
 """One store's part of the shortcut; runs inside the ledger's open transaction."""

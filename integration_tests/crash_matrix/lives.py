@@ -29,7 +29,8 @@ from trident.coordinators.holding.run import RunPlan, Session
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.records import TopologySpec
 from trident.spouts.base import Limits, Source
-from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.target import Target
 
 _ACCOUNTS = 9
 _PARTITIONS = 2
@@ -107,7 +108,7 @@ class _Death:
 class _Processor(ListProcessor):
     """Stages as the case needs it: by the driver, or by a writer as a Spark task does it."""
 
-    stores: Mapping[str, StateStore] = field(default_factory=dict)
+    stores: Mapping[str, Target] = field(default_factory=dict)
     writes: bool = False
 
     def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
@@ -116,10 +117,10 @@ class _Processor(ListProcessor):
         return tuple(self._written(request, result) for result in results) if self.writes else results
 
     def _written(self, request: ProcessRequest, result: JobResult) -> JobResult:
-        writer = self.stores[result.state].writer(request.batch)
-        assert writer is not None
+        writing = self.stores[result.state].capabilities.writing
+        assert writing is not None
         assert isinstance(result.updates, HeldUpdates)
-        words = [decode(word) for word in writer(iter(result.updates.rows.to_batches()))]
+        words = [decode(word) for word in writing.writer(request.batch)(iter(result.updates.rows.to_batches()))]
         writes = tuple(word for word in words if isinstance(word, WriteManifest))
         return JobResult(result.state, result.manifests, result.bad_records, WrittenUpdates(writes))
 
@@ -141,7 +142,7 @@ def _plan(life: Life, death: _Death) -> RunPlan:
             threading.Event().wait(5)
         return result
 
-    def make_processor(_: Mapping[str, Source], stores: Mapping[str, StateStore]) -> _Processor:
+    def make_processor(_: Mapping[str, Source], stores: Mapping[str, Target]) -> _Processor:
         names = [state.name for state in states]
         by_tasks = life.case.point is CrashPoint.AFTER_COPY
         return _Processor(topic, names, meddle, stores=stores, writes=by_tasks)

@@ -28,7 +28,7 @@ from trident import ConfigurationError, Count, FatalError, RetryableError, Stagi
 from trident.base.control import CONTROL
 from trident.engine.processor import SparkProcessor
 from trident.operations.base import BatchContext
-from trident.state.target import WrittenUpdates
+from trident.state.staged import WrittenUpdates
 
 ROWS = [("a", 9_223_372_036_854_775_807), ("a", 1), ("secret", 3)]
 

@@ -27,7 +27,8 @@ from trident.state import PostgresState
 from trident.state.databases.memory import MemoryDatabase
 from trident.state.databases.postgres import PostgresDatabase
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates, Position, WrittenUpdates
+from trident.state.positions import Position
+from trident.state.staged import HeldUpdates, WrittenUpdates
 from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, held
 
 
@@ -142,7 +143,7 @@ def test_two_states_never_share_a_table(database):
 
 def test_tasks_stage_under_ids_of_their_own_and_late_ones_add_nothing(database):
     store = open_beside(database)
-    writer = pickle.loads(pickle.dumps(store.writer(batch_of(1))))
+    writer = pickle.loads(pickle.dumps(store.capabilities.writing.writer(batch_of(1))))
     batches = [pa.RecordBatch.from_pylist([{"account": name, "n": 1, "total": 2}], COUNTS.schema()) for name in "ab"]
     words = [decode(text) for _ in range(3) for text in writer(iter(batches))]
     assert all(isinstance(word, WriteManifest) and word.rows == 2 for word in words)
@@ -155,13 +156,15 @@ def test_tasks_stage_under_ids_of_their_own_and_late_ones_add_nothing(database):
 
 def test_a_task_without_rows_says_nothing(database):
     store = open_beside(database)
-    assert list(store.writer(batch_of(1))(iter([]))) == []
+    assert list(store.capabilities.writing.writer(batch_of(1))(iter([]))) == []
 
 
 def test_a_writer_shows_no_password():
     state = PostgresState("balances", dsn="postgresql://ann:hunter2@localhost/payments")
     store = state.open(COUNTS, MemoryDatabase())
-    assert "hunter2" not in repr(store.writer(batch_of(1))) + repr(state) + str(state.description())
+    assert "hunter2" not in repr(store.capabilities.writing.writer(batch_of(1))) + repr(state) + str(
+        state.description()
+    )
     store.close()
 
 
@@ -314,7 +317,7 @@ def test_a_custom_combiner_works_on_staging_of_tasks(database):
     store = open_beside(database, layout)
     commit(database, store, batch_of(1), held(layout, (1, "a"), (None, "n")))
     batch = pa.RecordBatch.from_pylist([{"k": k, "names": name} for k, name in ((1, "b"), (2, "c"), (None, "m"))])
-    writes = [decode(text) for text in store.writer(batch_of(2))(iter([batch]))]
+    writes = [decode(text) for text in store.capabilities.writing.writer(batch_of(2))(iter([batch]))]
     commit(database, store, batch_of(2), WrittenUpdates(tuple(writes)))
     assert sorted(query(database, "SELECT k, names FROM balances WHERE k IS NOT NULL")) == [(1, "a,b"), (2, "c")]
     assert query(database, "SELECT names FROM balances WHERE k IS NULL") == [("n,m",)]

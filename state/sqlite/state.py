@@ -10,7 +10,7 @@ from trident.state.databases.sqlite import SqliteDatabase
 from trident.state.layout import StateKind, StateLayout
 from trident.state.sqlite.dialect import SqliteDialect
 from trident.state.tables.shape import table_shape
-from trident.state.tables.store import SqlStateStore
+from trident.state.tables.target import TableTarget
 from trident.state.target import LedgerDatabase
 
 
@@ -37,15 +37,14 @@ class SqliteState:
         database = "ledger" if self.path is None else "own"
         return {"store": "sqlite", "kind": str(self.kind), "table": self.table or self.name, "database": database}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> SqlStateStore:
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> TableTarget:
         """Share the ledger's file, or use the own one; nothing is opened yet."""
         dialect = SqliteDialect()
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)
-        shape.columns(dialect.column_type)
         if self.path is not None:
-            return SqlStateStore(SqliteDatabase(self.path), dialect, self.name, shape, False)
+            return TableTarget(SqliteDatabase(self.path), dialect, self.name, shape, False)
         if isinstance(ledger_database, SqliteDatabase):
-            return SqlStateStore(ledger_database, dialect, self.name, shape, True)
+            return TableTarget(ledger_database, dialect, self.name, shape, True)
         raise ConfigurationError(
             f"state {self.name!r} has no path and the ledger is not in SQLite, so there is no file to keep it in: "
             "give SqliteState a path, or use a SqliteLedger"

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, text
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.positions import Position
 from trident.state.tables.dialect import Dialect
-from trident.state.target import Position
 
 CREATE_META = {
     "trident_applied": """

@@ -17,7 +17,8 @@ from trident.coordinators.holding.run import RunPlan
 from trident.coordinators.records import DeadLetter, TopologySpec
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates, State
+from trident.state.staged import HeldUpdates
+from trident.state.target import State
 
 LAYOUT = StateLayout(
     (KeyColumn("account", pa.string()),),

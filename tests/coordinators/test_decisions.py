@@ -22,7 +22,8 @@ from trident.coordinators.decisions.resetting import reset_topology
 from trident.coordinators.ledger import SqliteLedger
 from trident.spouts.base import SpoutKind
 from trident.state import SqliteState, StateKind
-from trident.state.target import CannotUndoError, State
+from trident.state.capabilities import CannotUndoError
+from trident.state.target import State
 
 LIMIT = 60
 """The amount that `totals` refuses while its table has a constraint."""

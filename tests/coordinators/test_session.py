@@ -34,7 +34,8 @@ from trident.coordinators.records import Lease
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
 from trident.state import MemoryState, SqliteState, StateKind
 from trident.state.databases.memory import MemoryDatabase
-from trident.state.target import State, WrittenUpdates
+from trident.state.staged import WrittenUpdates
+from trident.state.target import State
 
 OPTIONS = RunOptions(
     until=Until.CAUGHT_UP,

@@ -22,7 +22,7 @@ from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
 from trident.spouts.base import OffsetsLostError
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, WrittenUpdates
 
 LAYOUT = StateLayout((KeyColumn("k", pa.string()),), (ValueColumn("n", pa.int64(), Merge.ADD),))
 WORD = encode(RangeManifest(7, PartitionId("t", 0), 3, Digest()))

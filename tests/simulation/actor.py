@@ -67,7 +67,7 @@ from trident.coordinators.protocol.state import Phase
 from trident.coordinators.protocol.step import step, wants_plan
 from trident.coordinators.protocol.transitions import Status, Word
 from trident.coordinators.records import Keep, Lease, Plan
-from trident.state.target import StagingLostError
+from trident.state.staged import StagingLostError
 
 
 class Coordinator:

@@ -10,7 +10,7 @@ from tests.simulation.scripts import Answer
 from tests.simulation.stores import Ending, OpenTransaction, SimulatedDatabase
 from trident.base.errors import RefusedError, RetryableError
 from trident.coordinators.protocol.messages import Apply, CommitTogether
-from trident.state.target import StagingLostError
+from trident.state.staged import StagingLostError
 
 if TYPE_CHECKING:
     from tests.simulation.world import Request, World

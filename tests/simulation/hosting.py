@@ -12,7 +12,7 @@ from trident.base.clock import Clock
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import TopologySpec
-from trident.state.target import StateStore
+from trident.state.target import Target
 
 if TYPE_CHECKING:
     from tests.simulation.actor import Coordinator
@@ -46,7 +46,7 @@ class Surroundings:
 
     spec: TopologySpec
     ledger: Ledger
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
     source: TopicSource
     spout: TopicSpout
     processor: TopicProcessor

@@ -23,7 +23,8 @@ from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import DropFrom, RecordDone
 from trident.coordinators.protocol.transitions import Status, Word
 from trident.state.layout import StateKind
-from trident.state.memory import state as memory_state
+from trident.state.memory import place as memory_place
+from trident.state.memory import target as memory_target
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def _fences_after_reading(ledger, stores, spec, epoch, repeater):
     """Read what is open before the states' fences are raised, and never again."""
     snapshot = repeater.call("reading", lambda: ledger.register(epoch, spec))
     for store in stores.values():
-        repeater.call("preparing", partial(store.prepare, store.beside_ledger))
+        repeater.call("preparing", partial(store.prepare, store.capabilities.beside is not None))
     return snapshot
 
 
@@ -136,12 +137,12 @@ BUGS = (
     ),
     PlantedBug(
         "no epoch check in the state",
-        _patched(memory_state, "check_epoch", _nothing),
+        _both(_patched(memory_place, "check_epoch", _nothing), _patched(memory_target, "check_epoch", _nothing)),
         _TWO_OWNERS,
     ),
     PlantedBug(
         "no comparison of txids before an apply",
-        _patched(memory_state, "is_in", _is_never_in),
+        _patched(memory_target, "is_in", _is_never_in),
         _A_LOST_ANSWER,
     ),
     PlantedBug(

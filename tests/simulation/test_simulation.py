@@ -15,7 +15,7 @@ from tests.simulation.stores import PlainState
 from tests.state.harnesses import MemoryHarness
 from trident.state.databases.memory import MemoryDatabase
 from trident.state.layout import StateKind, StateLayout
-from trident.state.target import StateStore
+from trident.state.target import Target
 from trident.testing.state_contract import StateContract
 
 SEEDS = 20_000
@@ -94,13 +94,13 @@ class TestSimulatedState(StateContract):
     def harness(self, request: pytest.FixtureRequest) -> MemoryHarness:
         return _PlainHarness(request.param)
 
-    def leave_rows_without_owner(self, harness) -> None:
+    def leave_rows_without_owner(self, harness: MemoryHarness) -> None:
         with harness.database.transaction() as transaction:
             transaction.table("state counts rows")["ann",] = (1, 1)
 
 
 class _PlainHarness(MemoryHarness):
-    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+    def open(self, layout: StateLayout, kind: StateKind) -> Target:
         if self.beside:
             return PlainState("counts", kind=kind).open(layout, self.database)
         return PlainState("counts", kind=kind, database=self.database).open(layout, MemoryDatabase())

@@ -6,7 +6,7 @@ from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Start, Stop
 from tests.simulation.scripts import Progressed
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.records import Acquired, Plan
-from trident.state.target import Position
+from trident.state.positions import Position
 
 
 def told(job: Job) -> str:

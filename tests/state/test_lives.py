@@ -18,7 +18,8 @@ from trident.base.identity import BatchId
 from trident.state.databases.memory import MemoryTransaction
 from trident.state.folding import updated
 from trident.state.layout import StateKind
-from trident.state.target import StagedUpdates, StateStore
+from trident.state.staged import StagedUpdates
+from trident.state.target import Target
 from trident.state.values import OpaqueValue
 
 
@@ -27,7 +28,7 @@ class MemoryBench(Bench):
         self.apart = apart
         self.harness = MemoryHarness()
 
-    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+    def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         with suppress(Crash), self.harness.database.transaction() as transaction:
             store.copy_in(transaction, batch, updates)
             store.apply_in(transaction, batch, updates)
@@ -41,7 +42,7 @@ class SqliteBench(Bench):
         self.folder = Path(tempfile.mkdtemp(prefix="trident-lives-"))
         self.harness = SqliteHarness(self.folder, beside=not apart)
 
-    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+    def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Drop the connection in the middle of the transaction, without a rollback."""
         with suppress(Crash), self.harness.database.transaction() as transaction:
             store.copy_in(transaction, batch, updates)
@@ -62,7 +63,7 @@ class MapBench(Bench):
     def __init__(self, backing_map: DictMap) -> None:
         self.harness = BackingHarness(backing_map, chunk_rows=2)
 
-    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+    def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Die after so many puts."""
         through = False
         with self.dying(after):

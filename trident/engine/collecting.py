@@ -16,7 +16,7 @@ from trident.coordinators.batches.processor import JobResult
 from trident.coordinators.records import DeadLetter
 from trident.operations.aggregate import COPIES, REPEATED
 from trident.state.layout import StateLayout
-from trident.state.target import HeldUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, WrittenUpdates
 
 _READ_TWICE = "a task's word came more than once, so a range was read twice; nothing was applied"
 

@@ -20,7 +20,7 @@ from trident.engine.spark import cancel_tagged, engine_session, parallelism_of, 
 from trident.engine.staging import DEFAULT_THRESHOLD, WORDS_ONLY, StageRows, Staging, StagingChoice
 from trident.operations.base import BatchContext
 from trident.spouts.base import Source
-from trident.state.target import StateStore
+from trident.state.target import Target
 
 CAREFUL_BATCHES = 50
 """After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
@@ -39,7 +39,7 @@ class SparkProcessor:
         compiled: CompiledTopology,
         spark: SparkSession,
         sources: Mapping[str, Source],
-        stores: Mapping[str, StateStore],
+        stores: Mapping[str, Target],
         *,
         staging: Staging = Staging.AUTO,
         staging_threshold: int = DEFAULT_THRESHOLD,
@@ -135,15 +135,15 @@ class SparkProcessor:
         state = leaf.state.name
         if not self._choices[state].by_executors(width):
             return None
-        writer = self._stores[state].writer(batch)
-        if writer is None:
+        writing = self._stores[state].capabilities.writing
+        if writing is None:
             if self._only_executors:
                 raise ConfigurationError(
                     f"the state {state!r} can be staged by the driver only; use Staging.AUTO or Staging.DRIVER. "
                     "Nothing of the batch was applied"
                 )
             return None
-        return StageRows(writer, leaf.layout.schema())
+        return StageRows(writing.writer(batch), leaf.layout.schema())
 
     def _learn(self, state: str, width: int, collected: Collected) -> None:
         if collected.rows is not None:

@@ -15,7 +15,7 @@ from trident.base.control import CONTROL
 from trident.base.errors import FatalError
 from trident.operations.arrow import split
 from trident.state.layout import StateLayout
-from trident.state.target import StagingWriter
+from trident.state.staged import StagingWriter
 
 DEFAULT_THRESHOLD = 64 * 1024 * 1024
 WORDS_ONLY = StructType([StructField(CONTROL, StringType())])

@@ -12,7 +12,8 @@ import pytest
 from trident.base.errors import ConfigurationError, FencedError, MismatchError, RefusedError
 from trident.base.identity import Owner
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
-from trident.state.target import WrittenUpdates
+from trident.state.staged import WrittenUpdates
+from trident.testing.query_contract import QueryContract
 from trident.testing.state_harness import (
     COUNTS,
     EPOCH,
@@ -24,6 +25,7 @@ from trident.testing.state_harness import (
     held,
     put,
     ready,
+    resetting,
     seen,
 )
 from trident.testing.undo_contract import UndoContract
@@ -31,7 +33,7 @@ from trident.testing.undo_contract import UndoContract
 __all__ = ["StateContract", "StateHarness"]
 
 
-class StateContract(UndoContract):
+class StateContract(UndoContract, QueryContract):
     """What every store promises; subclass it and define the fixture `harness`."""
 
     @pytest.mark.parametrize("kind", list(StateKind))
@@ -103,7 +105,7 @@ class StateContract(UndoContract):
 
     def test_a_state_that_was_never_registered_takes_nothing(self, harness: StateHarness) -> None:
         store = harness.open(COUNTS, StateKind.OPAQUE)
-        store.prepare(store.beside_ledger)
+        store.prepare(store.capabilities.beside is not None)
         store.raise_fence(OWNER, EPOCH)
         assert store.position("orders") is None
         with pytest.raises(MismatchError, match="never been registered"):
@@ -121,7 +123,7 @@ class StateContract(UndoContract):
 
     def test_a_birth_txid_is_where_it_starts(self, harness: StateHarness) -> None:
         store = harness.open(COUNTS, StateKind.OPAQUE)
-        store.prepare(store.beside_ledger)
+        store.prepare(store.capabilities.beside is not None)
         store.raise_fence(OWNER, EPOCH)
         store.register(OWNER, EPOCH, 41)
         put(harness, store, batch_of(42), counts(("ann", 1, 10)))
@@ -303,12 +305,12 @@ class StateContract(UndoContract):
         store.raise_fence(OWNER, NEWER)
         if not harness.can_clear:
             with pytest.raises(ConfigurationError):
-                store.clear(second, NEWER, 7)
+                resetting(store).clear(second, NEWER, 7)
             return
-        store.clear(second, NEWER, 7)
+        resetting(store).clear(second, NEWER, 7)
         assert harness.rows(COUNTS) == []
         put(harness, store, batch_of(8, epoch=NEWER, owner=second), counts(("bob", 1, 1)))
-        store.clear(second, NEWER, 7)
+        resetting(store).clear(second, NEWER, 7)
         assert seen(harness) == {"bob": (1, 1)}
 
     @pytest.mark.parametrize("kind", list(StateKind))
@@ -317,8 +319,8 @@ class StateContract(UndoContract):
         put(harness, store, batch_of(1), counts(("ann", 1, 10)))
         second = Owner("orders", "second-life")
         store.raise_fence(OWNER, NEWER)
-        store.adopt(second, NEWER, 7)
-        store.adopt(second, NEWER, 7)
+        resetting(store).adopt(second, NEWER, 7)
+        resetting(store).adopt(second, NEWER, 7)
         put(harness, store, batch_of(8, epoch=NEWER, owner=second), counts(("ann", 1, 1)))
         assert seen(harness) == {"ann": (2, 11)}
 
@@ -326,7 +328,7 @@ class StateContract(UndoContract):
         store = ready(harness)
         store.raise_fence(OWNER, NEWER)
         put(harness, store, batch_of(1, epoch=NEWER), counts(("ann", 1, 10)))
-        for change in (store.clear, store.adopt):
+        for change in (resetting(store).clear, resetting(store).adopt):
             with pytest.raises(FencedError):
                 change(Owner("orders", "second-life"), EPOCH, 7)
         assert seen(harness) == {"ann": (1, 10)}
@@ -334,7 +336,7 @@ class StateContract(UndoContract):
     def test_rows_that_nobody_owns_are_refused(self, harness: StateHarness) -> None:
         self.leave_rows_without_owner(harness)
         store = harness.open(COUNTS, StateKind.OPAQUE)
-        store.prepare(store.beside_ledger)
+        store.prepare(store.capabilities.beside is not None)
         store.raise_fence(OWNER, EPOCH)
         if not harness.sees_foreign_rows:  # a store that can't list its rows can't know
             store.register(OWNER, EPOCH, 0)
@@ -342,7 +344,7 @@ class StateContract(UndoContract):
             return
         with pytest.raises(MismatchError, match="has rows but no owner"):
             store.register(OWNER, EPOCH, 0)
-        store.adopt(OWNER, EPOCH, 3)
+        resetting(store).adopt(OWNER, EPOCH, 3)
         position = store.position("orders")
         assert position is not None
         assert position.txid == 3
