@@ -28,7 +28,7 @@ class CannotUndoError(FatalError):
 class Transaction(Protocol):
     """An open transaction of the ledger's database, as a pin hands it to the targets beside it.
 
-    Targets know the concrete kinds (`state.databases`); the coordinator only passes it on.
+    Targets know the concrete kinds (`SqlTransaction`, `MemoryTransaction`); the coordinator only passes it on.
     """
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-FAILING = '''
+FAILING = """
 import pytest
 from tests.state.harnesses import DictMap, BackingHarness
 from trident.testing import StateContract
@@ -23,7 +23,7 @@ class TestForgetful(StateContract):
     @pytest.fixture
     def harness(self):
         return BackingHarness(Forgetful())
-'''
+"""
 
 
 def test_a_contract_that_fails_says_what_it_found(tmp_path: Path) -> None:
@@ -37,6 +37,8 @@ def test_a_contract_that_fails_says_what_it_found(tmp_path: Path) -> None:
 
 
 def test_the_proxy_and_the_replica_need_no_pytest() -> None:
-    code = "import sys, trident.testing.postgres_proxy, trident.testing.postgres_replica; print('pytest' in sys.modules)"
+    code = (
+        "import sys, trident.testing.postgres_proxy, trident.testing.postgres_replica; print('pytest' in sys.modules)"
+    )
     found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

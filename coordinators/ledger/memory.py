@@ -30,7 +30,7 @@ from trident.coordinators.records import (
     StartPosition,
     TopologySpec,
 )
-from trident.state.databases.memory import MemoryDatabase
+from trident.state.memory.database import MemoryDatabase
 
 
 class MemoryLedger:

@@ -22,7 +22,7 @@ from trident.coordinators.records import (
     StartPosition,
     TopologySpec,
 )
-from trident.state.databases.memory import MemoryTransaction
+from trident.state.memory.database import MemoryTransaction
 
 _FENCES = "trident_fence"
 _TOPOLOGIES = "trident_topology"

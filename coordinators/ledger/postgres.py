@@ -9,8 +9,8 @@ import psycopg
 
 from trident.coordinators.ledger.sessions import SessionMark
 from trident.coordinators.ledger.sql import SqlLedger
-from trident.state.databases.postgres import PostgresDatabase, connect, masked, normal_dsn
-from trident.state.databases.postgres_errors import classify
+from trident.state.postgres.database import PostgresDatabase, connect, masked, normal_dsn
+from trident.state.postgres.errors import classify
 
 _TRY_LOCK = "SELECT pg_try_advisory_lock(%s), pg_backend_pid()"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trident.coordinators.ledger.sessions import SessionMark
 from trident.coordinators.ledger.sql import SqlLedger
-from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.sqlite.database import SqliteDatabase
 
 _CLOCK_SLACK = 2.0
 """By how many seconds two readings of one process's start time may differ."""

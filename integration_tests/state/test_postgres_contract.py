@@ -10,8 +10,8 @@ from psycopg.rows import dict_row
 
 from trident.base.identity import BatchId
 from trident.state import PostgresState
-from trident.state.databases.postgres import PostgresDatabase
 from trident.state.layout import StateKind, StateLayout
+from trident.state.postgres.database import PostgresDatabase
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target
 from trident.testing import StateContract, StateHarness

@@ -24,10 +24,10 @@ from trident.base.errors import (
 )
 from trident.base.writes import WriteManifest
 from trident.state import PostgresState
-from trident.state.databases.memory import MemoryDatabase
-from trident.state.databases.postgres import PostgresDatabase
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
+from trident.state.memory.database import MemoryDatabase
 from trident.state.positions import Position
+from trident.state.postgres.database import PostgresDatabase
 from trident.state.staged import HeldUpdates, WrittenUpdates
 from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, held
 

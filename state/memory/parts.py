@@ -9,9 +9,9 @@ import pyarrow as pa
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Found
-from trident.state.databases.memory import MemoryTransaction
 from trident.state.folding import current, key_rows, table_of, undone
 from trident.state.layout import StateLayout
+from trident.state.memory.database import MemoryTransaction
 from trident.state.memory.place import MemoryPlace, stored_row
 from trident.state.positions import Position, Standing, before_attempt, is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates

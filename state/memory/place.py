@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.state.databases.memory import MemoryDatabase, MemoryTable, MemoryTransaction
 from trident.state.folding import Row, StoredRow
 from trident.state.layout import StateKind
+from trident.state.memory.database import MemoryDatabase, MemoryTable, MemoryTransaction
 from trident.state.positions import Position, Standing, check_epoch
 from trident.state.values import OpaqueValue, TransactionalValue
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
-from trident.state.databases.memory import MemoryDatabase
 from trident.state.folding import current
 from trident.state.layout import StateKind, StateLayout, Value
+from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.place import LAYOUTS, key_of, rows_table, stored_row
 from trident.state.memory.target import MemoryTarget
 from trident.state.tables.shape import table_shape

@@ -11,9 +11,9 @@ from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.writes import WriteManifest
 from trident.state.capabilities import Capabilities, Transaction
-from trident.state.databases.memory import MemoryDatabase, MemoryTransaction
 from trident.state.folding import Row, StoredRow, merged_with, updated
 from trident.state.layout import StateKind, StateLayout
+from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUndoing
 from trident.state.memory.place import LAYOUTS, MemoryPlace
 from trident.state.memory.staged import ArrowRows, StagedWrite

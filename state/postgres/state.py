@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
-from trident.state.databases.postgres import PostgresDatabase, normal_dsn
 from trident.state.layout import StateKind, StateLayout
+from trident.state.postgres.database import PostgresDatabase, normal_dsn
 from trident.state.postgres.dialect import PostgresDialect
 from trident.state.postgres.writer import PostgresWriting
 from trident.state.tables.names import helper_table

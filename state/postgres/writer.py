@@ -14,9 +14,9 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
 from trident.base.identity import BatchId
 from trident.base.writes import WriteManifest
-from trident.state.databases.postgres import PostgresDatabase, connect
-from trident.state.databases.postgres_errors import classify
 from trident.state.postgres.copy import copy_rows
+from trident.state.postgres.database import PostgresDatabase, connect
+from trident.state.postgres.errors import classify
 from trident.state.rows import conform, refuse_nul
 from trident.state.tables.names import quote_table
 from trident.state.tables.staging import staging_rows

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trident.base.errors import ConfigurationError
-from trident.state.databases.sqlite import SqliteDatabase
 from trident.state.layout import StateKind, StateLayout
+from trident.state.sqlite.database import SqliteDatabase
 from trident.state.sqlite.dialect import SqliteDialect
 from trident.state.tables.shape import table_shape
 from trident.state.tables.target import TableTarget

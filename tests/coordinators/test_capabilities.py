@@ -17,8 +17,8 @@ from trident.coordinators.decisions.resetting import reset_topology
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import BackingMapState, MemoryState, StateKind
 from trident.state.capabilities import CannotUndoError, Capabilities
-from trident.state.databases.memory import MemoryDatabase
 from trident.state.layout import StateLayout
+from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.target import MemoryTarget
 from trident.state.target import LedgerDatabase
 

@@ -33,7 +33,7 @@ from trident.coordinators.options import OnRunning, RunOptions, Until
 from trident.coordinators.records import Lease
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
 from trident.state import MemoryState, SqliteState, StateKind
-from trident.state.databases.memory import MemoryDatabase
+from trident.state.memory.database import MemoryDatabase
 from trident.state.staged import WrittenUpdates
 from trident.state.target import State
 

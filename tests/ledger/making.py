@@ -29,7 +29,7 @@ from trident.coordinators.records import (
     TopologySpec,
 )
 from trident.state.databases.base import SqlTransaction
-from trident.state.databases.memory import MemoryTransaction
+from trident.state.memory.database import MemoryTransaction
 
 BATCH_TIME = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 SPEC = TopologySpec("payments", {"in": {"kind": "opaque", "topic": "t"}}, {"balances": {"kind": "opaque"}})

@@ -128,7 +128,7 @@ _STATE = (
     ),
     Mutant(
         "BEGIN IMMEDIATE",
-        "state/databases/sqlite.py",
+        "state/sqlite/database.py",
         'connection.exec_driver_sql("BEGIN IMMEDIATE")',
         'connection.exec_driver_sql("BEGIN")',
         ("tests/state/test_databases.py",),

@@ -17,9 +17,9 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
 from trident.state.capabilities import Transaction
-from trident.state.databases.memory import MemoryDatabase, MemoryTable, MemoryTransaction
 from trident.state.folding import Row
 from trident.state.layout import StateKind, StateLayout
+from trident.state.memory.database import MemoryDatabase, MemoryTable, MemoryTransaction
 from trident.state.memory.staged import ArrowRows
 from trident.state.memory.state import MemoryState
 from trident.state.memory.target import MemoryTarget

@@ -13,8 +13,8 @@ from tests.simulation.planted import BUGS
 from tests.simulation.running import digest_of, first_failing, run_chunk, run_seeds, shrink, trace_of
 from tests.simulation.stores import PlainState
 from tests.state.harnesses import MemoryHarness
-from trident.state.databases.memory import MemoryDatabase
 from trident.state.layout import StateKind, StateLayout
+from trident.state.memory.database import MemoryDatabase
 from trident.state.target import Target
 from trident.testing.state_contract import StateContract
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from trident.base.identity import BatchId
-from trident.state.databases.memory import MemoryDatabase
-from trident.state.databases.sqlite import SqliteDatabase
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.maps import BackingKey, BackingValue
+from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.state import MemoryState
+from trident.state.sqlite.database import SqliteDatabase
 from trident.state.sqlite.state import SqliteState
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target

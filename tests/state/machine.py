@@ -283,7 +283,7 @@ class StateMachine(RuleBasedStateMachine):
             zombie.raise_fence(self.owner, old)
         with pytest.raises(FencedError):
             zombie.apply(batch, zombie.stage(batch, updates_of(rows)))
-        for change in (zombie.clear, zombie.adopt):
+        for change in (zombie.capabilities.resetting.clear, zombie.capabilities.resetting.adopt):
             with pytest.raises(FencedError):
                 change(Owner("orders", "a zombie's life"), old, self.model.txid)
         with pytest.raises(FencedError):

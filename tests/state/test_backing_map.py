@@ -8,9 +8,9 @@ from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, 
 from trident.base.errors import ConfigurationError, FencedError, RefusedError
 from trident.state import BackingMap, BackingMapState, BackingPosition, ConditionalBackingMap, StateKind
 from trident.state.capabilities import CannotUndoError
-from trident.state.databases.memory import MemoryDatabase
-from trident.state.databases.postgres import PostgresDatabase
-from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.memory.database import MemoryDatabase
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.sqlite.database import SqliteDatabase
 from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, ready, seen
 
 ROWS = [(f"account {number}", 1, number) for number in range(7)]

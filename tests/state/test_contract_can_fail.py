@@ -18,9 +18,9 @@ import trident.state.memory.target
 from tests.state.harnesses import BackingHarness, ConditionalMap, DictMap, MemoryHarness
 from trident.base.errors import FencedError
 from trident.state.capabilities import Found
-from trident.state.databases.memory import MemoryDatabase, MemoryTransaction
 from trident.state.folding import check_fit, key_rows, updated
 from trident.state.layout import StateKind, StateLayout
+from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.staged import ArrowRows
 from trident.state.memory.target import MemoryTarget
 from trident.state.positions import Position

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-import trident.state.memory.state as memory_state
+import trident.state.memory.place
+import trident.state.memory.target
 from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap, MemoryHarness, SqliteHarness
 from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
 from trident.base.identity import BatchId
-from trident.state.databases.memory import MemoryTransaction
 from trident.state.folding import updated
 from trident.state.layout import StateKind
+from trident.state.memory.database import MemoryTransaction
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target
 from trident.state.values import OpaqueValue
@@ -109,9 +110,9 @@ def forgetful(kind, stored, txid, update):
 
 
 BROKEN = {
-    "no txid check": (memory_state, "is_in", lambda position, batch, name: False),
-    "no fence": (memory_state, "check_epoch", lambda stored, given, name: None),
-    "no previous value": (memory_state, "updated", forgetful),
+    "no txid check": (trident.state.memory.target, "is_in", lambda position, batch, name: False),
+    "no fence": (trident.state.memory.place, "check_epoch", lambda stored, given, name: None),
+    "no previous value": (trident.state.memory.target, "updated", forgetful),
     "no undo": (OpaqueValue, "undo", lambda self, txid: self),
     "no rollback": (MemoryTransaction, "roll_back", lambda self: None),
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 
-from trident.state.databases.memory import MemoryDatabase
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.maps import (
     BackingKey,
@@ -17,6 +16,7 @@ from trident.state.maps.maps import (
 )
 from trident.state.maps.state import BackingMapState
 from trident.state.maps.target import MapTarget
+from trident.state.memory.database import MemoryDatabase
 from trident.testing.state_harness import StateHarness, shown
 
 
