@@ -7,12 +7,13 @@ GUARD ?=
 SEEDS ?= 20000
 SEED ?=
 CHAOS_ARGS ?=
+NEWEST_ARGS ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos test lint bench soak mutants simulate explore wheel constraints clean java
+.PHONY: help demo chaos test lint bench soak mutants simulate explore spark-newest wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
@@ -24,6 +25,7 @@ help:
 	@echo "make mutants           each guard removed in a copy of the tree: which test notices? GUARD=word for some"
 	@echo "make simulate          the protocol in virtual time under faults; SEEDS=100000 for more, SEED=123 for one again"
 	@echo "make explore           every future of a small world, breadth first; the large scopes, MINUTES for each"
+	@echo "make spark-newest      the main job, the DSL and a kill on the newest Spark that is allowed, in .venv-newest"
 	@echo "make wheel             sdist and wheel into dist/"
 	@echo "make constraints       pin the newest versions of all dependencies that fit"
 	@echo "make clean             delete all that make has made"
@@ -58,6 +60,9 @@ simulate: $(INSTALLED)
 explore: $(INSTALLED)
 	@$(RUN) -m tests.simulation.exploring $(if $(filter command line environment,$(origin MINUTES)),--minutes $(MINUTES))
 
+spark-newest: $(INSTALLED) java
+	@$(RUN) -m integration_tests.newest_spark $(NEWEST_ARGS)
+
 wheel: $(INSTALLED)
 	@$(RUN) -m build --no-isolation
 
@@ -78,4 +83,4 @@ constraints:
 	@build/constraints/bin/python -m pip freeze --exclude trident-pyspark > constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist spark-warehouse .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-newest build dist spark-warehouse .mypy_cache .ruff_cache .pytest_cache .hypothesis

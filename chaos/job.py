@@ -159,7 +159,7 @@ def session_of(settings: JobSettings) -> SparkSession:
 
 
 def ledger_of(settings: JobSettings) -> PostgresLedger:
-    return PostgresLedger(settings.ledger_dsn, lease_seconds=LEASE_SECONDS)
+    return PostgresLedger(settings.ledger_dsn)
 
 
 def options_of() -> RunOptions:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 
 from trident.base.errors import ConfigurationError
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.records import Keep
 
 
@@ -44,16 +45,22 @@ class RunOptions:
     """How long to wait after a plan that found nothing to read."""
     retry_pause: timedelta = timedelta(milliseconds=200)
     """Pause before a second attempt; doubled for each further one, up to ten seconds."""
-    give_up_after: timedelta = timedelta(minutes=2)
+    give_up_after: timedelta = DEFAULT_TIMEOUTS.give_up_after
     """How long an unreachable broker or database is tried again before the topology stops."""
-    lease: timedelta = timedelta(seconds=10)
+    lease: timedelta = DEFAULT_TIMEOUTS.lease
     """How long after its last heartbeat a coordinator still holds the topology.
 
-    A `PostgresLedger` derives its lock and idle timeouts from its own `lease_seconds`: change both together.
+    Every connection to Postgres, of ledger, states and tasks, follows it: what a stopped process holds there
+    ends before the lease does.
     """
     on_running: OnRunning = OnRunning.WAIT
     until: Until = Until.STOPPED
     keep: Keep = field(default_factory=Keep)
+
+    @property
+    def timeouts(self) -> Timeouts:
+        """What all that is opened for the run follows."""
+        return Timeouts(self.lease, self.give_up_after)
 
     def __post_init__(self) -> None:
         may_be_zero = {"emit_interval", "idle_interval", "retry_pause"}

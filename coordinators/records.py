@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from trident.base.digest import Digest
 from trident.base.identity import Epoch, Owner
 from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal
 from trident.state.staged import AppliedUpdates, WrittenUpdates
 
 
@@ -32,8 +33,18 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceivedIds:
+    """What an attempt will process of a spout without positions: the messages that it has received, by id."""
+
+    spout: str
+    ids: tuple[str, ...]
+    digest: Digest
+    """Of the ids, as whoever read the messages again must find it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What one attempt will read: a range for every partition ever seen, of every spout.
+    """What one attempt will read: a range for every partition ever seen, of every spout that has positions.
 
     `predecessor` is the attempt at txid - 1 that the ranges follow on (0 for an incarnation's
     first txid). `batch_time` is the only time that user code may see.
@@ -46,11 +57,16 @@ class Plan:
     batch_time: datetime
     ranges: tuple[SpoutRange, ...]
     losses: tuple[Loss, ...] = ()
+    timers: tuple[str, ...] = ()
+    """The names of what is due although nothing may have been read."""
+    received: tuple[ReceivedIds, ...] = ()
+    """What was received of spouts without positions, which have no ranges."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to read in any range."""
-        return all(item.range.width == 0 for item in self.ranges)
+        """Whether there is nothing to do: no record in any range, no message received, no timer due."""
+        has_records = any(item.range.width for item in self.ranges) or any(item.ids for item in self.received)
+        return not has_records and not self.timers
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,18 @@ import pytest
 
 from integration_tests.fix_kafka import Kafka, kafka
 from integration_tests.fix_postgres import Postgres, postgres, postgres_server
-from integration_tests.fix_spark import spark
+from integration_tests.fix_spark import connector_where_marked, missing_connector, spark
 
-__all__ = ["Kafka", "Postgres", "kafka", "postgres", "postgres_server", "spark"]
+__all__ = [
+    "Kafka",
+    "Postgres",
+    "connector_where_marked",
+    "kafka",
+    "missing_connector",
+    "postgres",
+    "postgres_server",
+    "spark",
+]
 
 _HELPER = "multiprocessing.resource_tracker"
 SERVERS = {"kafka", "postgres", "postgres_server", "spark"}

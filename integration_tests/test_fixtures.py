@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from integration_tests.fix_kafka import Kafka
 from integration_tests.fix_postgres import Postgres
+from integration_tests.fix_spark import connector
 
 
 def test_postgres_is_empty_and_utf8(postgres: Postgres) -> None:
@@ -34,7 +35,8 @@ def test_kafka_keeps_what_was_produced(kafka: Kafka) -> None:
     assert message.value() == b"here"
 
 
-def test_spark_has_the_connector_and_the_daemon(spark: SparkSession, kafka: Kafka) -> None:
+@connector
+def test_spark_has_the_connector_where_a_test_wants_it(spark: SparkSession, kafka: Kafka) -> None:
     topic = kafka.create_topic()
     options = {"kafka.bootstrap.servers": kafka.bootstrap_servers, "subscribe": topic}
     assert spark.read.format("kafka").options(**options).load().count() == 0

@@ -17,8 +17,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
-from trident.spouts.rows import arrow_schema, control_batch, groups_of
+from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.spread import spread
 from trident.spouts.tally import RangeTally
 

@@ -5,15 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from trident.base.control import CONTROL, ControlRow, encode
-
-
-def arrow_schema(schema: StructType) -> pa.Schema:
-    """Return the Arrow form of Spark fields, as `mapInArrow` wants it."""
-    return to_arrow_schema(schema)
 
 
 def groups_of(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.timeouts import Timeouts
 from trident.state.capabilities import Capabilities
 from trident.state.layout import StateKind, StateLayout
 from trident.state.positions import Position
@@ -94,5 +95,8 @@ class State(Protocol):
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts, to be stored in the ledger; no secrets."""
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> Target:
-        """Connect to the state's database, or share the ledger's; raises ConfigurationError if that can't hold it."""
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts) -> Target:
+        """Connect to the state's database, or share the ledger's; raises ConfigurationError if that can't hold it.
+
+        What connections of its own hold on a server, tasks' connections too, must end within `timeouts.lease`.
+        """

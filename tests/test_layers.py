@@ -127,8 +127,10 @@ def test_nothing_imports_the_local_services() -> None:
 
 SPARK_FREE = (
     "trident.coordinators.holding.run",
-    "trident.coordinators.decisions.deciding",
+    "trident.coordinators.decisions.commands",
+    "trident.managing.deciding",
     "trident.coordinators.ledger",
+    "trident.coordinators.ledger.view",
     "trident.state.postgres.state",
     "trident.spouts.base",
     "trident.cli.app",

@@ -13,6 +13,8 @@ PACKAGES = ("trident", "base", "spouts", "state", "coordinators")
 FUNCTION_LINES = 70
 MODULE_LINES = 400
 MAY_PRINT = ("examples", "benchmarks", "chaos", "trident/local", "trident/cli")
+RAISES_THE_FIRST = ("coordinators/closing.py",)
+"""Where whatever goes wrong second is logged, because what went wrong first is about to be raised."""
 OWN_CLOCK = "base/clock.py"
 LINKED = tuple(f"trident/{name}/" for name in ("base", "spouts", "state", "coordinators"))
 
@@ -50,7 +52,7 @@ def problems(file: Path) -> Iterator[str]:
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > FUNCTION_LINES:
                 yield f"{name}:{node.lineno}: {node.name} has {length} lines"
-        elif isinstance(node, ast.ExceptHandler) and catches_all(node):
+        elif isinstance(node, ast.ExceptHandler) and catches_all(node) and name not in RAISES_THE_FIRST:
             yield f"{name}:{node.lineno}: catches everything and goes on"
         elif isinstance(node, ast.Call):
             yield from calls(name, node)

@@ -12,11 +12,11 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
 from trident.base.ranges import RangeManifest
-from trident.coordinators.decisions.records import Diverted, Refusal, StopKind
-from trident.coordinators.decisions.refusing import StoppedError
-from trident.coordinators.holding.retrying import Repeater
+from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.decided import Diverted, Refusal, StopKind
 from trident.coordinators.ledger.base import Ledger, TransactionStep
 from trident.coordinators.records import Commit, DeadLetter, Pin, Plan, StatePin
+from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import Transaction, beside_of, names_beside
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
 from trident.state.target import Target

@@ -14,9 +14,9 @@ from trident.coordinators.acking.edges import JobEdges
 from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.completeness import complete_edges, require_agreement
 from trident.coordinators.batches.processor import JobResult, Processor, ProcessRequest
-from trident.coordinators.decisions.records import Decision, Diverted, Refusal, StopKind
-from trident.coordinators.decisions.refusing import StoppedError
-from trident.coordinators.ledger.decision_rules import held_states
+from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.decided import Decision, Diverted, Refusal, StopKind
+from trident.coordinators.ledger.rules.decisions import held_states
 from trident.coordinators.records import DeadLetter, Plan
 from trident.spouts.base import BadRecord, Source, Spout
 from trident.state.capabilities import diverting_of

@@ -26,8 +26,8 @@ from trident.coordinators.acking.edges import draw_edges, edge_ids
 from trident.coordinators.batches.committer import Committer, Outcome
 from trident.coordinators.batches.log import log_batch
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.decisions.refusing import StoppedError, gave_up, record_stop
-from trident.coordinators.holding.retrying import Repeater
+from trident.coordinators.batches.stopping import StoppedError, gave_up, record_stop
+from trident.coordinators.closing import after_error
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
@@ -54,6 +54,7 @@ from trident.coordinators.protocol.state import Phase
 from trident.coordinators.protocol.step import Step, step, wants_plan
 from trident.coordinators.protocol.transitions import Word
 from trident.coordinators.records import Commit, Plan
+from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
 from trident.state.staged import StagingLostError
 from trident.state.target import Target
@@ -223,7 +224,10 @@ class BatchCoordinator:
                 self._start_processing(batch)
             case Cancel(batch):
                 self._forget(batch)
-                self._parts.runner.processor.cancel(batch)
+                if self._state.error is None:
+                    self._parts.runner.processor.cancel(batch)
+                else:
+                    self._cancel_after_error(batch)
             case CommitTogether(batch):
                 self._submit(self._committing, batch, partial(self._commit_together, batch, self._outcomes[batch]))
             case DecidePin(batch):
@@ -334,10 +338,13 @@ class BatchCoordinator:
             kept.pop(batch, None)
         self._acker.forget(batch)
 
+    def _cancel_after_error(self, batch: BatchId) -> None:
+        after_error(f"cancelling {batch}", partial(self._parts.runner.processor.cancel, batch))
+
     def _shut_down(self) -> None:
         if self._state.phase is not Phase.STOPPED:
             self._parts.stopping.set()
             for item in self._state.live:
-                self._parts.runner.processor.cancel(item.batch)
+                self._cancel_after_error(item.batch)
         for pool in (self._planner, self._processing, self._committing):
             pool.shutdown(wait=True, cancel_futures=self._state.phase is not Phase.STOPPED)

@@ -1,1 +1,1 @@
-"""What a person decides: reset, retry, divert, undo; and the refusals that wait for it."""
+"""What a person decides: retry, divert, undo, reset; each is a take-over with a record of its own."""

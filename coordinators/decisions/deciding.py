@@ -1,40 +1,33 @@
-"""A person's decision about a txid, carried out as a take-over: retry, divert or undo.
+"""A person's decision under an epoch that was just raised: take over, record it, carry it out.
 
-Every fence is raised first, so that a running coordinator is fenced. The decision is recorded before
-its first effect; one that was cut off is finished by the next decision or the next start.
+Every fence is raised first, so that a running coordinator is fenced. A decision is recorded before its
+first effect; one that was cut off is finished by the next decision or the next start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
-from trident.base.identity import BatchId, Epoch
-from trident.coordinators.decisions.records import Decision, DecisionKind
-from trident.coordinators.holding.lease import held_for_decision, holder_name
-from trident.coordinators.holding.retrying import Repeater
-from trident.coordinators.holding.run import open_parts
-from trident.coordinators.holding.takeover import (
-    fence_and_finish,
-    finish_decisions,
-    staged_of,
-    where_states_stand,
-    written_of,
-)
+from trident.base.identity import Epoch
+from trident.coordinators.batches.committer import Committer, outcome_of_pin
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.holding.finishing import check_divert, check_undo, pinned_batch
+from trident.coordinators.holding.keeping import holder_name
+from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.options import RunOptions
-from trident.coordinators.records import Snapshot, TopologySpec
-from trident.state.capabilities import diverting_of, undoing_of
-from trident.state.layout import StateLayout
-from trident.state.target import State, Target
+from trident.coordinators.records import ResetDecision, Snapshot
+from trident.coordinators.retrying import Repeater
+from trident.state.capabilities import check_resettable, diverting_of
+from trident.state.target import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the person asked for."""
+class WantedDecision:
+    """What a person asks for about a txid."""
 
     kind: DecisionKind
     txid: int
@@ -45,37 +38,17 @@ class Wanted:
         return (decision.kind, decision.txid, decision.state) == (self.kind, self.txid, self.state)
 
 
-def decide_topology(
-    spec: TopologySpec,
-    states: Mapping[str, tuple[State, StateLayout]],
-    ledger: Ledger,
-    wanted: Wanted,
-    options: RunOptions,
-) -> Decision:
-    """Record a divert or an undo and carry it out; returns the decision.
+@dataclass(frozen=True, slots=True)
+class WantedReset:
+    """What a person asks for of a reset, with the id of the incarnation to open."""
 
-    Raises LeaseHeldError while a coordinator runs the topology, CannotUndoError or MismatchError when
-    it can't be done: nothing was changed then. One that was cut off before is finished and returned.
-    """
-    with ExitStack() as stack:
-        ledger.open()
-        stack.callback(ledger.close)
-        _, stores = open_parts({}, states, ledger.database, stack)
-        with held_for_decision(ledger, spec.name, options) as (epoch, repeater):
-            return carry_out_decision(ledger, stores, spec, epoch, wanted, repeater)
+    incarnation: str
+    keep_rows: bool
+    start: str | None
 
 
-def retry_topology(topology: str, ledger: Ledger, txid: int, options: RunOptions) -> Decision:
-    """Record that a refused txid is to be tried again; needs no state. Raises LeaseHeldError, MismatchError."""
-    ledger.open()
-    with ExitStack() as stack:
-        stack.callback(ledger.close)
-        with held_for_decision(ledger, topology, options) as (epoch, repeater):
-            return carry_out_retry(ledger, topology, epoch, txid, repeater)
-
-
-def carry_out_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repeater: Repeater) -> Decision:
-    """Record with that epoch that a refused txid is to be tried again."""
+def decide_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repeater: Repeater) -> Decision:
+    """Record that a refused txid is to be tried again; needs no state, and nothing is left to carry out."""
     snapshot = repeater.call("reading the ledger", lambda: ledger.snapshot(epoch, topology))
     attempt = snapshot.refusal.attempt if snapshot.refusal else 0
     decision = Decision(DecisionKind.RETRY, txid, attempt, decided_by=holder_name())
@@ -84,31 +57,53 @@ def carry_out_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repe
     return decision
 
 
-def carry_out_decision(
-    ledger: Ledger,
-    stores: Mapping[str, Target],
-    spec: TopologySpec,
-    epoch: Epoch,
-    wanted: Wanted,
-    repeater: Repeater,
-) -> Decision:
-    """Take over with that epoch, finish what is open, record the decision, carry it out."""
-    snapshot, finished = fence_and_finish(ledger, stores, spec, epoch, repeater)
-    for decision in (*finished, *snapshot.decisions):
-        if wanted.is_met_by(decision):
-            return decision
+def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
+    """Decide a divert or an undo; returns the decision.
+
+    Raises CannotUndoError or MismatchError when it can't be done: nothing was changed then. One that was
+    cut off before is finished and returned.
+    """
+    taking.raise_fences()
+    taking.finish_reset()
+    finished = taking.finish_decisions()
+    for known in (*finished, *taking.snapshot.decisions):
+        if wanted.is_met_by(known):
+            return known
+    snapshot = taking.snapshot
     decision = Decision(wanted.kind, wanted.txid, _attempt(snapshot, wanted.txid), wanted.state, holder_name())
-    waiting = where_states_stand(ledger, stores, spec, snapshot, epoch, repeater)
-    _check_possible(stores, snapshot, epoch, decision, waiting)
-    repeater.call("recording a decision", lambda: ledger.decide(snapshot.owner, epoch, decision))
+    waiting = taking.where_states_stand()
+    _check_possible(taking, decision, waiting)
+    taking.repeater.call("recording a decision", lambda: taking.ledger.decide(snapshot.owner, taking.epoch, decision))
     reached(_DECIDED[decision.kind], decision.txid)
-    snapshot = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))
-    finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)
+    taking.read()
+    taking.finish_decisions()
+    return decision
+
+
+def decide_reset(taking: TakeOver, wanted: WantedReset) -> ResetDecision:
+    """Decide a reset; returns the decision.
+
+    A pinned batch is rolled forward, or undone if that was decided, before states are adopted; clearing
+    states makes it void. An open reset that is found is finished and returned instead.
+    """
+    taking.raise_fences()
+    decision = taking.snapshot.open_reset
+    if decision is None:
+        check_resettable(taking.stores, wanted.keep_rows)
+        if wanted.keep_rows:
+            taking.finish_decisions()
+            _roll_forward(taking)
+        birth = taking.repeater.call("reading the states", lambda: _birth_txid(taking.snapshot, taking.stores))
+        states = "adopt" if wanted.keep_rows else "clear"
+        decision = ResetDecision(wanted.incarnation, birth, states, wanted.start)
+        record = partial(taking.ledger.decide_reset, taking.epoch, taking.spec.name, decision)
+        taking.repeater.call("recording a reset", record)
+        reached(CrashPoint.AFTER_DECIDING_RESET)
+    taking.carry_out_reset(decision)
     return decision
 
 
 _DECIDED: Mapping[DecisionKind, CrashPoint] = {
-    DecisionKind.RETRY: CrashPoint.AFTER_DECIDING_RETRY,
     DecisionKind.DIVERT: CrashPoint.AFTER_DECIDING_DIVERT,
     DecisionKind.UNDO: CrashPoint.AFTER_DECIDING_UNDO,
 }
@@ -120,26 +115,39 @@ def _attempt(snapshot: Snapshot, txid: int) -> int:
     return snapshot.refusal.attempt if snapshot.refusal is not None else 0
 
 
-def _check_possible(
-    stores: Mapping[str, Target], snapshot: Snapshot, epoch: Epoch, decision: Decision, waiting: frozenset[str]
-) -> None:
+def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str]) -> None:
     """Refuse, before anything is recorded, what one of the states could not follow."""
-    if decision.state and decision.state not in stores:
+    if decision.state and decision.state not in taking.stores:
         raise MismatchError(f"no {decision}: there is no such state. Nothing was written.")
     if decision.state:
-        diverting_of(stores[decision.state])
-    pin = snapshot.pin
-    if pin is None or pin.txid != decision.txid:
+        diverting_of(taking.stores[decision.state])
+    pinned = pinned_batch(taking.snapshot, taking.epoch)
+    if pinned is None or pinned.batch.txid != decision.txid:
         return
-    batch = BatchId(snapshot.owner, epoch, pin.txid, pin.attempt)
     if decision.kind is DecisionKind.UNDO:
-        for item in pin.states:
-            undoing_of(stores[item.state], batch).check_undo(batch, staged_of(pin, item.state))
-    elif decision.state not in waiting:
-        raise MismatchError(f"no {decision}: the state has this txid already. Nothing was written.")
+        check_undo(taking.stores, pinned)
     else:
-        target, staged = stores[decision.state], written_of(pin, decision.state)
-        # a store without transactions may have part of it, which has to go first
-        if target.capabilities.undoing is not None:
-            target.capabilities.undoing.check_undo(batch, staged)
-        diverting_of(target).staged_rows(batch, staged)
+        check_divert(taking.stores, pinned, decision, waiting)
+
+
+def _birth_txid(snapshot: Snapshot, stores: Mapping[str, Target]) -> int:
+    """Return the highest txid that is known anywhere: a ledger from an old backup knows fewer than the states."""
+    positions = [store.position(snapshot.owner.topology) for store in stores.values()]
+    return max([snapshot.last_txid, *(position.txid for position in positions if position is not None)])
+
+
+def _roll_forward(taking: TakeOver) -> None:
+    """Apply the pinned batch, if there is one, to the states that wait for it: adopted rows hold whole txids."""
+    pinned = pinned_batch(taking.snapshot, taking.epoch)
+    if pinned is None:
+        return
+    try:
+        waiting = taking.where_states_stand()
+    except MismatchError as error:
+        raise MismatchError(f"{error} While a batch is pinned, only states='clear' can be carried out.") from error
+    taking.require_no_refusal(waiting)
+    committer = Committer(taking.ledger, taking.stores, taking.repeater)
+    for name in sorted(waiting):
+        committer.apply(pinned.batch, name, pinned.pin)
+    committer.done(pinned.batch, outcome_of_pin(pinned.pin))
+    taking.read()

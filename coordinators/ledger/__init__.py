@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.ledger.memory import MemoryLedger
-from trident.coordinators.ledger.postgres import PostgresLedger
-from trident.coordinators.ledger.sqlite import SqliteLedger
+from trident.coordinators.ledger.memory.ledger import MemoryLedger
+from trident.coordinators.ledger.sql.postgres import PostgresLedger
+from trident.coordinators.ledger.sql.sqlite import SqliteLedger
 
 __all__ = ["Ledger", "MemoryLedger", "PostgresLedger", "SqliteLedger"]

@@ -16,7 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decisions.records import Decision, Refusal
+from trident.base.timeouts import Timeouts
+from trident.coordinators.decided import Decision, Refusal
+from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.records import (
     Acquired,
     Commit,
@@ -43,8 +45,12 @@ class Ledger(Protocol):
     def database(self) -> LedgerDatabase:
         """The database object that states without one of their own share."""
 
-    def open(self) -> None:
-        """Connect, and make or migrate the tables; refuses a schema newer than this library. Idempotent."""
+    def open(self, timeouts: Timeouts) -> None:
+        """Connect, and make or migrate the tables; refuses a schema newer than this library. Idempotent.
+
+        What this ledger's connections hold on a server ends within `timeouts.lease`, also for the states that
+        share them; a server that does not answer is asked again for `timeouts.give_up_after`.
+        """
 
     def acquire(self, topology: str, lease: Lease) -> Acquired:
         """Raise the topology's epoch in a transaction of its own, and start its heartbeat.
@@ -148,6 +154,9 @@ class Ledger(Protocol):
         Its attempt and all later ones are dropped; its dead letters and diverted rows go, since its
         records will be read again.
         """
+
+    def view(self) -> LedgerView:
+        """Return what only reads, for people and their tools; needs no `open` and never migrates."""
 
     def close(self) -> None:
         """Let go of connections; may be called again."""

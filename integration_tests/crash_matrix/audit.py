@@ -11,7 +11,7 @@ from integration_tests.crash_matrix.cases import TARGET, Site
 from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Place, Rows, Seen
 from tests.coordinators.fakes import Topic
-from trident.coordinators.ledger import codec
+from trident.coordinators.ledger.sql import codec
 from trident.coordinators.records import Plan
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 import pyarrow as pa
 
 from integration_tests.crash_matrix.cases import TARGET, Case
-from integration_tests.crash_matrix.places import Addresses, Place
+from integration_tests.crash_matrix.places import LEASE, Addresses, Place
 from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic
 from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
@@ -22,10 +22,10 @@ from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches import threads as batch_coordinator
 from trident.coordinators.batches.processor import JobResult, ProcessRequest
-from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import DecisionKind
-from trident.coordinators.decisions.resetting import reset_topology
-from trident.coordinators.holding.run import RunPlan, Session
+from trident.coordinators.decided import DecisionKind
+from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
+from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.records import TopologySpec
 from trident.spouts.base import Limits, Source
@@ -38,7 +38,7 @@ _RENEWALS = (CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL)
 OPTIONS = RunOptions(
     until=Until.CAUGHT_UP,
     max_pending=2,
-    lease=timedelta(milliseconds=300),
+    lease=LEASE,
     retry_pause=timedelta(0),
     idle_interval=timedelta(milliseconds=2),
     give_up_after=timedelta(seconds=10),
@@ -79,15 +79,15 @@ def live(life: Life) -> None:
     with armed(death):
         match life.does:
             case "run":
-                Session(_plan(life, death), life.place.ledger(), OPTIONS).run()
+                TopologyRun(_plan(life, death), life.place.ledger(), OPTIONS).run()
             case "reset":
                 _reset(life)
             case "retry":
                 retry_topology(life.place.topology, life.place.ledger(), TARGET, OPTIONS)
             case "undo":
-                _decide(life, Wanted(DecisionKind.UNDO, TARGET))
+                _decide(life, WantedDecision(DecisionKind.UNDO, TARGET))
             case "divert":
-                _decide(life, Wanted(DecisionKind.DIVERT, TARGET, life.place.states()[-1].name))
+                _decide(life, WantedDecision(DecisionKind.DIVERT, TARGET, life.place.states()[-1].name))
 
 
 @dataclass
@@ -125,7 +125,7 @@ class _Processor(ListProcessor):
         return JobResult(result.state, result.manifests, result.bad_records, WrittenUpdates(writes))
 
 
-def _plan(life: Life, death: _Death) -> RunPlan:
+def _plan(life: Life, death: _Death) -> RunnableTopology:
     topic, states = life.topic, life.place.states()
     spout = ListSpout(topic, kind=life.case.spout, limits=Limits(max_records=life.limit))
     failures = life.case.tries - 1 if life.dies_at and life.case.tries > 1 else 0
@@ -147,7 +147,9 @@ def _plan(life: Life, death: _Death) -> RunPlan:
         by_tasks = life.case.point is CrashPoint.AFTER_COPY
         return _Processor(topic, names, meddle, stores=stores, writes=by_tasks)
 
-    return RunPlan(_spec(life), {"s": spout}, {state.name: (state, LAYOUT) for state in states}, make_processor)
+    return RunnableTopology(
+        _spec(life), {"s": spout}, {state.name: (state, LAYOUT) for state in states}, make_processor
+    )
 
 
 def _spec(life: Life) -> TopologySpec:
@@ -166,7 +168,7 @@ def _too_large(updates: StagedUpdates) -> HeldUpdates:
     return HeldUpdates(updates.rows.set_column(index, updates.rows.schema.field(index), sums))
 
 
-def _decide(life: Life, wanted: Wanted) -> None:
+def _decide(life: Life, wanted: WantedDecision) -> None:
     states = {state.name: (state, LAYOUT) for state in life.place.states()}
     decide_topology(_spec(life), states, life.place.ledger(), wanted, OPTIONS)
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import psycopg
@@ -22,7 +23,8 @@ from trident.state.target import State
 Rows = dict[str, tuple[int, int]]
 """Count and total by account."""
 
-_LEASE_SECONDS = 2.0
+LEASE = timedelta(seconds=1)
+"""Long enough for connections of a loaded machine, which may be silent for half of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,8 @@ class Place:
     def ledger(self) -> SqliteLedger | PostgresLedger:
         """Return a new ledger object."""
         if self.case.site in (Site.SQLITE, Site.PER_KEY):
-            return SqliteLedger(self._file("ledger"), busy_seconds=_LEASE_SECONDS)
-        return PostgresLedger(self.addresses.databases[0], lease_seconds=_LEASE_SECONDS, pool_size=3)
+            return SqliteLedger(self._file("ledger"), busy_seconds=2 * LEASE.total_seconds())
+        return PostgresLedger(self.addresses.databases[0], pool_size=3)
 
     def states(self) -> tuple[State, ...]:
         """Return the case's states."""

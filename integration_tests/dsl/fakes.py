@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from trident.base.control import CONTROL, encode
@@ -21,6 +20,7 @@ from trident.coordinators.batches.processor import JobResult, ProcessRequest
 from trident.engine.compiled import CompiledTopology
 from trident.engine.processor import SparkProcessor
 from trident.engine.staging import Staging
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
 from trident.state.layout import StateKind, StateLayout
 from trident.state.staged import StagingWriter
@@ -62,7 +62,7 @@ class RowsSource:
         rows.extend((*[None] * (len(schema) - 1), encode(row)) for row in self.bad)
         rows *= 2 if self.repeat else 1
         columns = list(zip(*rows, strict=True))
-        arrow = to_arrow_schema(schema)
+        arrow = arrow_schema(schema)
         table = pa.table([pa.array(c, f.type) for c, f in zip(columns, arrow, strict=True)], schema=arrow)
         return spark.createDataFrame(table, schema).repartition(tasks)
 

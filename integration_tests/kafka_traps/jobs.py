@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from integration_tests.conftest import Kafka, Postgres
+from integration_tests.fix_spark import connector
 from trident import Count, PostgresLedger, RunOptions, RunSummary, Sum, Topology
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import RetryableError
@@ -28,19 +29,21 @@ OPTIONS = RunOptions(lease=timedelta(seconds=5), retry_pause=timedelta(milliseco
 every_pair = pytest.mark.parametrize(
     ("spout", "reader"),
     [
-        (OpaqueKafkaSpout, ArrowReader(chunk_records=3)),
-        (OpaqueKafkaSpout, SparkReader()),
-        (TransactionalKafkaSpout, ArrowReader()),
-        (TransactionalKafkaSpout, SparkReader()),
+        pytest.param(OpaqueKafkaSpout, ArrowReader(chunk_records=3), id="opaque-arrow"),
+        pytest.param(OpaqueKafkaSpout, SparkReader(), marks=connector, id="opaque-spark"),
+        pytest.param(TransactionalKafkaSpout, ArrowReader(), id="transactional-arrow"),
+        pytest.param(TransactionalKafkaSpout, SparkReader(), marks=connector, id="transactional-spark"),
     ],
-    ids=["opaque-arrow", "opaque-spark", "transactional-arrow", "transactional-spark"],
 )
 crosswise = pytest.mark.parametrize(
     ("spout", "reader"),
-    [(OpaqueKafkaSpout, SparkReader()), (TransactionalKafkaSpout, ArrowReader())],
-    ids=["opaque-spark", "transactional-arrow"],
+    [
+        pytest.param(OpaqueKafkaSpout, SparkReader(), marks=connector, id="opaque-spark"),
+        pytest.param(TransactionalKafkaSpout, ArrowReader(), id="transactional-arrow"),
+    ],
 )
-each_reader = pytest.mark.parametrize("reader", [ArrowReader(), SparkReader()], ids=["arrow", "spark"])
+SPARKS = pytest.param(SparkReader(), marks=connector, id="spark")
+each_reader = pytest.mark.parametrize("reader", [pytest.param(ArrowReader(), id="arrow"), SPARKS])
 each_spout = pytest.mark.parametrize("spout", [OpaqueKafkaSpout, TransactionalKafkaSpout], ids=["opaque", "transact"])
 
 

@@ -11,11 +11,12 @@ from integration_tests.fix_postgres import Postgres
 from integration_tests.records import balances
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_decisions import dying_at
-from tests.coordinators.test_session import OPTIONS, run
+from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import DecisionNeededError
-from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decisions.commands import decide_topology, retry_topology
+from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState
 
@@ -50,7 +51,7 @@ class PostgresScene:
 
     def decide(self, kind: DecisionKind, state: str = "") -> Decision:
         plan = self.job().plan()
-        return decide_topology(plan.spec, plan.states, self.ledger(), Wanted(kind, 3, state), OPTIONS)
+        return decide_topology(plan.spec, plan.states, self.ledger(), WantedDecision(kind, 3, state), OPTIONS)
 
     def mend(self) -> None:
         with psycopg.connect(self.where) as connection:

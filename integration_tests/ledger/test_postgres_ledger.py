@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -15,9 +16,10 @@ from integration_tests.fix_postgres import Postgres
 from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor, taken_over
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
+from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, PostgresLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS
-from trident.coordinators.ledger.schema import METADATA, SCHEMA
+from trident.coordinators.ledger.sql.tables import METADATA, SCHEMA
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.records import Lease, Plan
 from trident.state.databases.base import SqlTransaction
 
@@ -29,8 +31,8 @@ def open_ledger(postgres: Postgres) -> Iterator[OpenLedger]:
     opened: list[PostgresLedger] = []
 
     def make(lease_seconds: float = 30.0) -> PostgresLedger:
-        ledger = PostgresLedger(postgres.dsn, pool_size=2, lease_seconds=lease_seconds)
-        ledger.open()
+        ledger = PostgresLedger(postgres.dsn, pool_size=2)
+        ledger.open(Timeouts(timedelta(seconds=lease_seconds)))
         opened.append(ledger)
         return ledger
 
@@ -51,13 +53,14 @@ def shared(postgres_server: str) -> Iterator[PostgresLedger]:
 
 class TestPostgresLedger(LedgerContract):
     @pytest.fixture
-    def ledger(self, shared: PostgresLedger) -> PostgresLedger:
+    def ledger(self, shared: PostgresLedger) -> Iterator[PostgresLedger]:
         """Give the same tables to each test, emptied: making a database takes longer than most tests."""
         names = ", ".join(table.name for table in METADATA.sorted_tables if table is not SCHEMA)
         with shared.database.transaction() as transaction:
             transaction.connection.execute(text(f"TRUNCATE {names}"))
             transaction.connection.execute(text("DROP TABLE IF EXISTS mark"))
-        return shared
+        yield shared
+        shared.close()  # each epoch that a test raised holds a connection
 
 
 def apply_one(transaction: object) -> None:
@@ -216,7 +219,7 @@ def test_ledgers_that_open_at_once_make_the_tables_once(postgres: Postgres) -> N
         list(pool.map(lambda ledger: ledger.open(), ledgers))
     with ledgers[0].database.transaction() as transaction:
         versions = transaction.connection.execute(text("SELECT version FROM trident_schema")).scalars().all()
-    assert versions == list(range(1, len(MIGRATIONS) + 1))
+    assert versions == list(range(1, len(LEDGER_TABLES.steps) + 1))
     for ledger in ledgers:
         ledger.close()
 
@@ -293,9 +296,9 @@ def test_a_refused_record_is_not_quoted(open_ledger: OpenLedger) -> None:
 
 
 def test_an_unreachable_server_is_given_up_with_its_address_and_no_password() -> None:
-    ledger: Ledger = PostgresLedger("postgresql://user:hunter2@127.0.0.1:1/bank", give_up_after=0.3)
+    ledger: Ledger = PostgresLedger("postgresql://user:hunter2@127.0.0.1:1/bank")
     assert repr(ledger) == "PostgresLedger(host=127.0.0.1 port=1 dbname=bank user=user)"
     with pytest.raises(FatalError, match=r"host=127\.0\.0\.1 port=1") as caught:
-        ledger.open()
+        ledger.open(Timeouts(give_up_after=timedelta(seconds=0.3)))
     assert "hunter2" not in str(caught.value)
     ledger.close()

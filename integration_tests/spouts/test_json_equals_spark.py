@@ -20,9 +20,9 @@ from trident.base.control import decode
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts import Json
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.fast_json import FastJson
 from trident.spouts.decoders.json import JsonTaskDecoder
-from trident.spouts.rows import arrow_schema
 
 FAST = Json(
     "account string, amount bigint, price decimal(20,2), wide decimal(38,0), cents decimal(2,2), n int, "

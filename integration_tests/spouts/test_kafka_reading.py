@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from integration_tests.conftest import Kafka
+from integration_tests.fix_spark import connector
 from integration_tests.spouts.logs import (
     FOREVER,
     admin_of,
@@ -33,12 +34,20 @@ from trident.spouts.kafka.readers.base import RangeReader
 from trident.spouts.kafka.readers.spark import SparkReader
 
 NUMBER = Json("n bigint")
-READERS = [ArrowReader(), ArrowReader(chunk_records=7), SparkReader()]
-each_reader = pytest.mark.parametrize("reader", READERS, ids=["arrow", "arrow-small-chunks", "spark"])
+ARROW = ArrowReader()
+SMALL_CHUNKS = ArrowReader(chunk_records=7)
+each_reader = pytest.mark.parametrize(
+    "reader",
+    [
+        pytest.param(ARROW, id="arrow"),
+        pytest.param(SMALL_CHUNKS, id="arrow-small-chunks"),
+        pytest.param(SparkReader(), marks=connector, id="spark"),
+    ],
+)
 
 
 @contextmanager
-def opened(kafka: Kafka, topic: str, value: Decoder = NUMBER, reader: RangeReader = READERS[0]) -> Iterator[Source]:
+def opened(kafka: Kafka, topic: str, value: Decoder = NUMBER, reader: RangeReader = ARROW) -> Iterator[Source]:
     source = OpaqueKafkaSpout(topic, bootstrap_servers=kafka.bootstrap_servers, value=value, reader=reader).open("s")
     try:
         yield source
@@ -50,23 +59,32 @@ def numbers(start: int, stop: int) -> list[bytes]:
     return [b'{"n":%d}' % number for number in range(start, stop)]
 
 
-def test_readers_return_equal_rows_and_digests(kafka: Kafka, spark: SparkSession) -> None:
+@pytest.mark.parametrize(
+    ("other", "tasks"),
+    [
+        pytest.param(ARROW, 3, id="arrow"),
+        pytest.param(SMALL_CHUNKS, 2, id="arrow-small-chunks"),
+        pytest.param(SparkReader(), 2, marks=connector, id="spark"),
+    ],
+)
+def test_readers_return_equal_rows_and_digests(
+    kafka: Kafka, spark: SparkSession, other: RangeReader, tasks: int
+) -> None:
     topic = kafka.create_topic(partitions=4)
     for partition in range(3):
         produce(kafka.bootstrap_servers, topic, numbers(partition * 1000, partition * 1000 + 500), partition)
     found = []
-    for reader, tasks in ((READERS[0], 1), (READERS[0], 3), (READERS[1], 2), (READERS[2], 2)):
+    for reader, count in ((ARROW, 1), (other, tasks)):
         with opened(kafka, topic, reader=reader) as source:
-            found.append(read_back(source, spark, edges_of(source.bounds()), tasks))
+            found.append(read_back(source, spark, edges_of(source.bounds()), count))
     assert sorted(row["n"] for row in found[0].rows) == sorted(
         n for p in range(3) for n in range(p * 1000, p * 1000 + 500)
     )
     assert [(item.edge, item.count, item.position) for item in found[0].manifests] == [
         (1000 + partition, 500, 500) for partition in range(3)
     ]
-    for other in found[1:]:
-        assert other.rows == found[0].rows
-        assert [replace(item, position=500) for item in other.manifests] == found[0].manifests
+    assert found[1].rows == found[0].rows
+    assert [replace(item, position=500) for item in found[1].manifests] == found[0].manifests
 
 
 @each_reader
@@ -122,18 +140,20 @@ def test_aborted_records_and_markers_end_a_range(kafka: Kafka, spark: SparkSessi
         assert read.manifests[0].position == 13
 
 
-def test_range_without_rows_beside_others_gives_one_manifest_each(kafka: Kafka, spark: SparkSession) -> None:
+@each_reader
+def test_range_without_rows_beside_others_gives_one_manifest_each(
+    kafka: Kafka, spark: SparkSession, reader: RangeReader
+) -> None:
     topic = kafka.create_topic(partitions=3)
     servers = kafka.bootstrap_servers
     produce_aborted(servers, topic, numbers(0, 4), partition=0)
     produce(servers, topic, numbers(0, 3), partition=1)
     produce(servers, topic, numbers(3, 5), partition=2)
-    for reader in (ArrowReader(), SparkReader()):
-        with opened(kafka, topic, reader=reader) as source:
-            read = read_back(source, spark, edges_of(source.bounds()), tasks=1)
-        assert len(read.manifests) == 3
-        assert sorted(item.count for item in read.manifests) == [0, 2, 3]
-        assert sorted(row["n"] for row in read.rows) == [0, 1, 2, 3, 4]
+    with opened(kafka, topic, reader=reader) as source:
+        read = read_back(source, spark, edges_of(source.bounds()), tasks=1)
+    assert len(read.manifests) == 3
+    assert sorted(item.count for item in read.manifests) == [0, 2, 3]
+    assert sorted(row["n"] for row in read.rows) == [0, 1, 2, 3, 4]
 
 
 @each_reader
@@ -226,17 +246,17 @@ def test_compaction_removes_records_inside_a_range(kafka: Kafka, spark: SparkSes
     assert read.manifests[0].position >= 20
 
 
-def test_lost_offsets_fail_the_read(kafka: Kafka, spark: SparkSession) -> None:
+@each_reader
+def test_lost_offsets_fail_the_read(kafka: Kafka, spark: SparkSession, reader: RangeReader) -> None:
     from kafka import TopicPartition
 
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, numbers(0, 20))
-    for reader in (ArrowReader(), SparkReader()):
-        with opened(kafka, topic, reader=reader) as source:
-            edge = Edge(1, replace(edges_of(source.bounds())[0].range, start=0))
-            with admin_of(kafka.bootstrap_servers) as admin:
-                admin.delete_records({TopicPartition(topic, 0): 10})
-            with pytest.raises((PySparkException, Py4JJavaError)) as caught:
-                read_back(source, spark, [edge])
-            expected = "OffsetsLostError" if isinstance(reader, ArrowReader) else "Some data may have been lost"
-            assert expected in str(caught.value)
+    with opened(kafka, topic, reader=reader) as source:
+        edge = Edge(1, replace(edges_of(source.bounds())[0].range, start=0))
+        with admin_of(kafka.bootstrap_servers) as admin:
+            admin.delete_records({TopicPartition(topic, 0): 10})
+        with pytest.raises((PySparkException, Py4JJavaError)) as caught:
+            read_back(source, spark, [edge])
+    expected = "OffsetsLostError" if isinstance(reader, ArrowReader) else "Some data may have been lost"
+    assert expected in str(caught.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 
 import psycopg
@@ -333,7 +334,7 @@ class TestErrors:
             self.die(database, before_commit=False)
 
     def test_a_lock_that_is_held_too_long_may_be_tried_again(self, postgres, database):
-        short = PostgresDatabase(postgres.dsn, lease_seconds=0.2)
+        short = PostgresDatabase(postgres.dsn, lease=timedelta(seconds=0.2))
         execute(database, "CREATE TABLE t (n int)")
         with database.transaction() as holder:
             holder.connection.exec_driver_sql("LOCK TABLE t")

@@ -13,9 +13,10 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 
 from trident.base.control import CONTROL, Undecoded
 from trident.base.errors import ConfigurationError
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Records
 from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
-from trident.spouts.rows import arrow_schema, control_batch
+from trident.spouts.rows import control_batch
 
 FALLBACK = "__trident_fallback"
 """A record that the task left to Spark's own `from_json`, with where it came from; null otherwise."""

@@ -20,8 +20,8 @@ from pyspark.sql.types import (
 )
 
 from trident.base.control import CONTROL
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Records
-from trident.spouts.rows import arrow_schema
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _FIELDS = StructType(

@@ -7,13 +7,14 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, delete, insert, inspect, select
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, delete, insert, select
 
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId
 from trident.base.writes import WriteManifest
 from trident.state.databases.base import SqlDatabase
+from trident.state.databases.versions import NumberedTables, step_to_missing, versions_table
 from trident.state.memory.database import MemoryDatabase
 from trident.state.target import LedgerDatabase
 
@@ -26,6 +27,19 @@ _BLOBS = Table(
     Column("attempt", BigInteger, nullable=False),
     Column("write_id", Text, primary_key=True),
     Column("payload", LargeBinary, nullable=False),
+)
+_VERSION_1 = {
+    "trident_staged_blob": """
+        CREATE TABLE trident_staged_blob (
+            topology TEXT NOT NULL, state TEXT NOT NULL, txid BIGINT NOT NULL, attempt BIGINT NOT NULL,
+            write_id TEXT NOT NULL, payload {bytes} NOT NULL,
+            PRIMARY KEY (write_id))""",
+}
+BLOB_TABLES = NumberedTables(
+    "the tables of staged updates (trident_staged_blob)",
+    versions_table("trident_staged_blob_schema", MetaData()),
+    0x7472_6964_656E,
+    (step_to_missing(_VERSION_1),),
 )
 
 
@@ -61,8 +75,7 @@ class _SqlBlobs:
 
     def prepare(self) -> None:
         with self._database.transaction() as transaction:
-            if not inspect(transaction.connection).has_table(_BLOBS.name):
-                _BLOBS.create(transaction.connection)
+            BLOB_TABLES.migrate(transaction.connection)
 
     def put(self, batch: BatchId, rows: pa.Table) -> WriteManifest:
         write_id = uuid.uuid4().hex

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import open_blobs
 from trident.state.maps.maps import BackingMap
@@ -39,7 +40,9 @@ class BackingMapState:
         """Return what must stay the same over restarts."""
         return {"store": "backing map", "kind": str(self.kind), "map": type(self.backing_map).__qualname__}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> MapTarget:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> MapTarget:
         """Use the map as it is; staged updates go to the ledger's database."""
         table_shape(self.name, self.name, self.kind, layout)
         blobs = open_blobs(self.name, ledger_database)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.folding import current
 from trident.state.layout import StateKind, StateLayout, Value
 from trident.state.memory.database import MemoryDatabase
@@ -29,7 +30,9 @@ class MemoryState:
         """Return what must stay the same over restarts of a topology inside one process."""
         return {"store": "memory", "kind": str(self.kind)}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> MemoryTarget:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> MemoryTarget:
         """Share the ledger's memory, or open the state's own."""
         if not isinstance(ledger_database, MemoryDatabase):
             raise ConfigurationError(

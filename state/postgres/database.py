@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import AbstractContextManager
+from datetime import timedelta
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy import Engine, create_engine
 
 from trident.base.errors import ConfigurationError
+from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.state.databases.base import SqlTransaction
 from trident.state.databases.transactions import run_transaction
 from trident.state.postgres.errors import classify, is_lost
@@ -36,26 +39,20 @@ class PostgresDatabase:
 
     May be used from several threads. It connects when first used, so making one never fails for a
     server that is away. A stopped owner can't hold locks beyond its lease: waiting for a lock, idling
-    in a transaction and a client that is gone all end on the server's side before `lease_seconds`.
+    in a transaction and a client that is gone all end on the server's side before the lease does.
     """
 
-    def __init__(self, dsn: str, *, pool_size: int = 4, lease_seconds: float = 10.0) -> None:
+    def __init__(self, dsn: str, *, pool_size: int = 4, lease: timedelta = DEFAULT_TIMEOUTS.lease) -> None:
         if pool_size < 1:
             raise ConfigurationError(f"pool_size must be at least 1, not {pool_size}")
-        if lease_seconds <= 0:
-            raise ConfigurationError(f"lease_seconds must be positive, not {lease_seconds}")
+        if lease <= timedelta(0):
+            raise ConfigurationError(f"the lease must be positive, not {lease}")
         self._dsn = normal_dsn(dsn)
-        self._lease_seconds = lease_seconds
-        self._engine = create_engine(
-            "postgresql+psycopg://",
-            creator=self._connect,
-            isolation_level="READ COMMITTED",
-            pool_size=pool_size,
-            max_overflow=0,
-            pool_timeout=lease_seconds,
-            pool_pre_ping=True,
-            hide_parameters=True,
-        )
+        self._pool_size = pool_size
+        self._lock = threading.Lock()
+        self._is_open = False
+        self._lease = lease
+        self._engine = self._new_engine()
 
     @property
     def engine(self) -> Engine:
@@ -70,7 +67,21 @@ class PostgresDatabase:
     @property
     def lease_seconds(self) -> float:
         """What the limits of each connection stay below."""
-        return self._lease_seconds
+        return self._lease.total_seconds()
+
+    def follow(self, lease: timedelta) -> None:
+        """Keep every connection's limits below this lease from now on, until `close` below the shortest one given.
+
+        A block that is at work keeps the connection that it has.
+        """
+        with self._lock:
+            lease = min(lease, self._lease) if self._is_open else lease
+            self._is_open = True
+            if lease == self._lease:
+                return
+            before, self._lease = self._engine, lease
+            self._engine = self._new_engine()
+        before.dispose()
 
     def transaction(self) -> AbstractContextManager[SqlTransaction]:
         """Run a block in one READ COMMITTED transaction; see `SqlDatabase.transaction`."""
@@ -78,10 +89,23 @@ class PostgresDatabase:
 
     def close(self) -> None:
         """Dispose of the pool; may be called again."""
+        self._is_open = False
         self._engine.dispose()
 
+    def _new_engine(self) -> Engine:
+        return create_engine(
+            "postgresql+psycopg://",
+            creator=self._connect,
+            isolation_level="READ COMMITTED",
+            pool_size=self._pool_size,
+            max_overflow=0,
+            pool_timeout=self.lease_seconds,
+            pool_pre_ping=True,
+            hide_parameters=True,
+        )
+
     def _connect(self) -> psycopg.Connection:
-        return connect(self._dsn, self._lease_seconds)
+        return connect(self._dsn, self.lease_seconds)
 
     def __repr__(self) -> str:
         return f"PostgresDatabase({masked(self._dsn)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.postgres.database import PostgresDatabase, normal_dsn
 from trident.state.postgres.dialect import PostgresDialect
@@ -42,11 +43,13 @@ class PostgresState:
         database = "ledger" if self.dsn is None else "own"
         return {"store": "postgres", "kind": str(self.kind), "table": self.table or self.name, "database": database}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> TableTarget:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> TableTarget:
         """Share the ledger's database, or make one for the own dsn; nothing is sent to it yet."""
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)
         if self.dsn is not None:
-            return _opened(PostgresDatabase(self.dsn), self.name, shape, shared=False)
+            return _opened(PostgresDatabase(self.dsn, lease=timeouts.lease), self.name, shape, shared=False)
         if isinstance(ledger_database, PostgresDatabase):
             return _opened(ledger_database, self.name, shape, shared=True)
         raise ConfigurationError(

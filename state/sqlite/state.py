@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trident.base.errors import ConfigurationError
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.sqlite.database import SqliteDatabase
 from trident.state.sqlite.dialect import SqliteDialect
@@ -37,7 +38,9 @@ class SqliteState:
         database = "ledger" if self.path is None else "own"
         return {"store": "sqlite", "kind": str(self.kind), "table": self.table or self.name, "database": database}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> TableTarget:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> TableTarget:
         """Share the ledger's file, or use the own one; nothing is opened yet."""
         dialect = SqliteDialect()
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)

@@ -11,17 +11,6 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.positions import Position
 from trident.state.tables.dialect import Dialect
 
-CREATE_META = {
-    "trident_applied": """
-        CREATE TABLE trident_applied (
-            topology text NOT NULL, state text NOT NULL, table_name text NOT NULL UNIQUE,
-            incarnation text NOT NULL, epoch bigint NOT NULL, token text NOT NULL,
-            txid bigint NOT NULL, attempt bigint NOT NULL, birth_txid bigint NOT NULL,
-            PRIMARY KEY (topology, state))""",
-    "trident_state_fence": """
-        CREATE TABLE trident_state_fence (topology text PRIMARY KEY, epoch bigint NOT NULL, token text NOT NULL)""",
-}
-
 _MOVE = text("""
     UPDATE trident_applied SET txid = :txid, attempt = :attempt, epoch = :epoch, token = :token
     WHERE topology = :topology AND state = :state AND incarnation = :incarnation AND txid = :txid - 1""")

@@ -8,10 +8,10 @@ from sqlalchemy import Connection, text
 
 from trident.base.errors import MismatchError
 from trident.state.tables.dialect import Dialect, FoundColumn
-from trident.state.tables.meta import CREATE_META
 from trident.state.tables.names import quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import CONTROL_SPECS
+from trident.state.tables.versions import META_TABLES
 
 
 def run_all(connection: Connection, statements: Sequence[str]) -> None:
@@ -23,9 +23,7 @@ def run_all(connection: Connection, statements: Sequence[str]) -> None:
 def prepare_tables(connection: Connection, dialect: Dialect, shape: TableShape, staging: str, durable: bool) -> None:
     """Make what is missing and check the rest; raises MismatchError naming column, wanted and found type."""
     dialect.lock_schema(connection)
-    for name, statement in CREATE_META.items():
-        if dialect.find_columns(connection, name) is None:
-            connection.execute(text(statement))
+    META_TABLES.migrate(connection)
     _prepare_values(connection, dialect, shape)
     _prepare_staging(connection, dialect, shape, staging, durable)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.ranges import BadRecordRow, Edge, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
-from trident.coordinators.holding.run import RunPlan
+from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.records import DeadLetter, TopologySpec
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
@@ -149,11 +149,11 @@ class ListJob:
     states: Sequence[State]
     processor: ListProcessor
 
-    def plan(self, name: str = "payments") -> RunPlan:
+    def plan(self, name: str = "payments") -> RunnableTopology:
         spec = TopologySpec(
             name, {"s": self.spout.description()}, {state.name: state.description() for state in self.states}
         )
-        return RunPlan(
+        return RunnableTopology(
             spec, {"s": self.spout}, {state.name: (state, LAYOUT) for state in self.states}, lambda *_: self.processor
         )
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_session import OPTIONS, run
+from tests.coordinators.test_run import OPTIONS, run
 from tests.state.harnesses import ClearableMap, DictMap
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import ConfigurationError, RefusedError
-from trident.coordinators.decisions.deciding import Wanted, decide_topology
-from trident.coordinators.decisions.records import DecisionKind
-from trident.coordinators.decisions.resetting import reset_topology
+from trident.base.timeouts import Timeouts
+from trident.coordinators.decided import DecisionKind
+from trident.coordinators.decisions.commands import decide_topology, reset_topology
+from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import BackingMapState, MemoryState, StateKind
 from trident.state.capabilities import CannotUndoError, Capabilities
@@ -47,7 +48,7 @@ class LesserState:
     def description(self) -> dict[str, str]:
         return {"store": "lesser"}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> LesserTarget:
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts) -> LesserTarget:
         return LesserTarget(self.database, self.name, self.kind, layout, beside_ledger=False)
 
 
@@ -75,7 +76,7 @@ def test_an_undo_names_the_target_that_can_not_be_undone(refused):
     plan = make_job(topic, *states).plan()
     before = states[0].rows(ledger.database)
     with pytest.raises(CannotUndoError, match="state 'sink' keeps nothing of what was before"):
-        decide_topology(plan.spec, plan.states, ledger, Wanted(DecisionKind.UNDO, 1), OPTIONS)
+        decide_topology(plan.spec, plan.states, ledger, WantedDecision(DecisionKind.UNDO, 1), OPTIONS)
     assert states[0].rows(ledger.database) == before
     with pytest.raises(Exception, match=r"an undo is not possible: .*state 'sink' keeps nothing"):
         run(make_job(topic, *states), ledger)
@@ -85,7 +86,7 @@ def test_a_divert_names_the_target_that_can_not_give_rows_back(refused):
     ledger, topic, states = refused
     plan = make_job(topic, *states).plan()
     with pytest.raises(ConfigurationError, match="rows of state 'sink' can't be read back"):
-        decide_topology(plan.spec, plan.states, ledger, Wanted(DecisionKind.DIVERT, 1, "sink"), OPTIONS)
+        decide_topology(plan.spec, plan.states, ledger, WantedDecision(DecisionKind.DIVERT, 1, "sink"), OPTIONS)
     with pytest.raises(Exception, match="trident divert"):
         run(make_job(topic, *states), ledger)
 

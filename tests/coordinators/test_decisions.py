@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
-from tests.coordinators.test_session import OPTIONS, run
+from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RetryableError
-from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import Decision, DecisionKind
-from trident.coordinators.decisions.resetting import reset_topology
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
+from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import SqliteLedger
 from trident.spouts.base import SpoutKind
 from trident.state import SqliteState, StateKind
@@ -101,7 +101,7 @@ class Scene:
 
     def decide(self, kind: DecisionKind, txid: int = 3, state: str = "") -> Decision:
         plan = self.job().plan()
-        return decide_topology(plan.spec, plan.states, self.ledger(), Wanted(kind, txid, state), OPTIONS)
+        return decide_topology(plan.spec, plan.states, self.ledger(), WantedDecision(kind, txid, state), OPTIONS)
 
     def go_on(self) -> None:
         run(self.job(), self.ledger())

@@ -8,13 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from tests.coordinators.fakes import LAYOUT
+from tests.coordinators.fakes import LAYOUT, ListSource, Topic
 from trident.base.errors import FencedError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.holding.retrying import Repeater
-from trident.coordinators.holding.takeover import LedgerBehindError, raise_fences
+from trident.coordinators.holding.takeover import LedgerBehindError, TakeOver
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.records import Lease, Snapshot, TopologySpec
+from trident.coordinators.retrying import Repeater
 from trident.state import SqliteState
 from trident.state.staged import WrittenUpdates
 from trident.state.target import Target
@@ -63,7 +63,9 @@ def test_what_is_open_is_read_after_the_last_fence_is_raised(stores, repeater):
     epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
     diary = Diary(ledger, "ledger", lines)
     watched = {name: Diary(store, name, lines) for name, store in stores.items()}
-    snapshot = raise_fences(diary, watched, SPEC, epoch, repeater)  # type: ignore[arg-type]
+    taking = TakeOver(diary, watched, SPEC, epoch, repeater)  # type: ignore[arg-type]
+    taking.raise_fences()
+    snapshot = taking.snapshot
     fences = [number for number, line in enumerate(lines) if line.endswith(".raise_fence")]
     reads = [number for number, line in enumerate(lines) if line == "ledger.register"]
     positions = [line for line in lines if line.endswith(".position")]
@@ -74,14 +76,45 @@ def test_what_is_open_is_read_after_the_last_fence_is_raised(stores, repeater):
     assert snapshot is diary.said[-1]
 
 
+def test_nothing_is_built_on_what_is_open_before_every_fence_is_raised(stores, repeater):
+    ledger = MemoryLedger()
+    epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
+    taking = TakeOver(ledger, stores, SPEC, epoch, repeater)
+    for step in (taking.finish_reset, taking.finish_decisions, taking.where_states_stand):
+        with pytest.raises(AssertionError, match="after it has raised every fence"):
+            step()
+
+
+def test_a_take_over_goes_from_fences_to_positions_to_starts(stores, repeater):
+    lines: list[str] = []
+    ledger = Diary(MemoryLedger(), "ledger", lines)
+    epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
+    watched = {name: Diary(store, name, lines) for name, store in stores.items()}
+    source = Diary(ListSource(Topic([[("ann", 1)]]), "s"), "source", lines)
+    taken = TakeOver(ledger, watched, SPEC, epoch, repeater).complete({"s": source})  # type: ignore[arg-type,dict-item]
+    assert [line for line in lines if line.split(".")[1] not in ("position", "register")] == [
+        "ledger.acquire",
+        *("first.prepare", "first.raise_fence", "second.prepare", "second.raise_fence"),
+        *("source.starts", "ledger.set_starts"),
+    ]
+    positions = [number for number, line in enumerate(lines) if line.endswith(".position")]
+    assert lines.index("second.raise_fence") < positions[0] < positions[-1] < lines.index("source.starts")
+    assert lines[-1] == "ledger.register"
+    assert taken.snapshot is ledger.said[-1]
+    assert taken.snapshot.starts
+    assert taken.waiting == frozenset()
+
+
 def test_an_owner_before_can_write_to_no_state_any_more(stores, repeater):
     ledger = MemoryLedger()
     old = ledger.acquire("payments", Lease("old", timedelta(0))).epoch
-    owner = raise_fences(ledger, stores, SPEC, old, repeater).owner
+    taking = TakeOver(ledger, stores, SPEC, old, repeater)
+    taking.raise_fences()
+    owner = taking.snapshot.owner
     for store in stores.values():
         store.register(owner, old, 0)
     new = ledger.acquire("payments", Lease("new", timedelta(seconds=5))).epoch
-    raise_fences(ledger, stores, SPEC, new, repeater)
+    TakeOver(ledger, stores, SPEC, new, repeater).raise_fences()
     for store in stores.values():
         with pytest.raises(FencedError):
             store.apply(BatchId(owner, old, 1, 1), WrittenUpdates(()))
@@ -99,7 +132,7 @@ def test_a_store_that_a_newer_owner_has_fenced_stops_the_take_over(stores, repea
     stale = Diary(ledger, "ledger", [])
     stale.register = lambda epoch, spec: snapshot
     with pytest.raises(FencedError):
-        raise_fences(stale, stores, SPEC, old, repeater)  # type: ignore[arg-type]
+        TakeOver(stale, stores, SPEC, old, repeater).raise_fences()  # type: ignore[arg-type]
 
 
 def test_a_store_that_knows_an_epoch_that_the_ledger_never_gave_out_stops_and_says_so(stores, repeater):
@@ -108,4 +141,4 @@ def test_a_store_that_knows_an_epoch_that_the_ledger_never_gave_out_stops_and_sa
     stores["second"].prepare(False)
     stores["second"].raise_fence(Owner("payments", "another life"), Epoch(9, "newer"))
     with pytest.raises(LedgerBehindError, match=r"state 'second' knows a later epoch than 1.*lost or restored"):
-        raise_fences(ledger, stores, SPEC, epoch, repeater)
+        TakeOver(ledger, stores, SPEC, epoch, repeater).raise_fences()

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
 
 import trident
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_session import memory_place, run
+from tests.coordinators.test_run import memory_place, run
 from trident import Combiner, ConfigurationError, FieldError, Max, Min, Sum
 from trident.language.grouped import GroupedStream
 from trident.language.stream import Stream

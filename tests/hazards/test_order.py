@@ -14,11 +14,11 @@ import pytest
 from sqlalchemy import event
 
 from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic, make_job
-from tests.coordinators.test_session import OPTIONS, memory_place, payments, run, sqlite_place
+from tests.coordinators.test_run import OPTIONS, memory_place, payments, run, sqlite_place
 from tests.hazards.replays import Death, hiding_job, ranges_of, tries_of
 from trident.base.errors import FatalError, RetryableError
 from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
-from trident.coordinators.holding.run import RunPlan, Session
+from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.records import TopologySpec
 from trident.spouts.base import Limits, SpoutKind
@@ -176,8 +176,10 @@ def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind):
         {name: state.description() for name, state in states.items()},
     )
     processor = TwoStreams(topics)
-    plan = RunPlan(spec, spouts, {name: (state, LAYOUT) for name, state in states.items()}, lambda *_: processor)
-    Session(plan, place.ledger(), OPTIONS).run()
+    plan = RunnableTopology(
+        spec, spouts, {name: (state, LAYOUT) for name, state in states.items()}, lambda *_: processor
+    )
+    TopologyRun(plan, place.ledger(), OPTIONS).run()
     assert place.rows("from left") == topics["left"].expected()
     assert place.rows("from right") == topics["right"].expected()
 

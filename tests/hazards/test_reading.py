@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_session import memory_place, run
+from tests.coordinators.test_run import memory_place, run
 from tests.hazards.replays import ranges_of, tries_of
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge

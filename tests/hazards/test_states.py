@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_session import OPTIONS, memory_place, payments, run, sqlite_place
+from tests.coordinators.test_run import OPTIONS, memory_place, payments, run, sqlite_place
 from tests.hazards.replays import Counts, Death, die, hiding_job, in_map, once_at, ranges_of
 from tests.state.harnesses import ConditionalMap, DictMap
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import MismatchError, RetryableError
-from trident.coordinators.decisions.resetting import reset_topology
+from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.state import BackingMapState, SqliteState, StateKind
 from trident.state.target import State

@@ -22,16 +22,19 @@ from tests.ledger.making import (
     pin_of,
     plan_of,
     range_of,
+    received_of,
     start_of,
     started,
     successor,
+    taken_over,
 )
+from tests.ledger.view_contract import ViewContract
 from trident.base.errors import FencedError, LeaseHeldError, MismatchError, RefusedError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
-from trident.coordinators.ledger.rules import PlanStatus
-from trident.coordinators.ledger.schema import HEARTBEAT
-from trident.coordinators.records import Keep, Lease, ResetDecision, TopologySpec
+from trident.coordinators.ledger.rules.progress import PlanStatus
+from trident.coordinators.ledger.sql.tables import HEARTBEAT
+from trident.coordinators.records import Keep, Lease, ReceivedIds, ResetDecision, TopologySpec
 
 AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger
 NOTHING = Keep(0, timedelta(0))
@@ -134,6 +137,39 @@ class LifeContract:
         ledger.plan(run.owner, run.epoch, found)
         run.together(found)
 
+    def test_timers_and_received_ids_are_kept_with_the_plan(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        due = replace(
+            run.next_plan(0),
+            timers=("window", "day"),
+            received=(received_of("a", "b"), received_of("ä", spout="other")),
+        )
+        ledger.plan(run.owner, run.epoch, due)
+        ledger.plan(run.owner, run.epoch, due)
+        run.follow(due)
+        assert run.snapshot().live == (due,)
+        assert ledger.last_plan_of(run.owner, 1) == due
+        (row,) = ledger.view().txid("payments", 1).attempts
+        assert (row.timers, row.received) == (due.timers, due.received)
+        run.pin(due)
+        assert run.snapshot().pin == pin_of(due)
+        run.done(due)
+        assert run.snapshot().done_plan == due
+        following = replace(run.next_plan(), received=(received_of("c"),))
+        ledger.plan(run.owner, run.epoch, following)
+        run.together(following)
+        assert run.snapshot().done_plan == following
+
+    def test_a_plan_without_any_range_follows(self, ledger: AnyLedger) -> None:
+        run = taken_over(ledger, "one")
+        ledger.set_starts(run.owner, run.epoch, [])
+        first = replace(plan_of(1, 1, 0), received=(received_of("a"),))
+        second = replace(plan_of(2, 2, 1), timers=("day",))
+        for plan in (first, second):
+            ledger.plan(run.owner, run.epoch, plan)
+            run.together(plan)
+        assert run.snapshot().done_plan == second
+
 
 class GuardContract:
     """Each guard refuses, and a refused call changes nothing."""
@@ -166,6 +202,35 @@ class GuardContract:
         assert run.snapshot().live == (first,)
         assert run.snapshot().last_attempt == 1
         assert ledger.losses("payments", PlanStatus.LIVE) == ()
+
+    @pytest.mark.parametrize(
+        ("timers", "received", "word"),
+        [
+            (("day", "day"), (), "a timer twice"),
+            ((), (received_of("b"), received_of("c")), "beside other ids or ranges"),
+            ((), (received_of("b", spout="in"),), "beside other ids or ranges"),
+            ((), (received_of("b", "b"),), "has already"),
+            ((), (received_of("b", "a"),), "has already"),
+            ((), (replace(received_of("b"), ids=("b", "c")),), "2 ids of stream 'queue' and a digest of 1"),
+        ],
+    )
+    def test_received_ids_that_do_not_follow_are_refused(
+        self, ledger: AnyLedger, timers: tuple[str, ...], received: tuple[ReceivedIds, ...], word: str
+    ) -> None:
+        run = started(ledger)
+        first = replace(run.next_plan(), received=(received_of("a"),))
+        ledger.plan(run.owner, run.epoch, first)
+        run.follow(first)
+        with pytest.raises(MismatchError, match=word):
+            ledger.plan(run.owner, run.epoch, replace(run.next_plan(), timers=timers, received=received))
+        assert run.snapshot().live == (first,)
+
+    def test_a_spout_without_positions_gets_no_ranges_later(self, ledger: AnyLedger) -> None:
+        run = taken_over(ledger, "one")
+        ledger.set_starts(run.owner, run.epoch, [])
+        ledger.plan(run.owner, run.epoch, replace(plan_of(1, 1, 0), received=(received_of("a", spout="in"),)))
+        with pytest.raises(MismatchError, match="which has no positions"):
+            ledger.plan(run.owner, run.epoch, plan_of(2, 2, 1, range_of(0, 0, 1)))
 
     def test_attempts_are_never_reused(self, ledger: AnyLedger) -> None:
         run = started(ledger)
@@ -743,5 +808,6 @@ class LedgerContract(
     RetentionContract,
     ResetContract,
     DecisionContract,
+    ViewContract,
 ):
     """All of it."""

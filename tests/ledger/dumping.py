@@ -21,11 +21,11 @@ from pathlib import Path
 import pytest
 
 from tests.coordinators.fakes import POISON, ListJob, Topic, make_job
-from tests.coordinators.test_session import OPTIONS
+from tests.coordinators.test_run import OPTIONS
 from trident.base.crash_points import CrashPoint, armed
-from trident.coordinators.holding.run import Session
+from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.spouts.base import BadRecord, LostOffsets
 from trident.state import PostgresState, SqliteState
 from trident.state.target import State
@@ -79,7 +79,7 @@ def live_and_die(ledger: Ledger, *states: State) -> None:
             raise Died
 
     with armed(act), pytest.raises(Died):
-        Session(job.plan(), ledger, replace(OPTIONS, max_pending=1)).run()
+        TopologyRun(job.plan(), ledger, replace(OPTIONS, max_pending=1)).run()
 
 
 def sqlite_states(folder: Path) -> tuple[SqliteLedger, SqliteState, SqliteState]:
@@ -114,7 +114,7 @@ def _dump_sqlite() -> None:
         for name in ("ledger", "totals"):
             with sqlite3.connect(Path(folder) / f"{name}.sqlite") as connection:
                 text = "\n".join(connection.iterdump()) + "\n"
-            _keep(f"sqlite-v{len(MIGRATIONS)}-{name}.sql", text)
+            _keep(f"sqlite-v{len(LEDGER_TABLES.steps)}-{name}.sql", text)
 
 
 def _dump_postgres() -> None:
@@ -129,7 +129,7 @@ def _dump_postgres() -> None:
     kept = [
         line for line in text.splitlines() if line and not line.startswith(("--", "\\", "SET ", "SELECT pg_catalog"))
     ]
-    _keep(f"postgres-v{len(MIGRATIONS)}.sql", "\n".join(kept) + "\n")
+    _keep(f"postgres-v{len(LEDGER_TABLES.steps)}.sql", "\n".join(kept) + "\n")
 
 
 def _keep(name: str, text: str) -> None:

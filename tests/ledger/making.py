@@ -22,6 +22,7 @@ from trident.coordinators.records import (
     Loss,
     Pin,
     Plan,
+    ReceivedIds,
     Snapshot,
     SpoutRange,
     StartPosition,
@@ -56,6 +57,10 @@ def plan_of(
 
 def loss_of(number: int, start: int, stop: int) -> Loss:
     return Loss("in", partition(number), start, stop, "gone")
+
+
+def received_of(*ids: str, spout: str = "queue") -> ReceivedIds:
+    return ReceivedIds(spout, ids, Digest(len(ids), 1, 2, -3))
 
 
 def pin_of(plan: Plan, *dead_letters: DeadLetter) -> Pin:

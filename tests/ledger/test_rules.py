@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.ledger.making import commit_of, loss_of, pin_of, plan_of, range_of, start_of
+from tests.ledger.making import commit_of, loss_of, pin_of, plan_of, range_of, received_of, start_of
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger import rules
-from trident.coordinators.ledger.chaining import check_follows, has_new_partitions
-from trident.coordinators.ledger.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
-from trident.coordinators.ledger.rules import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.rules import attempts, commits, fencing
+from trident.coordinators.ledger.rules.following import check_follows, has_new_partitions
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.sql.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
 from trident.coordinators.records import Plan, TopologySpec
 
 OWNER = Owner("payments", "life")
@@ -95,6 +95,22 @@ def test_records_are_read_back_as_they_were_written(layout: list[list[tuple[int,
         assert STATES.decode(STATES.encode(pin.states)) == pin.states
 
 
+def test_a_plan_is_empty_without_records_messages_and_timers() -> None:
+    nothing = plan_of(1, 1, 0, range_of(0, 5, 5))
+    assert nothing.is_empty
+    assert replace(nothing, received=(received_of(),)).is_empty
+    assert not plan_of(1, 1, 0, range_of(0, 5, 5), range_of(1, 7, 8)).is_empty
+    assert not replace(nothing, received=(received_of("a"),)).is_empty
+    assert not replace(nothing, timers=("day",)).is_empty
+
+
+def test_a_plan_of_before_has_no_timers_and_received_nothing() -> None:
+    plan = plan_of(1, 1, 0, range_of(0, 5, 6))
+    old = PLAN.encode(plan).replace(',"timers":[],"received":[]', "")
+    assert "timers" not in old
+    assert PLAN.decode(old) == plan
+
+
 def test_new_partitions_are_seen() -> None:
     assert has_new_partitions(FIRST, None)
     assert not has_new_partitions(SECOND, FIRST)
@@ -110,20 +126,20 @@ def test_a_stream_that_was_added_starts_where_its_incarnation_says() -> None:
 
 
 def test_fences() -> None:
-    rules.check_epoch("payments", EPOCH, Epoch(3, "token"))
+    fencing.check_epoch("payments", EPOCH, Epoch(3, "token"))
     for stored in (None, Epoch(4, "token"), Epoch(3, "other"), Epoch(2, "token")):
         with pytest.raises(FencedError) as caught:
-            rules.check_epoch("payments", stored, EPOCH)
+            fencing.check_epoch("payments", stored, EPOCH)
         assert "token" not in str(caught.value)
         assert isinstance(pickle.loads(pickle.dumps(caught.value)), FencedError)
 
 
 def test_an_open_reset_stops_all_writes() -> None:
-    rules.check_owner(BORN, OWNER)
+    fencing.check_owner(BORN, OWNER)
     with pytest.raises(MismatchError, match="is not finished"):
-        rules.check_owner(BORN._replace(reset_to="next"), OWNER)
+        fencing.check_owner(BORN._replace(reset_to="next"), OWNER)
     with pytest.raises(MismatchError, match="in incarnation life, not other"):
-        rules.check_owner(BORN, replace(OWNER, incarnation="other"))
+        fencing.check_owner(BORN, replace(OWNER, incarnation="other"))
 
 
 @pytest.mark.parametrize(("drop_from", "refused"), [(1, True), (2, True), (3, False), (9, False)])
@@ -131,15 +147,15 @@ def test_drops(drop_from: int, refused: bool) -> None:
     progress = AT_ONE._replace(pinned=2, pinned_attempt=2)
     if refused:
         with pytest.raises(MismatchError, match="can't be dropped"):
-            rules.check_drop(progress, drop_from)
+            attempts.check_drop(progress, drop_from)
     else:
-        rules.check_drop(progress, drop_from)
+        attempts.check_drop(progress, drop_from)
 
 
 def test_plans() -> None:
-    rules.check_plan(BORN, EPOCH, FIRST, None, STARTS)
+    attempts.check_plan(BORN, EPOCH, FIRST, None, STARTS)
     done = StoredPlan("life", 1, PlanStatus.DONE, FIRST)
-    rules.check_plan(AT_ONE, EPOCH, SECOND, done, None)
+    attempts.check_plan(AT_ONE, EPOCH, SECOND, done, None)
     wrong = {
         "no time zone": replace(SECOND, batch_time=SECOND.batch_time.replace(tzinfo=None)),
         "not above 1": replace(SECOND, attempt=1),
@@ -148,22 +164,22 @@ def test_plans() -> None:
     }
     for word, plan in wrong.items():
         with pytest.raises(MismatchError, match=word):
-            rules.check_plan(AT_ONE, EPOCH, plan, done, None)
+            attempts.check_plan(AT_ONE, EPOCH, plan, done, None)
 
 
 def test_only_what_is_decided_or_of_this_epoch_is_followed() -> None:
     old = StoredPlan("life", 2, PlanStatus.LIVE, FIRST)
     progress = BORN._replace(last_txid=1, last_attempt=1)
     with pytest.raises(MismatchError, match="must drop it"):
-        rules.check_plan(progress, EPOCH, SECOND, old, None)
-    rules.check_plan(progress, EPOCH, SECOND, replace(old, epoch=3), None)
-    rules.check_plan(progress._replace(pinned=1, pinned_attempt=1), EPOCH, SECOND, old, None)
+        attempts.check_plan(progress, EPOCH, SECOND, old, None)
+    attempts.check_plan(progress, EPOCH, SECOND, replace(old, epoch=3), None)
+    attempts.check_plan(progress._replace(pinned=1, pinned_attempt=1), EPOCH, SECOND, old, None)
 
 
 def test_pins() -> None:
     live = StoredPlan("life", 3, PlanStatus.LIVE, SECOND)
     pin = pin_of(SECOND)
-    rules.check_pin(AT_ONE, EPOCH, pin, live, FIRST, None)
+    commits.check_pin(AT_ONE, EPOCH, pin, live, FIRST, None)
     wrong: dict[str, tuple[Progress, StoredPlan | None, Plan | None]] = {
         "txid 2 is. Nothing": (AT_ONE._replace(pinned=2, pinned_attempt=3), live, FIRST),
         "can.t be pinned: 0 is done": (BORN, live, FIRST),
@@ -177,28 +193,28 @@ def test_pins() -> None:
     }
     for word, (progress, stored, done_plan) in wrong.items():
         with pytest.raises(MismatchError, match=word):
-            rules.check_pin(progress, EPOCH, pin, stored, done_plan, None)
+            commits.check_pin(progress, EPOCH, pin, stored, done_plan, None)
 
 
 def test_repeats_are_told_from_contradictions() -> None:
     pinned = AT_ONE._replace(pinned=2, pinned_attempt=2)
-    assert rules.is_repeated_pin(pinned, pin_of(SECOND))
-    assert rules.is_repeated_pin(AT_ONE, pin_of(FIRST))
-    assert not rules.is_repeated_pin(AT_ONE, pin_of(SECOND))
-    assert rules.is_repeated_done(AT_ONE, commit_of(FIRST))
-    assert not rules.is_repeated_done(pinned, commit_of(SECOND))
+    assert commits.is_repeated_pin(pinned, pin_of(SECOND))
+    assert commits.is_repeated_pin(AT_ONE, pin_of(FIRST))
+    assert not commits.is_repeated_pin(AT_ONE, pin_of(SECOND))
+    assert commits.is_repeated_done(AT_ONE, commit_of(FIRST))
+    assert not commits.is_repeated_done(pinned, commit_of(SECOND))
     with pytest.raises(MismatchError, match="is pinned with attempt 2, not 3"):
-        rules.is_repeated_pin(pinned, pin_of(replace(SECOND, attempt=3)))
+        commits.is_repeated_pin(pinned, pin_of(replace(SECOND, attempt=3)))
     with pytest.raises(MismatchError, match="is done with attempt 1, not 3"):
-        rules.is_repeated_done(AT_ONE, commit_of(replace(FIRST, attempt=3)))
+        commits.is_repeated_done(AT_ONE, commit_of(replace(FIRST, attempt=3)))
 
 
 @pytest.mark.parametrize(("txid", "attempt"), [(1, 2), (2, 1), (3, 3)])
 def test_done_is_the_pinned_attempt(txid: int, attempt: int) -> None:
     pinned = AT_ONE._replace(pinned=2, pinned_attempt=2)
-    rules.check_done(pinned, commit_of(SECOND))
+    commits.check_done(pinned, commit_of(SECOND))
     with pytest.raises(MismatchError, match="txid 2 attempt 2 is pinned"):
-        rules.check_done(pinned, commit_of(replace(SECOND, txid=txid, attempt=attempt)))
+        commits.check_done(pinned, commit_of(replace(SECOND, txid=txid, attempt=attempt)))
 
 
 descriptions = st.dictionaries(st.sampled_from(["kind", "topic"]), st.sampled_from(["a", "b"]), max_size=2)

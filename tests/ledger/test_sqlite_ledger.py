@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,17 +14,18 @@ from sqlalchemy import Connection, text
 
 from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_over
-from trident.base.errors import FatalError, LeaseHeldError, MismatchError
+from trident.base.errors import ConfigurationError, FatalError, LeaseHeldError, MismatchError
+from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, SqliteLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS, migrate
-from trident.coordinators.records import Lease
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
+from trident.coordinators.records import Lease, ResetDecision
 from trident.state.databases.base import SqlTransaction
 
 _TAKE_AND_DIE = """
 import os, sys
 from datetime import timedelta
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import Lease
+from trident.coordinators.records import Lease, ResetDecision
 from trident.state.databases.base import SqlTransaction
 ledger = SqliteLedger(sys.argv[1])
 ledger.open()
@@ -115,6 +117,19 @@ def test_a_lost_last_plan_is_never_read_as_a_birth(ledger: SqliteLedger) -> None
         run.plan()
 
 
+def test_a_write_that_finds_no_row_takes_all_of_its_call_back(ledger: SqliteLedger) -> None:
+    run = started(ledger)
+    decision = ResetDecision("new", 0, "adopt", None)
+    ledger.decide_reset(run.epoch, "payments", decision)
+    with ledger.database.transaction() as transaction:
+        transaction.connection.execute(text("DELETE FROM trident_topology"))
+    with pytest.raises(FatalError, match="trident_topology touched 0 rows instead of one"):
+        ledger.finish_reset(run.epoch, "payments", decision)
+    with ledger.database.transaction() as transaction:
+        found = transaction.connection.execute(text("SELECT incarnation, reset_to FROM trident_progress")).one()
+    assert found == (run.owner.incarnation, "new")
+
+
 def test_a_damaged_record_is_named(ledger: SqliteLedger) -> None:
     run = started(ledger)
     run.plan()
@@ -143,12 +158,13 @@ def test_what_the_applies_wrote_ends_with_the_pin_or_not_at_all(ledger: SqliteLe
 
 
 def test_a_newer_schema_is_refused(ledger: SqliteLedger, tmp_path: Path) -> None:
-    newer = len(MIGRATIONS) + 1
+    known = len(LEDGER_TABLES.steps)
+    newer = known + 1
     with ledger.database.transaction() as transaction:
         transaction.connection.execute(
             text("INSERT INTO trident_schema VALUES (:version, '2024-01-01T00:00:00+00:00')"), {"version": newer}
         )
-    with pytest.raises(MismatchError, match=f"version {newer}, this library knows versions up to {len(MIGRATIONS)}"):
+    with pytest.raises(MismatchError, match=f"version {newer}, this library knows versions up to {known}"):
         SqliteLedger(tmp_path / "ledger.db").open()
 
 
@@ -158,10 +174,10 @@ def test_missing_steps_are_applied_in_order_and_once(ledger: SqliteLedger) -> No
     def step(number: int) -> None:
         applied.append(number)
 
-    more = (*MIGRATIONS, lambda _: step(2), lambda _: step(3))
+    more = (*LEDGER_TABLES.steps, lambda _: step(2), lambda _: step(3))
     for expected in (2, 0):
         with ledger.database.transaction() as transaction:
-            assert migrate(transaction.connection, more) == expected
+            assert replace(LEDGER_TABLES, steps=more).migrate(transaction.connection) == expected
     assert applied == [2, 3]
 
 
@@ -170,25 +186,30 @@ def test_a_step_that_fails_leaves_the_version(ledger: SqliteLedger) -> None:
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError), ledger.database.transaction() as transaction:
-        migrate(transaction.connection, (*MIGRATIONS, fail))
+        replace(LEDGER_TABLES, steps=(*LEDGER_TABLES.steps, fail)).migrate(transaction.connection)
     ledger.open()
 
 
 def test_opening_gives_up_with_a_word(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path / "missing" / "ledger.db", give_up_after=0.1)
+    ledger = SqliteLedger(tmp_path / "missing" / "ledger.db")
     with pytest.raises(FatalError, match="can't be opened"):
-        ledger.open()
+        ledger.open(Timeouts(give_up_after=timedelta(seconds=0.1)))
+
+
+def test_how_long_to_wait_is_no_ledgers_own_choice(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"RunOptions\(give_up_after=timedelta\(...\)\) decides it"):
+        SqliteLedger(tmp_path / "ledger.db", give_up_after=0.1)  # type: ignore[arg-type]
 
 
 def test_a_busy_file_is_asked_again_until_given_up(
     ledger: SqliteLedger, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    waiting = SqliteLedger(tmp_path / "ledger.db", busy_seconds=0.01, give_up_after=0.3)
+    waiting = SqliteLedger(tmp_path / "ledger.db", busy_seconds=0.01)
     with (
         ledger.database.transaction(),
         pytest.raises(FatalError, match=r"file '.*ledger.db' did not answer for 0 s: SQLite"),
     ):
-        waiting.open()
+        waiting.open(Timeouts(give_up_after=timedelta(seconds=0.3)))
     assert "does not answer yet" in caplog.text
     waiting.close()
 

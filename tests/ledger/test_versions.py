@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import inspect
 
-from tests.coordinators.test_session import OPTIONS
+from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import DUMPS, expected, job_over, restore_sqlite, sqlite_states, topic
-from trident.coordinators.holding.run import Session
+from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.ledger.migrations import MIGRATIONS
-from trident.coordinators.ledger.schema import METADATA
+from trident.coordinators.ledger.sql.tables import METADATA
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 
 
 def rows_of(file: Path, table: str) -> dict[str, tuple[int, int]]:
@@ -23,20 +23,20 @@ def rows_of(file: Path, table: str) -> dict[str, tuple[int, int]]:
 
 
 def test_there_is_a_dump_of_each_version() -> None:
-    versions = range(1, len(MIGRATIONS) + 1)
+    versions = range(1, len(LEDGER_TABLES.steps) + 1)
     wanted = {f"sqlite-v{version}-{name}.sql" for version in versions for name in ("ledger", "totals")}
     wanted |= {f"postgres-v{version}.sql" for version in versions}
     assert {file.name for file in DUMPS.iterdir()} == wanted
 
 
-@pytest.mark.parametrize("version", range(1, len(MIGRATIONS) + 1))
+@pytest.mark.parametrize("version", range(1, len(LEDGER_TABLES.steps) + 1))
 def test_a_run_goes_on_from_what_an_older_version_left(version: int, tmp_path: Path) -> None:
     restore_sqlite(version, tmp_path)
     ledger, *states = sqlite_states(tmp_path)
     before = rows_of(tmp_path / "ledger.sqlite", "balances"), rows_of(tmp_path / "totals.sqlite", "totals")
     assert before[0] != before[1], "one of them has the pinned txid"
     job = job_over(topic(), *states)
-    summary = Session(job.plan(), ledger, replace(OPTIONS, max_pending=2)).run()
+    summary = TopologyRun(job.plan(), ledger, replace(OPTIONS, max_pending=2)).run()
     assert summary.first_done == 4
     assert rows_of(tmp_path / "ledger.sqlite", "balances") == expected()
     assert rows_of(tmp_path / "totals.sqlite", "totals") == expected()

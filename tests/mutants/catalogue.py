@@ -7,7 +7,7 @@ from tests.mutants.mutant import Mutant
 _STATES = ("tests/state/test_contract.py",)
 _LEDGERS = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py", "tests/ledger/test_rules.py")
 _PROTOCOL = ("tests/coordinators/test_protocol.py",)
-_SESSION = ("tests/coordinators/test_session.py",)
+_RUN = ("tests/coordinators/test_run.py",)
 _POSTGRES_STATE = ("integration_tests/state/test_postgres_state.py",)
 _POSTGRES_LEDGER = ("integration_tests/ledger/test_postgres_ledger.py",)
 
@@ -117,7 +117,7 @@ _STATE = (
         "state/tables/target.py",
         "        if not place.apart:\n            return HeldUpdates(rows)",
         "        if True:\n            return HeldUpdates(rows)",
-        _SESSION,
+        _RUN,
     ),
     Mutant(
         "staging apart from the ledger is logged",
@@ -158,108 +158,138 @@ _STATE = (
         ("tests/state/test_backing_map.py",),
     ),
 )
+_VERSIONS = (
+    Mutant(
+        "tables of a newer version are refused",
+        "state/databases/versions.py",
+        "if found > len(self.steps):",
+        "if False:",
+        ("tests/state/test_versions.py",),
+    ),
+    Mutant(
+        "tables that are there without a version are the first version",
+        "state/databases/versions.py",
+        " if not found.has_table(name)]",
+        "]",
+        ("tests/state/test_versions.py",),
+    ),
+)
 _LEDGER = (
     Mutant(
+        "a write on a locked row asserts that it touched it",
+        "coordinators/ledger/sql/asserted.py",
+        "if count != 1:",
+        "if False:",
+        ("tests/ledger/test_sqlite_ledger.py",),
+    ),
+    Mutant(
         "epoch check in the ledger",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/fencing.py",
         "if stored != epoch:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "the epoch's token counts like its number",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/fencing.py",
         "if stored != epoch:",
         "if stored is None or stored.number != epoch.number:",
         _LEDGERS,
     ),
     Mutant(
         "FOR SHARE on the ledger's fence row",
-        "coordinators/ledger/reads.py",
+        "coordinators/ledger/sql/reads.py",
         '    .suffix_with("FOR SHARE OF trident_fence", dialect="postgresql")\n',
         "",
         _POSTGRES_LEDGER,
     ),
     Mutant(
         "row lock of the progress row",
-        "coordinators/ledger/reads.py",
+        "coordinators/ledger/sql/reads.py",
         "    .with_for_update(of=PROGRESS)\n",
         "",
         _POSTGRES_LEDGER,
     ),
     Mutant(
         "a fresh lease is not taken over",
-        "coordinators/ledger/lease.py",
-        "if before is not None and _holds(sessions, topology, before):",
+        "coordinators/ledger/sql/epochs.py",
+        "if before is not None and _holds(presence, topology, before):",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "plan chaining: a range starts where the one before stopped",
-        "coordinators/ledger/chaining.py",
+        "coordinators/ledger/rules/following.py",
         "if range_.start != reached:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "no partition is absent from a plan",
-        "coordinators/ledger/chaining.py",
+        "coordinators/ledger/rules/following.py",
         "if missing:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "a plan keeps to the topic's id",
-        "coordinators/ledger/chaining.py",
+        "coordinators/ledger/rules/following.py",
         "if range_.topic_id != topic_id:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
+        "a message that the plan before has is not planned again",
+        "coordinators/ledger/rules/following.py",
+        " or known.get(item.spout, frozenset()) & set(item.ids):",
+        ":",
+        _LEDGERS,
+    ),
+    Mutant(
         "attempt numbers are never reused",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/attempts.py",
         "if plan.attempt <= progress.last_attempt:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "what an older epoch left unpinned is not adopted",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/attempts.py",
         "return decided or before.epoch == epoch.number",
         "return True",
         _LEDGERS,
     ),
     Mutant(
         "a pinned txid is not dropped",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/attempts.py",
         "if progress.pinned is not None and drop_from <= progress.pinned:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "a pin needs the live attempt",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/commits.py",
         "if stored is None or stored.status is not PlanStatus.LIVE or stored.incarnation != progress.incarnation:",
         "if stored is None:",
         _LEDGERS,
     ),
     Mutant(
         "order of commits in the ledger: a pin needs the txid before to be done",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/commits.py",
         "if progress.done != pin.txid - 1:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "done needs the pin of the same attempt",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/commits.py",
         "if (progress.pinned, progress.pinned_attempt) != (commit.txid, commit.attempt):",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "a repeated commit looks again under the locks",
-        "coordinators/ledger/sql.py",
+        "coordinators/ledger/sql/ledger.py",
         "                # The lost call may have ended while the applies waited for its locks.\n"
         "                _refuse_done(progress, owner, commit)\n",
         "",
@@ -291,24 +321,23 @@ _COORDINATOR = (
     Mutant(
         "order of the take-over: what is open is read after every fence",
         "coordinators/holding/takeover.py",
-        '    snapshot = repeater.call("reading the ledger", lambda: ledger.register(epoch, spec))\n'
-        "    reached(CrashPoint.AFTER_READING_LEDGER)\n    return snapshot",
-        "    return first",
+        "        owner = self._registered().owner\n",
+        "        self._read = self._registered()\n        owner = self._read.owner\n        self.read = lambda: None\n",
         ("tests/coordinators/test_takeover.py",),
     ),
     Mutant(
         "a take-over raises the fence of every state",
         "coordinators/holding/takeover.py",
-        "        _raise_fence(ledger, store, first.owner, epoch, repeater)\n",
+        "            self._raise_fence(store, owner)\n",
         "",
         ("tests/coordinators/test_takeover.py",),
     ),
     Mutant(
         "a state must stand where the ledger says",
-        "coordinators/holding/takeover.py",
+        "coordinators/holding/standing.py",
         "if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):",
         "if False:",
-        _SESSION,
+        _RUN,
     ),
     Mutant(
         "a partition that a metadata answer leaves out keeps its position",
@@ -357,24 +386,45 @@ _COORDINATOR = (
         "coordinators/batches/runner.py",
         "        self._verify_sources(plan)\n",
         "",
-        _SESSION,
+        _RUN,
     ),
 )
 _DECISIONS = ("tests/coordinators/test_decisions.py",)
 _OF_A_PERSON = (
     Mutant(
         "nothing is written while an undo is open",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/fencing.py",
         "if progress.undoing is not None:",
         "if False:",
         _LEDGERS,
     ),
     Mutant(
         "a pin diverts what was decided, and nothing else",
-        "coordinators/ledger/rules.py",
+        "coordinators/ledger/rules/commits.py",
         "if diverted != held or len(diverted) != len(pin.diverts):",
         "if False:",
         _LEDGERS,
+    ),
+    Mutant(
+        "the error that ended a run is raised, whatever fails after it",
+        "coordinators/closing.py",
+        "        after_error(what, give_back)\n",
+        "        give_back()\n",
+        ("tests/coordinators/test_giving_back.py",),
+    ),
+    Mutant(
+        "a run that did all its work does not fail for its lease",
+        "coordinators/closing.py",
+        "    except TridentError as error:\n        _warn(what, error)\n\n\ndef after_error",
+        "    except ZeroDivisionError:\n        pass\n\n\ndef after_error",
+        ("tests/coordinators/test_giving_back.py",),
+    ),
+    Mutant(
+        "a Postgres state with a dsn of its own follows the lease of the run",
+        "state/postgres/state.py",
+        "PostgresDatabase(self.dsn, lease=timeouts.lease)",
+        "PostgresDatabase(self.dsn)",
+        ("integration_tests/state/test_postgres_timeouts.py",),
     ),
     Mutant(
         "a refused txid waits for a person",
@@ -386,21 +436,21 @@ _OF_A_PERSON = (
     Mutant(
         "a decision is carried out before a pin is rolled forward",
         "coordinators/holding/takeover.py",
-        "    return finish_decisions(ledger, stores, spec, snapshot, epoch, repeater)\n",
-        "    return snapshot, ()\n",
+        "        self.finish_decisions()\n        waiting = self.where_states_stand()\n",
+        "        waiting = self.where_states_stand()\n",
         _DECISIONS,
     ),
     Mutant(
         "a state beside the ledger has what is pinned",
-        "coordinators/holding/takeover.py",
+        "coordinators/holding/standing.py",
         "            if name in beside and not _is_undone(snapshot, pin):\n",
         "            if False:\n",
         _DECISIONS,
     ),
     Mutant(
         "a reset is recorded only when every target can follow it",
-        "coordinators/decisions/resetting.py",
-        "        check_resettable(stores, wanted.keep_rows)\n",
+        "coordinators/decisions/deciding.py",
+        "        check_resettable(taking.stores, wanted.keep_rows)\n",
         "",
         ("tests/coordinators/test_capabilities.py",),
     ),
@@ -419,4 +469,4 @@ _OF_A_PERSON = (
         _STATES,
     ),
 )
-MUTANTS = (*_VALUES, *_STATE, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON)
+MUTANTS = (*_VALUES, *_STATE, *_VERSIONS, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON)

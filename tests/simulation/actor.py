@@ -40,9 +40,7 @@ from trident.coordinators.acking.acker import Acker
 from trident.coordinators.acking.edges import draw_edges, edge_ids
 from trident.coordinators.batches.committer import Committer, Outcome, outcome_of_pin
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.decisions.refusing import StoppedError, gave_up, record_stop
-from trident.coordinators.holding.run import fresh_state
-from trident.coordinators.holding.takeover import first_step
+from trident.coordinators.batches.stopping import StoppedError, gave_up, record_stop
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import (
@@ -267,7 +265,7 @@ class Coordinator:
         self.epoch = taken.epoch
         self.book = PlanBook(taken.snapshot)
         self._equip()
-        self.state, commands = first_step(taken, fresh_state(taken, self.around.stores, self.around.options))
+        self.state, commands = taken.first_step(self.around.stores, self.around.options)
         for item in self.state.live:
             self.outcomes[item.batch.attempt] = outcome_of_pin(taken.snapshot.pin)
         self.host.took_over(self)

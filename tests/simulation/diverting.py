@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tests.simulation.accounts import TOPOLOGY, Batch, ViolationError, batch_of
-from trident.coordinators.decisions.records import Decision, DecisionKind
-from trident.coordinators.ledger.memory_rows import Entry
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.records import Pin
 
 Tables = Mapping[str, Mapping]

@@ -22,8 +22,8 @@ from tests.simulation.accounts import (
 )
 from tests.simulation.diverting import decided_batch, diverted_since, is_decided
 from trident.base.identity import Epoch
-from trident.coordinators.decisions.records import DecisionKind
-from trident.coordinators.ledger.memory_rows import Entry
+from trident.coordinators.decided import DecisionKind
+from trident.coordinators.ledger.memory.rows import Entry
 from trident.state.folding import current
 from trident.state.positions import Standing
 from trident.state.values import OpaqueValue

@@ -9,7 +9,7 @@ from tests.simulation.scripts import Answer
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.acking.edges import JobEdges
 from trident.coordinators.batches.committer import Outcome
-from trident.coordinators.decisions.refusing import StoppedError
+from trident.coordinators.batches.stopping import StoppedError
 from trident.coordinators.protocol.messages import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
 from trident.coordinators.records import Plan
 

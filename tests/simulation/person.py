@@ -12,11 +12,11 @@ from tests.simulation.actor import Coordinator
 from tests.simulation.operating import Operator
 from tests.simulation.scripts import Tape
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
-from trident.coordinators.decisions import deciding, resetting
-from trident.coordinators.decisions.records import DecisionKind
-from trident.coordinators.decisions.refusing import StoppedError
+from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.decided import DecisionKind
+from trident.coordinators.decisions.deciding import WantedDecision, WantedReset
 from trident.coordinators.holding.takeover import LedgerBehindError
-from trident.coordinators.ledger.memory_rows import Entry
+from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.records import Lease
 from trident.spouts.base import LostOffsets, SpoutKind
 from trident.state.capabilities import CannotUndoError
@@ -115,11 +115,11 @@ class Person:
         self._ask_reset(keep_rows, start, calls)
 
     def _ask_reset(self, keep_rows: bool, start: str | None, calls: int | None) -> None:
-        wanted = resetting.Wanted(self.world._draw_id(), keep_rows, start)
+        wanted = WantedReset(self.world._draw_id(), keep_rows, start)
         self.world.note("the person resets,", "keeping rows" if keep_rows else "clearing rows")
         self._send(partial(scripts.reset, wanted=wanted), calls, partial(self._reset_ended, wanted))
 
-    def _reset_ended(self, wanted: resetting.Wanted, error: BaseException | None) -> None:
+    def _reset_ended(self, wanted: WantedReset, error: BaseException | None) -> None:
         """Go on with the coordinators, or do again what the error asks for."""
         world = self.world
         world.note("the reset ended:", repr(error))
@@ -143,7 +143,7 @@ class Person:
         if self._is_busy() or self._entry.pin is None:
             return False
         self._stop_all()
-        self._ask(deciding.Wanted(DecisionKind.UNDO, self._entry.pin.txid), _calls(number, cut_off))
+        self._ask(WantedDecision(DecisionKind.UNDO, self._entry.pin.txid), _calls(number, cut_off))
         return True
 
     def _decide_refused(self) -> None:
@@ -159,18 +159,18 @@ class Person:
         kind = choose(kinds)
         state = refusal.state or choose(sorted(world.around.stores))
         self._stop_all()
-        wanted = deciding.Wanted(kind, refusal.txid, state if kind is DecisionKind.DIVERT else "")
+        wanted = WantedDecision(kind, refusal.txid, state if kind is DecisionKind.DIVERT else "")
         self._ask(wanted, choose([None, None, 3, 6, 9]))
 
     @property
     def _entry(self) -> Entry:
         return self.world.monitor.account.entry
 
-    def _ask(self, wanted: deciding.Wanted, calls: int | None) -> None:
+    def _ask(self, wanted: WantedDecision, calls: int | None) -> None:
         self.world.note("the person decides:", wanted.kind, "of txid", wanted.txid, wanted.state)
         self._send(partial(scripts.decide, wanted=wanted), calls, partial(self._decision_ended, wanted))
 
-    def _decision_ended(self, wanted: deciding.Wanted, error: BaseException | None) -> None:
+    def _decision_ended(self, wanted: WantedDecision, error: BaseException | None) -> None:
         world = self.world
         world.note(f"the {wanted.kind} ended:", repr(error))
         if error is None:
@@ -178,7 +178,7 @@ class Person:
         elif type(error) is CannotUndoError:
             world.counts["an undo was not possible"] += 1
             if self._is_refused(wanted.txid):
-                world.at(_AGAIN_MS, self._ask, deciding.Wanted(DecisionKind.RETRY, wanted.txid), None)
+                world.at(_AGAIN_MS, self._ask, WantedDecision(DecisionKind.RETRY, wanted.txid), None)
                 return
         elif type(error) is MismatchError:
             if self._is_possible(wanted):
@@ -189,7 +189,7 @@ class Person:
             return
         self._let_them_start()
 
-    def _is_possible(self, wanted: deciding.Wanted) -> bool:
+    def _is_possible(self, wanted: WantedDecision) -> bool:
         pin = self._entry.pin
         if wanted.kind is DecisionKind.UNDO:
             return pin is not None and pin.txid == wanted.txid

@@ -15,9 +15,10 @@ from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
 from trident.coordinators.batches import committer
 from trident.coordinators.batches import runner as batch_runner
-from trident.coordinators.decisions import resetting
-from trident.coordinators.holding import takeover
-from trident.coordinators.ledger import memory_rows, rules
+from trident.coordinators.decisions import deciding
+from trident.coordinators.holding import finishing, taken, takeover
+from trident.coordinators.ledger.memory import rows as memory_rows
+from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import DropFrom, RecordDone
@@ -48,12 +49,11 @@ def _is_never_in(position: object, batch: object, name: str) -> bool:
     return False
 
 
-def _fences_after_reading(ledger, stores, spec, epoch, repeater):
+def _fences_after_reading(taking):
     """Read what is open before the states' fences are raised, and never again."""
-    snapshot = repeater.call("reading", lambda: ledger.register(epoch, spec))
-    for store in stores.values():
-        repeater.call("preparing", partial(store.prepare, store.capabilities.beside is not None))
-    return snapshot
+    taking.read()
+    for store in taking.stores.values():
+        taking.repeater.call("preparing", partial(store.prepare, store.capabilities.beside is not None))
 
 
 def _waits_for_no_state(state, item, event):
@@ -89,9 +89,9 @@ def _believes_every_task(edges, result):
     return tuple(edge.id for items in edges.values() for edge in items)
 
 
-def _unpins_only(ledger, stores, snapshot, epoch, decision):
+def _unpins_only(ledger, stores, pinned, decision):
     """Take a decided txid back in the ledger, and leave the states as they are."""
-    ledger.unpin(snapshot.owner, epoch, decision)
+    ledger.unpin(pinned.batch.owner, pinned.batch.epoch, decision)
 
 
 def _never_locked(database):
@@ -147,12 +147,12 @@ BUGS = (
     ),
     PlantedBug(
         "a take-over drops the pinned txid",
-        _both(_patched(takeover, "take_over", _drops_the_pinned), _patched(rules, "check_drop", _nothing)),
+        _both(_patched(taken, "take_over", _drops_the_pinned), _patched(attempts, "check_drop", _nothing)),
         _TWO_OWNERS_TWO_BATCHES,
     ),
     PlantedBug(
         "the states' fences are not raised before reading",
-        _patched(takeover, "raise_fences", _fences_after_reading),
+        _patched(takeover.TakeOver, "raise_fences", _fences_after_reading),
         _TWO_OWNERS,
     ),
     PlantedBug(
@@ -180,7 +180,7 @@ BUGS = (
     PlantedBug(
         "a raised fence does not wait for a backend at work", _patched(SimulatedDatabase, "__enter__", _never_locked)
     ),
-    PlantedBug("an undo leaves the states behind", _patched(takeover, "_undo", _unpins_only)),
+    PlantedBug("an undo leaves the states behind", _patched(finishing, "undo", _unpins_only)),
     PlantedBug("diverted rows are not kept", _patched(memory_rows.Rows, "add_diverted", _nothing)),
     PlantedBug(
         "a divert is forgotten by the attempt that commits",
@@ -188,6 +188,6 @@ BUGS = (
     ),
     PlantedBug(
         "a reset is born at the ledger's last txid only",
-        _patched(resetting, "_birth_txid", lambda snapshot, _: snapshot.last_txid),
+        _patched(deciding, "_birth_txid", lambda snapshot, _: snapshot.last_txid),
     ),
 )

@@ -25,7 +25,7 @@ from tests.simulation.stores import Circumstances, Ending, SimulatedDatabase, ma
 from tests.simulation.words import told
 from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import Epoch
-from trident.coordinators.ledger.memory import MemoryLedger
+from trident.coordinators.ledger.memory.ledger import MemoryLedger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import Acquired, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind

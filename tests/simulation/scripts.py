@@ -14,10 +14,11 @@ from typing import NamedTuple
 from tests.simulation.stores import LockedError
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
-from trident.coordinators.decisions import deciding, resetting
-from trident.coordinators.decisions.records import DecisionKind
-from trident.coordinators.holding.run import take_over_topology, with_starts
-from trident.coordinators.holding.takeover import TakenOver
+from trident.coordinators.decided import DecisionKind
+from trident.coordinators.decisions.deciding import WantedDecision, WantedReset, decide_reset, decide_retry
+from trident.coordinators.decisions.deciding import decide as decide_about_txid
+from trident.coordinators.holding.taken import TakenOver
+from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.records import Acquired, Lease, TopologySpec
 
 GIVE_UP_AFTER = 12
@@ -140,27 +141,36 @@ def take_over(
 ) -> TakenOver:
     """Take the lease, raise every fence, check every state, resolve the start: all that comes before the first plan."""
     taped, repeater, epoch = _acquired(tape, ledger, spec, lease)
-    taken = take_over_topology(taped, _taped(tape, stores), spec, epoch, repeater)
-    return with_starts(taped, spec, taken, {"s": Taped(tape, source)}, repeater)
+    return TakeOver(taped, _taped(tape, stores), spec, epoch, repeater).complete({"s": Taped(tape, source)})
 
 
 def reset(
-    tape: Tape, ledger: object, stores: Mapping[str, object], spec: TopologySpec, lease: Lease, wanted: resetting.Wanted
+    tape: Tape,
+    ledger: object,
+    stores: Mapping[str, object],
+    spec: TopologySpec,
+    lease: Lease,
+    wanted: WantedReset,
 ) -> None:
     """Carry a person's reset out and let go of the lease."""
     with _held(tape, ledger, spec, lease) as (taped, repeater, epoch):
-        resetting.carry_out_reset(taped, _taped(tape, stores), spec, epoch, wanted, repeater)
+        decide_reset(TakeOver(taped, _taped(tape, stores), spec, epoch, repeater), wanted)
 
 
 def decide(
-    tape: Tape, ledger: object, stores: Mapping[str, object], spec: TopologySpec, lease: Lease, wanted: deciding.Wanted
+    tape: Tape,
+    ledger: object,
+    stores: Mapping[str, object],
+    spec: TopologySpec,
+    lease: Lease,
+    wanted: WantedDecision,
 ) -> None:
     """Carry a person's decision about a txid out and let go of the lease."""
     with _held(tape, ledger, spec, lease) as (taped, repeater, epoch):
         if wanted.kind is DecisionKind.RETRY:
-            deciding.carry_out_retry(taped, spec.name, epoch, wanted.txid, repeater)
+            decide_retry(taped, spec.name, epoch, wanted.txid, repeater)
         else:
-            deciding.carry_out_decision(taped, _taped(tape, stores), spec, epoch, wanted, repeater)
+            decide_about_txid(TakeOver(taped, _taped(tape, stores), spec, epoch, repeater), wanted)
 
 
 Holding = tuple[Taped, Repeating, Epoch]

@@ -217,7 +217,7 @@ class _FromArrow(SimulatedStore):
 class PlainState(MemoryState):
     """The simulated state as the contract suite opens it: Arrow tables become plain ones, and values must fit."""
 
-    def open(self, layout: StateLayout, ledger_database: MemoryDatabase) -> SimulatedStore:
+    def open(self, layout: StateLayout, ledger_database: MemoryDatabase, timeouts: object = None) -> SimulatedStore:
         database = self.database or ledger_database
         beside = self.database is None
         return _FromArrow(database, self.name, self.kind, layout, beside_ledger=beside, rows=_CheckedRows(layout))

@@ -12,8 +12,8 @@ from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
-from trident.coordinators.decisions.records import Decision
-from trident.coordinators.holding.run import start_policy
+from trident.coordinators.decided import Decision
+from trident.coordinators.holding.starts import start_policy
 from trident.managing.resets import reset as reset_states
 from trident.spouts.base import Start
 
@@ -41,7 +41,7 @@ def retry(
     """Try a refused txid again: its cause is mended."""
     _confirm(f"Try txid {txid} of {topology} again at the next start?", yes, as_json)
     with opened(ledger) as found:
-        standing = found.status(topology)
+        standing = found.view().status(topology)
         decision = decisions.retry(topology, found, txid=txid)
     note = "the next start of the topology goes on with this txid"
     if standing.refusal is not None and not standing.refusal.blocks:
@@ -62,7 +62,7 @@ def divert(
     loaded = load_topology(topology)
     with opened(ledger) as found:
         decision = decisions.divert(loaded, found, txid=txid, state=state)
-        is_kept = any(each == txid for each, _ in found.diverted(loaded.name))
+        is_kept = bool(found.view().txid(loaded.name, txid).diverted)
     note = "its rows are kept in trident_diverted" if is_kept else "the next attempt at this txid leaves its rows out"
     _say(decision, loaded.name, f"{note}; start the topology", as_json)
 

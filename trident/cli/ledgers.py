@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.ledger import PostgresLedger, SqliteLedger
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.closing import giving_back
+from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
 
 VARIABLE = "TRIDENT_LEDGER"
 _POSTGRES = ("postgresql://", "postgres://", "postgresql+psycopg://")
@@ -28,19 +28,17 @@ LedgerOption = Annotated[
 
 
 @contextmanager
-def opened(address: str) -> Iterator[SqlLedger]:
+def opened(address: str) -> Iterator[Ledger]:
     """Give the ledger of an address, and let go of its connections; nothing is connected to or migrated yet.
 
     Raises ConfigurationError without an address, and for a file that is not there.
     """
     ledger = _ledger(address)
-    try:
+    with giving_back("closing the ledger", ledger.close):
         yield ledger
-    finally:
-        ledger.close()
 
 
-def _ledger(address: str) -> SqlLedger:
+def _ledger(address: str) -> Ledger:
     if not address:
         raise ConfigurationError(f"name the ledger with --ledger or {VARIABLE}; nothing was done")
     if address.startswith(_POSTGRES) or "=" in address:

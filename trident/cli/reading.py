@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Annotated
 
 import typer
@@ -11,8 +11,8 @@ from trident.base.advice import UNDO
 from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
-from trident.coordinators.decisions.refusing import refused_by_state, ways_on
-from trident.coordinators.ledger.inspection import TopologyStatus
+from trident.coordinators.ledger.view import TopologyStatus, record_of
+from trident.coordinators.refusals import refused_by_state, ways_on
 
 TopologyName = Annotated[str, typer.Argument(help="the topology's name", show_default=False)]
 
@@ -28,14 +28,15 @@ def register(app: typer.Typer) -> None:
 def list_topologies(ledger: LedgerOption = "", as_json: JsonOption = False) -> None:
     """List the topologies of a ledger."""
     with opened(ledger) as found:
-        rows = [_short(found.status(name)) for name in found.topologies()]
+        view = found.view()
+        rows = [_short(view.status(name)) for name in view.topologies()]
     show_rows("topologies", rows, as_json)
 
 
 def status(topology: TopologyName, ledger: LedgerOption = "", as_json: JsonOption = False) -> None:
     """Say where a topology stands; ends with 5 when a refusal waits for a person."""
     with opened(ledger) as found:
-        standing = found.status(topology)
+        standing = found.view().status(topology)
     fields = asdict(standing) | {"done_at": standing.done_at.isoformat() if standing.done_at else None}
     show_fields(f"topology {topology}", fields, as_json)
     if standing.refusal is None or not standing.needs_decision:
@@ -55,7 +56,7 @@ def batches(
 ) -> None:
     """List the last txids that are done, newest first."""
     with opened(ledger) as found:
-        rows = found.batches(topology, limit)
+        rows = [record_of(row) for row in found.view().batches(topology, limit)]
     shown = rows if as_json else [_without_names(row, keep="txid") for row in rows]
     show_rows(f"batches of {topology}", shown, as_json)
 
@@ -68,7 +69,8 @@ def show(
 ) -> None:
     """Show all that the ledger keeps of one txid: attempts and plans, pin, commit, losses, dead letters, decisions."""
     with opened(ledger) as found:
-        kept = found.txid(topology, txid)
+        story = found.view().txid(topology, txid)
+    kept = {field.name: [record_of(row) for row in getattr(story, field.name)] for field in fields(story)}
     if as_json:
         show_fields("", {"topology": topology, "txid": txid, **kept}, as_json)
         return

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 
 def recommended_options() -> dict[str, str]:
     """Return Spark options that batches of this library run best with, on any cluster.
 
     They are for `SparkSession.builder.config(map=...)`; all but `spark.sql.*` must be set before the session starts.
     """
-    options = {
+    return {
         # several batches are processed at once; a small one must not wait behind a large one
         "spark.scheduler.mode": "FAIR",
         # adaptive planning splits a job of milliseconds into stages that are planned one by one
@@ -25,7 +23,6 @@ def recommended_options() -> dict[str, str]:
         "spark.ui.retainedJobs": "50",
         "spark.ui.retainedStages": "50",
         "spark.ui.retainedTasks": "500",
+        # workers are forked with their modules in place; the library must be installed on the executors
+        "spark.python.daemon.module": "trident.executor.daemon",
     }
-    if sys.version_info < (3, 12):
-        options["spark.python.daemon.module"] = "trident.executor.daemon"
-    return options

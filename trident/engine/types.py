@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
     BinaryType,
     BooleanType,
@@ -16,6 +15,7 @@ from pyspark.sql.types import (
 )
 
 from trident.base.errors import ConfigurationError
+from trident.spouts.arrow_types import arrow_type
 
 _HELD = (BooleanType, NumericType, StringType, BinaryType, DateType, TimestampType, TimestampNTZType)
 
@@ -27,4 +27,4 @@ def column_type(field: StructField, state: str) -> pa.DataType:
             f"the state {state!r} can't hold the field {field.name!r} of type {field.dataType.simpleString()}: "
             "columns are booleans, numbers, strings, binaries, dates and timestamps"
         )
-    return to_arrow_type(field.dataType)
+    return arrow_type(field.dataType)

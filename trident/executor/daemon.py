@@ -1,21 +1,28 @@
-"""Spark's Python daemon without the tax that Python 3.11 takes from every task.
+"""Spark's Python daemon with the tasks' modules in place, and without two taxes that every task pays.
 
-Spark's worker calls `importlib.invalidate_caches()` before each task. Up to Python 3.11 every zip
+Run as `spark.python.daemon.module`. Before any worker is forked it imports what tasks need
+(`trident.executor.preload`): a worker has it from the start, and Spark's `gc.collect()` after each task
+does not go through it.
+
+Spark's worker also calls `importlib.invalidate_caches()` before each task. Up to Python 3.11 every zip
 file on `sys.path` is then read again at the next import: Spark puts three there (its own Python
-sources, py4j's, and a 15 MB jar), which costs a small task more than its work does. Run as
-`spark.python.daemon.module`, this module takes them away once, before any worker is forked, where
-the same sources are installed as plain files; where they are not, it changes nothing.
+sources, py4j's, and a 15 MB jar), which costs a small task more than its work does. They are taken away
+where the same sources are installed as plain files; where they are not, nothing is changed.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 import zipimport
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
 _ARCHIVES = (".zip", ".jar", ".egg")
+_PLAIN = "TRIDENT_PLAIN_DAEMON"
+"""Set in the environment of a daemon that imports nothing ahead of its tasks."""
 
 
 def drop_archives() -> bool:
@@ -57,9 +64,27 @@ def _point_at_files(module: ModuleType, archives: list[str], site: Path) -> None
 def main() -> None:
     """Serve Spark as `pyspark.daemon` does; ends when Spark closes standard input."""
     drop_archives()
-    from pyspark.daemon import manager  # after the above, so that it comes from files
+    if os.environ.get(_PLAIN) is None:
+        _preload()
+    from pyspark.daemon import manager
 
-    manager()  # type: ignore[no-untyped-call]
+    manager()  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _preload() -> None:
+    """Import ahead; if a library starts threads or breaks, begin again as the daemon that imports nothing."""
+    from trident.executor.preload import preload  # after `drop_archives`, so that all of it comes from files
+
+    alone = False
+    try:
+        alone = preload()
+    finally:
+        if not alone:
+            # whatever it was: a task that does without that library must not fail because of it
+            if sys.exception() is not None:
+                traceback.print_exc()
+            sys.stderr.flush()
+            os.execve(sys.executable, sys.orig_argv, {**os.environ, _PLAIN: "1"})  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Literal
 from pyspark.sql import SparkSession
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.holding.run import RunSummary, Session
+from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
 from trident.engine.building import prototype
@@ -16,7 +16,7 @@ from trident.engine.compiled import CompiledTopology, Leaf
 from trident.engine.spark import active_session
 from trident.engine.staging import Staging
 from trident.language.stream import Stream
-from trident.managing.running import make_session, run_session
+from trident.managing.running import make_run, run_to_end
 from trident.spouts.base import Spout
 
 _LONGEST_NAME = 200
@@ -32,7 +32,7 @@ class Topology:
         self.name = _checked_name("topology", name)
         self._spouts: dict[str, Spout] = {}
         self._leaves: list[Leaf] = []
-        self._session: Session | None = None
+        self._run: TopologyRun | None = None
         self._lock = threading.Lock()
 
     def stream(self, name: str, spout: Spout) -> Stream:
@@ -74,22 +74,22 @@ class Topology:
         run goes on exactly where this one was; it may be in another process or on another machine.
         """
         with self._lock:
-            if self._session is not None:
+            if self._run is not None:
                 raise ConfigurationError(f"the topology {self.name!r} is running in this process already")
-            self._session = make_session(self.compile(), spark, ledger, until, options, staging)
+            self._run = make_run(self.compile(), spark, ledger, until, options, staging)
         try:
-            return run_session(self._session)
+            return run_to_end(self._run)
         finally:
-            self._session = None
+            self._run = None
 
     def stop(self) -> None:
         """Drain a run: live batches are finished, nothing new is planned; `run` then returns.
 
         May be called from any thread or signal handler, any number of times; a no-op when nothing runs.
         """
-        session = self._session
-        if session is not None:
-            session.stop()
+        run = self._run
+        if run is not None:
+            run.stop()
 
     def _add_leaf(self, leaf: Leaf) -> None:
         _checked_name("state", leaf.state.name)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trident.base.errors import ConfigurationError
-from trident.coordinators.decisions.deciding import Wanted, decide_topology, retry_topology
-from trident.coordinators.decisions.records import Decision, DecisionKind
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decisions.commands import decide_topology, retry_topology
+from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.ledger.inspection import TopologyStatus
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.view import TopologyStatus
 from trident.coordinators.options import RunOptions
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def divert(topology: Topology, ledger: Ledger, *, txid: int, state: str, options
     attempt reads the same, if its spouts still can, and leaves that state's rows out. Raises
     LeaseHeldError, MismatchError or CannotUndoError; nothing was changed then.
     """
-    return _decide(topology, ledger, Wanted(DecisionKind.DIVERT, txid, state), options)
+    return _decide(topology, ledger, WantedDecision(DecisionKind.DIVERT, txid, state), options)
 
 
 def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions | None = None) -> Decision:
@@ -45,7 +44,7 @@ def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions |
     or can't bring everything back; nothing was changed then. One that was cut off is finished by the
     next call or the next start.
     """
-    return _decide(topology, ledger, Wanted(DecisionKind.UNDO, txid), options)
+    return _decide(topology, ledger, WantedDecision(DecisionKind.UNDO, txid), options)
 
 
 def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
@@ -53,11 +52,9 @@ def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
 
     Raises MismatchError for a topology that is not in the ledger, and for tables of another version.
     """
-    if not isinstance(ledger, SqlLedger):
-        raise ConfigurationError("status reads PostgresLedger and SqliteLedger; a MemoryLedger is this process's own")
-    return ledger.status(topology if isinstance(topology, str) else topology.name)
+    return ledger.view().status(topology if isinstance(topology, str) else topology.name)
 
 
-def _decide(topology: Topology, ledger: Ledger, wanted: Wanted, options: RunOptions | None) -> Decision:
+def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options: RunOptions | None) -> Decision:
     compiled = topology.compile()
     return decide_topology(compiled.spec(), compiled.states, ledger, wanted, options or RunOptions())

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.decisions.resetting import reset_topology
+from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.records import ResetDecision

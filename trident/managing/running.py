@@ -1,4 +1,4 @@
-"""Running a topology: from the user's call to the coordinator's session."""
+"""Running a topology: from the user's call to a run of its coordinator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Literal
 from pyspark.sql import SparkSession
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.holding.run import RunPlan, RunSummary, Session
+from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.options import RunOptions, Until
 from trident.engine.compiled import CompiledTopology
@@ -25,29 +25,29 @@ DEFAULT_LEDGER = Path("trident-ledger.sqlite")
 """Where the ledger lives, in the working directory, when none is named."""
 
 
-def make_session(
+def make_run(
     compiled: CompiledTopology,
     spark: SparkSession,
     ledger: Ledger | None,
     until: Literal["stopped", "caught_up"],
     options: RunOptions | None,
     staging: Staging,
-) -> Session:
+) -> TopologyRun:
     """Return one run of the topology, not started yet; see `Topology.run`."""
     chosen = replace(options or RunOptions(), until=_until(until))
-    plan = RunPlan(
+    topology = RunnableTopology(
         spec=compiled.spec(),
         spouts=compiled.spouts,
         states=compiled.states,
         make_processor=lambda sources, stores: SparkProcessor(compiled, spark, sources, stores, staging=staging),
     )
-    return Session(plan, ledger or SqliteLedger(DEFAULT_LEDGER), chosen)
+    return TopologyRun(topology, ledger or SqliteLedger(DEFAULT_LEDGER), chosen)
 
 
-def run_session(session: Session) -> RunSummary:
+def run_to_end(run: TopologyRun) -> RunSummary:
     """Run until the end; while it runs in the main thread, SIGTERM asks it to drain."""
-    with _stopping_on_sigterm(session):
-        return session.run()
+    with _stopping_on_sigterm(run):
+        return run.run()
 
 
 def _until(text: str) -> Until:
@@ -58,16 +58,17 @@ def _until(text: str) -> Until:
 
 
 @contextmanager
-def _stopping_on_sigterm(session: Session) -> Iterator[None]:
+def _stopping_on_sigterm(run: TopologyRun) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def drain(_number: int, _frame: FrameType | None) -> None:
-        session.stop()
+        run.stop()
 
     before = signal.signal(signal.SIGTERM, drain)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        # None: the handler before was not set from Python, and can't be set again from here
+        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)

@@ -10,7 +10,6 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from trident.base.control import CONTROL
@@ -18,6 +17,7 @@ from trident.base.errors import ConfigurationError
 from trident.language.aggregators import Aggregator, Combiner
 from trident.operations.arrow import AnyArray, assemble, bare, split
 from trident.operations.base import BatchContext, Fields, check_new_names, control, field, nullable
+from trident.spouts.arrow_types import arrow_schema
 
 COPIES = "__trident_copies"
 """How many rows a group had: more than one row with the same control word means that a range was read twice."""
@@ -74,7 +74,7 @@ class Aggregate:
     def _fold(self, grouped: DataFrame) -> DataFrame:
         types = {name: combiner_type(name, combiner) for name, combiner in self._combiners.items()}
         schema = nullable([types.get(old.name, old) for old in grouped.schema.fields])
-        return grouped.mapInArrow(Fold(self._combiners, to_arrow_schema(schema)), schema)
+        return grouped.mapInArrow(Fold(self._combiners, arrow_schema(schema)), schema)
 
 
 def combiner_type(name: str, combiner: Combiner[object]) -> StructField:

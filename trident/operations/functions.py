@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
 from trident.operations.base import BatchContext, Fields, check_new_names, nullable
+from trident.spouts.arrow_types import arrow_schema
 
 _CONTROL_FIELD = StructField(CONTROL, StringType())
 
@@ -41,7 +41,7 @@ class FilterFunction:
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         schema = nullable(frame.schema.fields)
-        return frame.mapInArrow(Keep(self._function, to_arrow_schema(schema)), schema)
+        return frame.mapInArrow(Keep(self._function, arrow_schema(schema)), schema)
 
 
 class EachFunction:
@@ -60,7 +60,7 @@ class EachFunction:
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         schema = nullable([*frame.schema.fields, *self._declared.fields])
-        return frame.mapInArrow(Add(self._function, to_arrow_schema(self._declared), to_arrow_schema(schema)), schema)
+        return frame.mapInArrow(Add(self._function, arrow_schema(self._declared), arrow_schema(schema)), schema)
 
 
 class MapFunction:
@@ -71,7 +71,7 @@ class MapFunction:
     def __init__(self, function: BatchFunction, declared: StructType) -> None:
         schema = nullable([*declared.fields, _CONTROL_FIELD])
         self._schema = schema
-        self._task = Replace(function, to_arrow_schema(declared), to_arrow_schema(schema))
+        self._task = Replace(function, arrow_schema(declared), arrow_schema(schema))
 
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
@@ -89,7 +89,7 @@ class FlatMapFunction:
     def __init__(self, function: RowsFunction, declared: StructType) -> None:
         schema = nullable([*declared.fields, _CONTROL_FIELD])
         self._schema = schema
-        self._task = Expand(function, to_arrow_schema(declared), to_arrow_schema(schema))
+        self._task = Expand(function, arrow_schema(declared), arrow_schema(schema))
 
     def check(self, fields: Fields) -> None:
         """Any fields will do."""

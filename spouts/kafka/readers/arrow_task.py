@@ -18,11 +18,12 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge, PartitionId
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Headers, TaskDecoder
 from trident.spouts.kafka.consumers import borrowed_consumer
 from trident.spouts.kafka.errors import PARTITION_EOF, raise_for_event
 from trident.spouts.kafka.readers.pause import collector_paused
-from trident.spouts.rows import arrow_schema, control_batch, groups_of
+from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.tally import RangeTally
 
 _WAIT_SECONDS = 0.02
@@ -141,7 +142,6 @@ def _headers(message: Message) -> Headers:
 def _assign(consumer: Consumer, ranges: Iterable[_OpenRange]) -> None:
     places = [TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition, item.position) for item in ranges]
     consumer.assign(places)
-    consumer.resume(places)  # a task before this one may have paused them
 
 
 def _take(
@@ -167,7 +167,9 @@ def _take(
     for item in [item for item in unfinished.values() if item.ended]:
         del unfinished[item.edge.range.id]
         if unfinished:
-            consumer.pause([TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition)])
+            # Not `pause`: a partition that is paused, and resumed for the next task, is at times only fetched
+            # a second later, when librdkafka's broker thread wakes up by itself.
+            consumer.incremental_unassign([TopicPartition(item.edge.range.id.topic, item.edge.range.id.partition)])
 
 
 def _by_partition(messages: list[Message], assigned: frozenset[PartitionId]) -> dict[PartitionId, list[Message]]:

@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from trident.base.digest import Digest
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge, PartitionId, RangeManifest
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Headers, TaskDecoder
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.pause import collector_paused
-from trident.spouts.rows import arrow_schema, control_batch
+from trident.spouts.rows import control_batch
 from trident.spouts.tally import RangeTally
 
 _COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp")

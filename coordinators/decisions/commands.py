@@ -1,0 +1,80 @@
+"""What a person decides, as whole commands: open what it needs, hold the lease meanwhile, decide, let go."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from trident.base.identity import Epoch
+from trident.coordinators.decided import Decision
+from trident.coordinators.decisions.deciding import WantedDecision, WantedReset, decide, decide_reset, decide_retry
+from trident.coordinators.holding.keeping import held
+from trident.coordinators.holding.opening import opened
+from trident.coordinators.holding.takeover import LedgerBehindError, TakeOver
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.options import OnRunning, RunOptions
+from trident.coordinators.records import ResetDecision, TopologySpec
+from trident.coordinators.retrying import Repeater
+from trident.state.layout import StateLayout
+from trident.state.target import State
+
+
+def retry_topology(topology: str, ledger: Ledger, txid: int, options: RunOptions) -> Decision:
+    """Record that a refused txid is to be tried again; needs no state. Raises LeaseHeldError, MismatchError."""
+    with opened(ledger, {}, {}, options.timeouts), _held(ledger, topology, options) as (epoch, repeater):
+        return decide_retry(ledger, topology, epoch, txid, repeater)
+
+
+def decide_topology(
+    spec: TopologySpec,
+    states: Mapping[str, tuple[State, StateLayout]],
+    ledger: Ledger,
+    wanted: WantedDecision,
+    options: RunOptions,
+) -> Decision:
+    """Record a divert or an undo and carry it out; returns the decision.
+
+    Raises LeaseHeldError while a coordinator runs the topology, CannotUndoError or MismatchError when
+    it can't be done: nothing was changed then. One that was cut off before is finished and returned.
+    """
+    with opened(ledger, {}, states, options.timeouts) as parts, _held(ledger, spec.name, options) as (epoch, repeater):
+        return decide(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted)
+
+
+def reset_topology(
+    spec: TopologySpec,
+    states: Mapping[str, tuple[State, StateLayout]],
+    ledger: Ledger,
+    *,
+    keep_rows: bool,
+    start: str | None,
+    options: RunOptions,
+) -> ResetDecision:
+    """Open a new incarnation above every txid ever planned; returns the decision that was carried out.
+
+    Raises LeaseHeldError while a coordinator runs the topology. When a reset that was cut off is
+    found, that one is finished and returned, and no new one is made. A ledger that was lost or
+    restored takes as many leases as it is behind the states' epochs.
+    """
+    wanted = WantedReset(secrets.token_hex(8), keep_rows, start)
+    with opened(ledger, {}, states, options.timeouts) as parts:
+        while True:
+            # each lease has the next epoch: in the end it is above what the states know
+            with suppress(LedgerBehindError), _held(ledger, spec.name, options) as (epoch, repeater):
+                return decide_reset(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted)
+
+
+@contextmanager
+def _held(ledger: Ledger, topology: str, options: RunOptions) -> Iterator[tuple[Epoch, Repeater]]:
+    """Hold the lease for as long as it takes; raises LeaseHeldError while another has it.
+
+    The repeater ends early once a newer owner is heard of.
+    """
+    stopping = threading.Event()
+    repeater = Repeater(options.give_up_after, stopping)
+    refusing = replace(options, on_running=OnRunning.REFUSE)
+    with held(ledger, topology, refusing, repeater, lambda _: stopping.set()) as epoch:
+        yield epoch, repeater

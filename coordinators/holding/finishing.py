@@ -1,0 +1,105 @@
+"""Carrying recorded decisions out, and telling before they are recorded whether every state could follow.
+
+Each step is idempotent: what was cut off is carried out again from its start, at the next take-over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.records import Pin, ResetDecision, Snapshot
+from trident.state.capabilities import diverting_of, resetting_of, undoing_of
+from trident.state.rows import json_rows
+from trident.state.staged import AppliedUpdates, WrittenUpdates
+from trident.state.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedBatch:
+    """The pinned txid under the epoch of whoever decides about it."""
+
+    batch: BatchId
+    pin: Pin
+    before: int
+    """The attempt that the txid before it was done with."""
+
+    def written(self, state: str) -> WrittenUpdates:
+        """Return what the pin says is to be applied to one state after it."""
+        return WrittenUpdates(next((item.writes for item in self.pin.states if item.state == state), ()))
+
+    def staged(self, state: str) -> WrittenUpdates | AppliedUpdates:
+        """Return what the pin says of one state's rows: the writes, or how many it applied itself."""
+        return next((item.updates for item in self.pin.states if item.state == state), WrittenUpdates(()))
+
+
+def pinned_batch(snapshot: Snapshot, epoch: Epoch) -> PinnedBatch | None:
+    """Return the pinned batch, None when nothing is pinned."""
+    pin = snapshot.pin
+    if pin is None:
+        return None
+    return PinnedBatch(BatchId(snapshot.owner, epoch, pin.txid, pin.attempt), pin, snapshot.done_attempt)
+
+
+def check_undo(stores: Mapping[str, Target], pinned: PinnedBatch) -> None:
+    """Raise CannotUndoError unless every state of the pin can go back to the txid before."""
+    for item in pinned.pin.states:
+        undoing_of(stores[item.state], pinned.batch).check_undo(pinned.batch, pinned.staged(item.state))
+
+
+def check_divert(
+    stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision, waiting: frozenset[str]
+) -> None:
+    """Raise MismatchError or CannotUndoError unless the state's rows can be taken out of the pinned txid."""
+    if decision.state not in waiting:
+        raise MismatchError(f"no {decision}: the state has this txid already. Nothing was written.")
+    store, staged = stores[decision.state], pinned.written(decision.state)
+    # a store without transactions may have part of it, which has to go first
+    if store.capabilities.undoing is not None:
+        store.capabilities.undoing.check_undo(pinned.batch, staged)
+    diverting_of(store).staged_rows(pinned.batch, staged)
+
+
+def carry_out(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:
+    """Do what was decided about the pinned txid, states first, then the ledger, which finishes the decision."""
+    steps = undo if decision.kind is DecisionKind.UNDO else divert
+    steps(ledger, stores, pinned, decision)
+
+
+def undo(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:
+    """Bring every state of the pin back to the txid before, then take the pin back."""
+    batch = pinned.batch
+    for item in pinned.pin.states:
+        undoing_of(stores[item.state], batch).undo(batch, pinned.before, pinned.staged(item.state))
+        reached(CrashPoint.AFTER_UNDOING_STATE, batch.txid)
+    ledger.unpin(batch.owner, batch.epoch, decision)
+    reached(CrashPoint.AFTER_UNPINNING, batch.txid)
+
+
+def divert(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:
+    """Take one state's rows out of the pin, into the ledger."""
+    batch, store, staged = pinned.batch, stores[decision.state], pinned.written(decision.state)
+    # a store without transactions may have been cut off in the middle: part of the rows is in
+    if store.capabilities.undoing is not None:
+        store.capabilities.undoing.undo(batch, pinned.before, staged)
+    ledger.divert(batch.owner, batch.epoch, decision, json_rows(diverting_of(store).staged_rows(batch, staged)))
+    reached(CrashPoint.AFTER_DIVERTING, batch.txid)
+
+
+def carry_out_reset(
+    ledger: Ledger, stores: Mapping[str, Target], topology: str, epoch: Epoch, decision: ResetDecision
+) -> None:
+    """Bring every state to the decided incarnation, then the ledger."""
+    owner = Owner(topology, decision.incarnation)
+    for store in stores.values():
+        resetting = resetting_of(store)
+        change = resetting.clear if decision.states == "clear" else resetting.adopt
+        change(owner, epoch, decision.birth_txid)
+        reached(CrashPoint.AFTER_RESETTING_STATE)
+    ledger.finish_reset(epoch, topology, decision)
+    reached(CrashPoint.AFTER_RESET)

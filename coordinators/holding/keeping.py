@@ -1,0 +1,113 @@
+"""Holding a topology: taking the lease, keeping it alive, giving it back."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import FencedError, LeaseHeldError, TridentError
+from trident.base.identity import Epoch
+from trident.coordinators.closing import giving_back
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.options import OnRunning, RunOptions
+from trident.coordinators.records import Lease
+from trident.coordinators.retrying import Repeater
+
+_log = logging.getLogger("trident.coordinator")
+_LONGEST_POLL_S = 1.0
+
+
+def holder_name() -> str:
+    """Return who this process is, for people who read the ledger: host and process id."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@contextmanager
+def held(
+    ledger: Ledger,
+    topology: str,
+    options: RunOptions,
+    repeater: Repeater,
+    on_fenced: Callable[[FencedError], None],
+) -> Iterator[Epoch]:
+    """Hold the topology's lease for the length of the block; see `_take_lease` and `Heartbeat`.
+
+    A lease that can't be given back ends by itself.
+    """
+    epoch = _take_lease(ledger, topology, options, repeater)
+    with (
+        giving_back(f"giving back the lease of topology {topology!r}", lambda: ledger.release(topology, epoch)),
+        Heartbeat(ledger, topology, epoch, options.lease, on_fenced),
+    ):
+        yield epoch
+
+
+def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater) -> Epoch:
+    """Raise the topology's epoch once nobody else holds it; raises LeaseHeldError if told to refuse or to stop."""
+    lease = Lease(holder_name(), options.lease)
+    told = False
+    while True:
+        try:
+            acquired = repeater.call("taking the lease", lambda: ledger.acquire(topology, lease))
+        except LeaseHeldError as error:
+            if options.on_running is OnRunning.REFUSE or repeater.stopping.is_set():
+                raise
+            if not told:
+                _log.info("waiting for topology %r: %s", topology, error)
+            told = True
+            repeater.stopping.wait(min(_LONGEST_POLL_S, options.lease.total_seconds() / 10))
+        else:
+            reached(CrashPoint.AFTER_LEASE)
+            if acquired.previous_holder:
+                _log.info("took topology %r over from %s", topology, acquired.previous_holder)
+            return acquired.epoch
+
+
+class Heartbeat:
+    """A thread that renews the lease three times per duration, until it is closed.
+
+    A renewal that fails is tried again at the next beat: losing the lease is safe, since every
+    write checks the epoch. Being fenced is reported at once through `on_fenced`.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        topology: str,
+        epoch: Epoch,
+        duration: timedelta,
+        on_fenced: Callable[[FencedError], None],
+    ) -> None:
+        self._ledger = ledger
+        self._topology = topology
+        self._epoch = epoch
+        self._pause = duration.total_seconds() / 3
+        self._on_fenced = on_fenced
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name=f"trident-lease-{topology}", daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._closing.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._closing.wait(self._pause):
+            try:
+                reached(CrashPoint.BEFORE_RENEWAL)
+                self._ledger.renew(self._topology, self._epoch)
+                reached(CrashPoint.AFTER_RENEWAL)
+            except FencedError as error:
+                self._on_fenced(error)
+                return
+            except TridentError as error:
+                _log.warning("could not renew the lease of %r: %s; trying again", self._topology, error)

@@ -1,0 +1,44 @@
+"""Opening what a run works with, and closing it again in the other order, whatever happens in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from trident.base.timeouts import Timeouts
+from trident.coordinators.closing import giving_back
+from trident.coordinators.ledger.base import Ledger
+from trident.spouts.base import Source, Spout
+from trident.state.layout import StateLayout
+from trident.state.target import State, Target
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The opened spouts and states of a topology, by name."""
+
+    sources: Mapping[str, Source]
+    stores: Mapping[str, Target]
+
+
+@contextmanager
+def opened(
+    ledger: Ledger,
+    spouts: Mapping[str, Spout],
+    states: Mapping[str, tuple[State, StateLayout]],
+    timeouts: Timeouts,
+) -> Iterator[Opened]:
+    """Open the ledger, every spout and every state; they are closed again also when a later one fails to open."""
+    with ExitStack() as stack:
+        stack.enter_context(giving_back("closing the ledger", ledger.close))
+        ledger.open(timeouts)
+        sources: dict[str, Source] = {}
+        for name, spout in spouts.items():
+            source = sources[name] = spout.open(name)
+            stack.enter_context(giving_back(f"closing stream {name!r}", source.close))
+        stores: dict[str, Target] = {}
+        for name, (state, layout) in states.items():
+            store = stores[name] = state.open(layout, ledger.database, timeouts)
+            stack.enter_context(giving_back(f"closing state {name!r}", store.close))
+        yield Opened(sources, stores)

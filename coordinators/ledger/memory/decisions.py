@@ -1,0 +1,106 @@
+"""Refusals and a person's decisions in the memory ledger: what the SQL ledgers do, on immutable values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from trident.base.errors import MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal
+from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, Stopped, dropped
+from trident.coordinators.ledger.rules.decisions import (
+    check_carried_out,
+    check_decision,
+    held_states,
+    is_held,
+    is_repeated_refusal,
+    without_rows_of,
+)
+from trident.coordinators.ledger.rules.fencing import check_life, check_owner
+from trident.coordinators.records import Pin
+
+
+def refused(entry: Entry, epoch: Epoch, refusal: Refusal) -> Entry:
+    """Return the entry with what this epoch stopped at."""
+    stored = entry.refusals.get(epoch.number)
+    if is_repeated_refusal(entry.progress, stored.refusal if stored else None, refusal):
+        return entry
+    stopped = Stopped(entry.progress.incarnation, refusal)
+    return entry._replace(refusals={**entry.refusals, epoch.number: stopped})
+
+
+def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:
+    """Return the entry with a decision, the refusals that led to it settled."""
+    check_life(entry.progress, owner)
+    stored = entry.decisions.get(epoch.number)
+    if stored is not None and stored.decision == decision:
+        return entry
+    check_owner(entry.progress, owner)
+    if stored is not None:
+        raise MismatchError(f"this epoch decided before: {stored.decision}. Nothing was written.")
+    check_decision(entry.progress, decision, entry.open_refusal(), entry.open_decisions())
+    progress = entry.progress
+    if decision.kind is DecisionKind.UNDO:
+        progress = progress._replace(undoing=decision.attempt)
+    elif is_held(progress, decision):
+        progress = progress._replace(held=progress.held + 1)
+    kept = Decided(owner.incarnation, decision, finished=decision.kind is DecisionKind.RETRY)
+    settled = {
+        number: replace(stopped, settled=stopped.settled or stopped.incarnation == owner.incarnation)
+        for number, stopped in entry.refusals.items()
+    }
+    return entry._replace(progress=progress, refusals=settled, decisions={**entry.decisions, epoch.number: kept})
+
+
+def diverted(rows: Rows, entry: Entry, owner: Owner, decision: Decision, staged: Sequence[str]) -> Entry:
+    """Keep the diverted rows; returns the entry whose pin has none of them any more."""
+    check_owner(entry.progress, owner)
+    if _is_finished(entry, owner, decision):
+        return entry
+    check_carried_out(entry.progress, decision, entry.open_decisions())
+    assert entry.pin is not None
+    rows.add_diverted(owner, decision.txid, Diverted(decision.state, tuple(staged)))
+    pin = replace(entry.pin, states=without_rows_of(entry.pin, decision.state))
+    return _finished(entry._replace(pin=pin), decision)
+
+
+def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entry:
+    """Return the entry without the undone pin, its attempt and all later ones dropped."""
+    check_life(entry.progress, owner)
+    if _is_finished(entry, owner, decision):
+        return entry
+    check_carried_out(entry.progress, decision, entry.open_decisions())
+    rows.forget_letters(owner, decision.txid)
+    entry = dropped(rows, entry, decision.txid)
+    progress = entry.progress._replace(pinned=None, pinned_attempt=None, undoing=None)
+    return _finished(entry._replace(progress=progress, pin=None), decision)
+
+
+def with_diverts(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
+    """Keep the rows that held decisions took out of a batch and finish these decisions."""
+    if not pin.diverts:
+        return entry
+    for item in pin.diverts:
+        rows.add_diverted(owner, pin.txid, item)
+        held = next(d for d in entry.open_decisions() if d.state == item.state and d.txid == pin.txid)
+        entry = _finished(entry, held)
+    progress = entry.progress._replace(held=entry.progress.held - len(pin.diverts))
+    return entry._replace(progress=progress)
+
+
+def held_for(entry: Entry, txid: int) -> frozenset[str]:
+    """Return the states whose rows are to be diverted from a txid."""
+    return held_states(entry.open_decisions(), txid) if entry.progress.held else frozenset()
+
+
+def _is_finished(entry: Entry, owner: Owner, decision: Decision) -> bool:
+    return Decided(owner.incarnation, decision, finished=True) in entry.decisions.values()
+
+
+def _finished(entry: Entry, decision: Decision) -> Entry:
+    decisions = {
+        number: replace(kept, finished=True) if kept.decision == decision else kept
+        for number, kept in entry.decisions.items()
+    }
+    return entry._replace(decisions=decisions)

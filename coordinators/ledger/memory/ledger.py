@@ -1,0 +1,347 @@
+"""The ledger in memory: the same rules without SQL, for tests, examples and simulations."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from trident.base.clock import Clock, SystemClock
+from trident.base.errors import FencedError, MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.coordinators.decided import Decision, Diverted, Refusal
+from trident.coordinators.ledger.base import TransactionStep
+from trident.coordinators.ledger.memory import decisions
+from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
+from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
+from trident.coordinators.ledger.rules import attempts, commits, resets
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.sql.epochs import lease_held
+from trident.coordinators.records import (
+    Acquired,
+    Commit,
+    DeadLetter,
+    Keep,
+    Lease,
+    Loss,
+    Pin,
+    Plan,
+    ResetDecision,
+    Snapshot,
+    StartPosition,
+    TopologySpec,
+)
+from trident.state.memory.database import MemoryDatabase
+
+
+class MemoryLedger:
+    """A ledger that ends with its process; see `Ledger` for what each method guarantees.
+
+    A topology is taken up again, in the same process, by giving the same object to its next run.
+    Leases are timed by the given clock. `draw_id` makes incarnations and the tokens of epochs from a
+    number of bytes; whoever replaces it promises that it never returns the same one again.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        *,
+        database: MemoryDatabase | None = None,
+        draw_id: Callable[[int], str] = secrets.token_hex,
+    ) -> None:
+        self._database = MemoryDatabase() if database is None else database
+        self._clock = clock or SystemClock()
+        self._draw_id = draw_id
+
+    def __repr__(self) -> str:
+        return "MemoryLedger()"
+
+    @property
+    def database(self) -> MemoryDatabase:
+        """The database object that states without one of their own share."""
+        return self._database
+
+    def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
+        """Do nothing: there is nothing to connect to."""
+
+    def acquire(self, topology: str, lease: Lease) -> Acquired:
+        """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            before = rows.holding(topology)
+            now = self._clock.monotonic()
+            if before is not None and not before.released and now < before.beat_at + before.seconds:
+                raise lease_held(topology, before.holder, before.beat_at + before.seconds - now)
+            epoch = Epoch(before.epoch.number + 1 if before else 1, self._draw_id(16))
+            rows.put_holding(topology, Holding(epoch, lease.holder, now, lease.duration.total_seconds()))
+            return Acquired(epoch, before.holder if before else None)
+
+    def renew(self, topology: str, epoch: Epoch) -> None:
+        """Write a heartbeat."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            rows.check_epoch(topology, epoch)
+            holding = rows.holding(topology)
+            if holding is None or holding.released:
+                raise FencedError(f"topology {topology!r}: the lease of epoch {epoch.number} was released.")
+            rows.put_holding(topology, replace(holding, beat_at=self._clock.monotonic()))
+
+    def release(self, topology: str, epoch: Epoch) -> None:
+        """End the lease at once; a no-op when the epoch is old."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            holding = rows.holding(topology)
+            if holding is not None and holding.epoch == epoch:
+                rows.put_holding(topology, replace(holding, released=True))
+
+    def register(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
+        """Record a new topology or check a known one, then read all that is open."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            rows.check_epoch(spec.name, epoch)
+            entry = rows.find(spec.name)
+            entry = (
+                _first_entry(spec, self._draw_id(8))
+                if entry is None
+                else entry._replace(spec=merged_spec(entry.spec, spec))
+            )
+            rows.put(entry)
+            return entry.snapshot()
+
+    def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
+        """Read all that is open of a known topology."""
+        with self._database.transaction() as transaction:
+            return Rows(transaction).fenced(topology, epoch).snapshot()
+
+    def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
+        """Store where the incarnation starts, once per spout."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.owned(owner, epoch)
+            rows.put(entry._replace(starts=merged_starts(entry.starts, starts)))
+
+    def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
+        """Drop live attempts, then insert a plan, atomically."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.owned(owner, epoch)
+            if plan is not None and attempts.is_repeated_plan(
+                _find_plan(rows, entry, plan.attempt), owner, epoch, plan
+            ):
+                return
+            if drop_from is not None:
+                attempts.check_drop(entry.progress, drop_from)
+                entry = dropped(rows, entry, drop_from)
+            if plan is not None:
+                entry = _planned(rows, entry, owner, epoch, plan)
+            rows.put(entry)
+
+    def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
+        """Return the latest plan ever made for a txid of this incarnation, whatever became of it."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.find(owner.topology)
+            stored = [row.stored for row in rows.finished(owner.topology).values()]
+            stored += entry.live if entry else ()
+            plans = [each.plan for each in stored if each.plan.txid == txid and each.incarnation == owner.incarnation]
+            return max(plans, key=lambda plan: plan.attempt, default=None)
+
+    def pin(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        copies: Sequence[TransactionStep] = (),
+        applies: Sequence[TransactionStep] = (),
+    ) -> None:
+        """Decide a txid, in one transaction with the applies to the states beside the ledger."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.owned(owner, epoch)
+            if commits.is_repeated_pin(entry.progress, pin):
+                commits.check_same_pin(_stored_pin(rows, entry, pin), pin)
+                return
+            for step in (*copies, *applies):
+                step(transaction)
+            _check_pin(entry, epoch, pin)
+            entry = decisions.with_diverts(rows, entry, owner, pin)
+            rows.put(with_pin(rows, entry, owner, pin))
+
+    def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
+        """Record that every state has the pinned txid."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.owned(owner, epoch)
+            if not commits.is_repeated_done(entry.progress, commit):
+                commits.check_done(entry.progress, commit)
+                rows.put(with_done(rows, entry, epoch, commit, self._clock.monotonic()))
+
+    def commit_together(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        commit: Commit,
+        copies: Sequence[TransactionStep],
+        applies: Sequence[TransactionStep],
+    ) -> None:
+        """Run copies, applies, pin and done in one transaction; a no-op when the attempt is done already."""
+        commits.check_together(pin, commit)
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.owned(owner, epoch)
+            if commits.is_repeated_done(entry.progress, commit):
+                return
+            for step in (*copies, *applies):
+                step(transaction)
+            _check_pin(entry, epoch, pin)
+            entry = decisions.with_diverts(rows, entry, owner, pin)
+            entry = with_pin(rows, entry, owner, pin)
+            rows.put(with_done(rows, entry, epoch, commit, self._clock.monotonic()))
+
+    def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
+        """Delete the history of finished txids that `keep` lets go; returns how many rows."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.owned(owner, epoch)
+            finished = rows.finished(owner.topology)
+            done = sorted(row.stored.plan.txid for row in finished.values() if row.commit)
+            oldest_kept = min(done[-max(keep.count, 1) :], default=0)
+            latest = self._clock.monotonic() - keep.age.total_seconds()
+            gone = [row for row in finished.values() if row.commit and row.done_at < latest]
+            last = max((row.stored.plan.txid for row in gone if row.stored.plan.txid < oldest_kept), default=0)
+            doomed = [row for row in finished.values() if row.stored.plan.txid <= min(last, entry.progress.done - 1)]
+            for row in doomed:
+                rows.forget(owner.topology, row.stored.plan.attempt)
+            return sum(1 + (row.commit is not None) + (row.pin is not None) for row in doomed)
+
+    def decide_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
+        """Record a reset before its first effect."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.fenced(topology, epoch)
+            if resets.is_repeated_reset(topology, entry.reset, decision):
+                return
+            resets.check_reset(entry.progress, decision)
+            if decision.incarnation in entry.incarnations:
+                raise MismatchError(f"incarnation {decision.incarnation} was there before; a reset needs a new id.")
+            progress = entry.progress._replace(reset_to=decision.incarnation)
+            rows.put(entry._replace(progress=progress, reset=decision))
+
+    def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
+        """Make the decided incarnation the topology's own."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.fenced(topology, epoch)
+            if entry.progress.incarnation == decision.incarnation:
+                return
+            resets.check_open_reset(topology, entry.reset, decision)
+            entry = dropped(rows, entry, entry.progress.done + 1)
+            rows.put(_reborn(entry, decision))
+
+    def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
+        """Record why this epoch stops at a txid."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            rows.put(decisions.refused(rows.owned(owner, epoch), epoch, refusal))
+
+    def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Record a person's decision before its first effect."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.fenced(owner.topology, epoch)
+            rows.put(decisions.decided(entry, owner, epoch, decision))
+
+    def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
+        """Keep one state's staged rows of the pinned txid and take them out of its pin."""
+        with self._database.transaction() as transaction:
+            tables = Rows(transaction)
+            entry = tables.fenced(owner.topology, epoch)
+            tables.put(decisions.diverted(tables, entry, owner, decision, rows))
+
+    def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Take the pin of an undone txid back and drop its attempt."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.fenced(owner.topology, epoch)
+            rows.put(decisions.unpinned(rows, entry, owner, decision))
+
+    def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
+        """Return the losses recorded with attempts that are done (or live, or were dropped)."""
+        with self._database.transaction() as transaction:
+            return Rows(transaction).losses(topology, status)
+
+    def dead_letters(self, topology: str) -> tuple[DeadLetter, ...]:
+        """Return all dead letters of a topology."""
+        with self._database.transaction() as transaction:
+            return Rows(transaction).dead_letters(topology)
+
+    def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
+        """Return the rows that decisions took out of txids, with the txid, by state."""
+        with self._database.transaction() as transaction:
+            return Rows(transaction).diverted(topology)
+
+    def view(self) -> MemoryLedgerView:
+        """Return what only reads."""
+        return MemoryLedgerView(self._database, self._clock)
+
+    def close(self) -> None:
+        """Do nothing: what is in memory stays for the next run of a topology in this process."""
+
+
+def _first_entry(spec: TopologySpec, incarnation: str) -> Entry:
+    progress = Progress(incarnation, 0, 0, None, None, 0, 0, None)
+    return Entry(spec, progress, 0, incarnations=frozenset({incarnation}))
+
+
+def _find_plan(rows: Rows, entry: Entry, attempt: int) -> StoredPlan | None:
+    if attempt > entry.progress.last_attempt:
+        return None
+    return entry.live_plan(attempt) or rows.finished_plan(entry.spec.name, attempt)
+
+
+def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -> Entry:
+    before = entry.live[-1] if entry.live else entry.done_plan
+    attempts.check_plan(entry.progress, epoch, plan, before, entry.starts)
+    stored = StoredPlan(owner.incarnation, epoch.number, PlanStatus.LIVE, plan)
+    rows.mark_losses(owner.topology, stored)
+    progress = entry.progress._replace(last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))
+    return entry._replace(progress=progress, live=(*entry.live, stored))
+
+
+def _check_pin(entry: Entry, epoch: Epoch, pin: Pin) -> None:
+    done_plan = entry.done_plan.plan if entry.done_plan else None
+    held = decisions.held_for(entry, pin.txid)
+    commits.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts, held)
+
+
+def _stored_pin(rows: Rows, entry: Entry, pin: Pin) -> Pin | None:
+    if entry.progress.pinned == pin.txid:
+        return entry.pin
+    row = rows.finished(entry.spec.name).get(pin.attempt)
+    return row.pin if row else None
+
+
+def _reborn(entry: Entry, decision: ResetDecision) -> Entry:
+    progress = Progress(
+        incarnation=decision.incarnation,
+        done=decision.birth_txid,
+        done_attempt=0,
+        pinned=None,
+        pinned_attempt=None,
+        last_txid=max(entry.progress.last_txid, decision.birth_txid),
+        last_attempt=entry.progress.last_attempt,
+        reset_to=None,
+    )
+    known = entry.incarnations | {decision.incarnation}
+    return Entry(
+        entry.spec,
+        progress,
+        decision.birth_txid,
+        start=decision.start,
+        incarnations=known,
+        refusals=entry.refusals,
+        decisions=entry.decisions,
+    )

@@ -1,0 +1,315 @@
+"""What the memory ledger holds of one topology: one immutable value, replaced by each write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from trident.base.errors import FatalError, MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import Decision, Diverted, Refusal
+from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.records import (
+    Commit,
+    DeadLetter,
+    Loss,
+    Pin,
+    ResetDecision,
+    Snapshot,
+    StartPosition,
+    TopologySpec,
+)
+from trident.state.memory.database import MemoryTransaction
+
+_FENCES = "trident_fence"
+_TOPOLOGIES = "trident_topology"
+_FINISHED = "trident_finished"
+_DEAD_LETTERS = "trident_dead_letter"
+_LOSSES = "trident_loss"
+_DIVERTED = "trident_diverted"
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Fence and heartbeat of a topology; `beat_at` is by the ledger's clock."""
+
+    epoch: Epoch
+    holder: str
+    beat_at: float
+    seconds: float
+    released: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A refusal as it is kept: whose it is, and whether a person has decided since."""
+
+    incarnation: str
+    refusal: Refusal
+    settled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision as it is kept."""
+
+    incarnation: str
+    decision: Decision
+    finished: bool = False
+
+
+class Entry(NamedTuple):
+    """All of a topology that is not history."""
+
+    spec: TopologySpec
+    progress: Progress
+    birth_txid: int
+    starts: tuple[StartPosition, ...] | None = None
+    live: tuple[StoredPlan, ...] = ()
+    done_plan: StoredPlan | None = None
+    pin: Pin | None = None
+    reset: ResetDecision | None = None
+    start: str | None = None
+    incarnations: frozenset[str] = frozenset()
+    refusals: Mapping[int, Stopped] = MappingProxyType({})
+    """What each epoch stopped at."""
+    decisions: Mapping[int, Decided] = MappingProxyType({})
+    """What was decided in each epoch."""
+
+    def open_refusal(self) -> Refusal | None:
+        """Return why the last coordinator that said so stopped, unless a person has decided since."""
+        for _, stopped in sorted(self.refusals.items(), key=lambda item: -item[0]):
+            if not stopped.settled and self._is_ahead(stopped.incarnation, stopped.refusal.txid):
+                return stopped.refusal
+        return None
+
+    def open_decisions(self) -> tuple[Decision, ...]:
+        """Return the decisions that are not finished, oldest first."""
+        kept = [decided for _, decided in sorted(self.decisions.items(), key=lambda item: item[0])]
+        return tuple(
+            each.decision for each in kept if not each.finished and self._is_ahead(each.incarnation, each.decision.txid)
+        )
+
+    def _is_ahead(self, incarnation: str, txid: int) -> bool:
+        return incarnation == self.progress.incarnation and txid > self.progress.done
+
+    def live_plan(self, attempt: int) -> StoredPlan | None:
+        """Return the live plan of an attempt."""
+        return next((stored for stored in self.live if stored.plan.attempt == attempt), None)
+
+    def snapshot(self) -> Snapshot:
+        """Return all that is durable and not done."""
+        progress = self.progress
+        return Snapshot(
+            owner=Owner(self.spec.name, progress.incarnation),
+            birth_txid=self.birth_txid,
+            done=progress.done,
+            done_attempt=progress.done_attempt,
+            done_plan=self.done_plan.plan if self.done_plan else None,
+            pin=self.pin,
+            live=tuple(stored.plan for stored in self.live),
+            starts=self.starts,
+            last_txid=progress.last_txid,
+            last_attempt=progress.last_attempt,
+            open_reset=self.reset,
+            start=self.start,
+            refusal=self.open_refusal(),
+            decisions=self.open_decisions(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """History: an attempt that was dropped, or one that is done with its pin and commit."""
+
+    stored: StoredPlan
+    commit: Commit | None = None
+    pin: Pin | None = None
+    epoch: int = 0
+    """The one that recorded that it is done."""
+    done_at: float = 0.0
+
+
+class KeptLoss(NamedTuple):
+    """A loss as it is kept: the attempt that it was recorded with, and what became of that."""
+
+    incarnation: str
+    txid: int
+    attempt: int
+    loss: Loss
+    status: PlanStatus
+
+
+class Rows:
+    """The ledger's tables inside one transaction of a memory database."""
+
+    def __init__(self, transaction: MemoryTransaction) -> None:
+        self._transaction = transaction
+
+    def holding(self, topology: str) -> Holding | None:
+        """Return who holds the topology."""
+        found = self._transaction.table(_FENCES).get(topology)
+        assert found is None or isinstance(found, Holding)
+        return found
+
+    def put_holding(self, topology: str, holding: Holding) -> None:
+        """Replace who holds the topology."""
+        self._transaction.table(_FENCES)[topology] = holding
+
+    def check_epoch(self, topology: str, epoch: Epoch) -> None:
+        """Raise FencedError for another epoch than the stored one."""
+        holding = self.holding(topology)
+        check_epoch(topology, holding.epoch if holding else None, epoch)
+
+    def find(self, topology: str) -> Entry | None:
+        """Return a topology's entry, None when it was never registered."""
+        found = self._transaction.table(_TOPOLOGIES).get(topology)
+        assert found is None or isinstance(found, Entry)
+        return found
+
+    def fenced(self, topology: str, epoch: Epoch) -> Entry:
+        """Return a topology's entry for a writer of that epoch."""
+        self.check_epoch(topology, epoch)
+        entry = self.find(topology)
+        if entry is None:
+            raise MismatchError(f"topology {topology!r} is not registered in this ledger. Nothing was written.")
+        return entry
+
+    def owned(self, owner: Owner, epoch: Epoch) -> Entry:
+        """Return a topology's entry for a writer of that epoch and incarnation."""
+        entry = self.fenced(owner.topology, epoch)
+        check_owner(entry.progress, owner)
+        return entry
+
+    def put(self, entry: Entry) -> None:
+        """Replace a topology's entry."""
+        self._transaction.table(_TOPOLOGIES)[entry.spec.name] = entry
+
+    def finished(self, topology: str) -> dict[int, Finished]:
+        """Return the history of a topology by attempt."""
+        table = self._transaction.table(_FINISHED)
+        rows: dict[int, Finished] = {}
+        for key, row in table.items():
+            assert isinstance(key, tuple)
+            assert isinstance(row, Finished)
+            if key[0] == topology:
+                rows[key[1]] = row
+        return rows
+
+    def finished_plan(self, topology: str, attempt: int) -> StoredPlan | None:
+        """Return the plan of an attempt that was dropped or is done."""
+        row = self._transaction.table(_FINISHED).get((topology, attempt))
+        return row.stored if isinstance(row, Finished) else None
+
+    def finish(self, topology: str, row: Finished) -> None:
+        """Add to the history."""
+        self._transaction.table(_FINISHED)[topology, row.stored.plan.attempt] = row
+
+    def forget(self, topology: str, attempt: int) -> None:
+        """Delete from the history."""
+        del self._transaction.table(_FINISHED)[topology, attempt]
+
+    def mark_losses(self, topology: str, stored: StoredPlan) -> None:
+        """Keep the losses of an attempt with what became of it."""
+        if stored.plan.losses:
+            batch = (topology, stored.incarnation, stored.plan.txid, stored.plan.attempt)
+            table = self._transaction.table(_LOSSES)
+            table.update({(*batch, loss): stored.status for loss in stored.plan.losses})
+
+    def kept_losses(self, topology: str) -> list[KeptLoss]:
+        """Return the losses of a topology by attempt."""
+        found = []
+        for key, status in self._transaction.table(_LOSSES).items():
+            assert isinstance(key, tuple)
+            assert isinstance(status, PlanStatus)
+            if key[0] == topology:
+                found.append(KeptLoss(key[1], key[2], key[3], key[4], status))
+        return found
+
+    def losses(self, topology: str, status: PlanStatus) -> tuple[Loss, ...]:
+        """Return the recorded losses of a topology's attempts with that status."""
+        return tuple(kept.loss for kept in self.kept_losses(topology) if kept.status is status)
+
+    def add_dead_letters(self, owner: Owner, pin: Pin) -> None:
+        """Keep the dead letters of a pin."""
+        if pin.dead_letters:
+            table = self._transaction.table(_DEAD_LETTERS)
+            table[owner.topology, owner.incarnation, pin.txid] = pin.dead_letters
+
+    def add_diverted(self, owner: Owner, txid: int, diverted: Diverted) -> None:
+        """Keep the rows that a decision took out of a txid."""
+        table = self._transaction.table(_DIVERTED)
+        table[owner.topology, owner.incarnation, txid, diverted.state] = diverted
+
+    def diverted_of(self, topology: str) -> list[tuple[Owner, int, Diverted]]:
+        """Return the rows that decisions took out of txids, with incarnation and txid, in order."""
+        found = []
+        for key, diverted in self._transaction.table(_DIVERTED).items():
+            assert isinstance(key, tuple)
+            assert isinstance(diverted, Diverted)
+            if key[0] == topology and diverted.rows:
+                found.append((Owner(topology, key[1]), int(key[2]), diverted))
+        return sorted(found, key=lambda item: (item[1], item[2].state))
+
+    def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
+        """Return the rows that decisions took out of txids, by txid and state."""
+        return tuple((txid, diverted) for _, txid, diverted in self.diverted_of(topology))
+
+    def forget_letters(self, owner: Owner, txid: int) -> None:
+        """Let go of the dead letters and diverted rows of a txid whose records will be read again."""
+        of_batch = (owner.topology, owner.incarnation, txid)
+        for name in (_DEAD_LETTERS, _DIVERTED):
+            table = self._transaction.table(name)
+            for key in [key for key in table if isinstance(key, tuple) and key[:3] == of_batch]:
+                del table[key]
+
+    def letters_of(self, topology: str) -> list[tuple[Owner, int, tuple[DeadLetter, ...]]]:
+        """Return the dead letters of a topology with the incarnations and txids that they are of."""
+        found = []
+        for key, letters in self._transaction.table(_DEAD_LETTERS).items():
+            assert isinstance(key, tuple)
+            assert isinstance(letters, tuple)
+            if key[0] == topology:
+                found.append((Owner(topology, key[1]), key[2], letters))
+        return found
+
+    def dead_letters(self, topology: str) -> tuple[DeadLetter, ...]:
+        """Return all dead letters of a topology."""
+        return tuple(letter for _, _, letters in self.letters_of(topology) for letter in letters)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all topologies."""
+        return tuple(sorted(str(name) for name in self._transaction.table(_TOPOLOGIES)))
+
+
+def dropped(rows: Rows, entry: Entry, drop_from: int) -> Entry:
+    """Move the live attempts from a txid on to the history; returns the entry without them."""
+    for stored in entry.live:
+        if stored.plan.txid >= drop_from:
+            gone = replace(stored, status=PlanStatus.DROPPED)
+            rows.finish(entry.spec.name, Finished(gone))
+            rows.mark_losses(entry.spec.name, gone)
+    return entry._replace(live=tuple(stored for stored in entry.live if stored.plan.txid < drop_from))
+
+
+def with_pin(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
+    """Keep the dead letters; returns the entry with the pin."""
+    rows.add_dead_letters(owner, pin)
+    progress = entry.progress._replace(pinned=pin.txid, pinned_attempt=pin.attempt)
+    return entry._replace(progress=progress, pin=pin)
+
+
+def with_done(rows: Rows, entry: Entry, epoch: Epoch, commit: Commit, now: float) -> Entry:
+    """Move the pinned attempt to the history; returns the entry with its txid done."""
+    live = entry.live_plan(commit.attempt)
+    if live is None:
+        raise FatalError(f"the plan of txid {commit.txid} attempt {commit.attempt} is gone; nothing was written")
+    stored = replace(live, status=PlanStatus.DONE)
+    rows.finish(entry.spec.name, Finished(stored, commit, entry.pin, epoch.number, now))
+    rows.mark_losses(entry.spec.name, stored)
+    progress = entry.progress._replace(done=commit.txid, done_attempt=commit.attempt, pinned=None, pinned_attempt=None)
+    rest = tuple(other for other in entry.live if other is not live)
+    return entry._replace(progress=progress, live=rest, done_plan=stored, pin=None)

@@ -1,0 +1,48 @@
+"""Where a topology stands, and its plans as they are stored: what every rule is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from trident.coordinators.records import Plan
+
+
+class PlanStatus(StrEnum):
+    """What became of an attempt; the only thing of a stored plan that ever changes."""
+
+    LIVE = "live"
+    DROPPED = "dropped"
+    DONE = "done"
+
+
+class Progress(NamedTuple):
+    """A topology's one locked row: where it stands, and the highest numbers ever handed out.
+
+    `pinned` is the txid that is pinned and not done, always `done + 1`; `reset_to` the incarnation
+    of a reset that was decided and not finished.
+    """
+
+    incarnation: str
+    done: int
+    done_attempt: int
+    pinned: int | None
+    pinned_attempt: int | None
+    last_txid: int
+    last_attempt: int
+    reset_to: str | None
+    undoing: int | None = None
+    """The pinned attempt that a person decided to undo, until it is unpinned."""
+    held: int = 0
+    """How many decided diverts wait for the attempt that commits."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPlan:
+    """A plan as the ledger holds it."""
+
+    incarnation: str
+    epoch: int
+    status: PlanStatus
+    plan: Plan

@@ -1,0 +1,200 @@
+"""Refusals and a person's decisions in a SQL ledger; see `Ledger` for what each call guarantees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, null, select, update
+
+from trident.base.errors import FatalError, MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import Decision, DecisionKind, Refusal
+from trident.coordinators.ledger.rules.decisions import (
+    check_carried_out,
+    check_decision,
+    is_held,
+    is_repeated_refusal,
+    without_rows_of,
+)
+from trident.coordinators.ledger.rules.fencing import check_life, check_owner
+from trident.coordinators.ledger.rules.progress import Progress
+from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.asserted import set_progress, write_one
+from trident.coordinators.ledger.sql.batch_writes import write_drop
+from trident.coordinators.ledger.sql.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
+from trident.coordinators.ledger.sql.reads import lock_progress, read_pin
+from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, REFUSAL
+from trident.coordinators.records import Pin
+from trident.state.databases.moments import DatabaseNow
+
+
+def refuse(connection: Connection, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
+    """Record why this epoch stops; see `Ledger.refuse`."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    check_owner(progress, owner)
+    row = connection.execute(
+        select(REFUSAL).where(REFUSAL.c.topology == owner.topology, REFUSAL.c.epoch == epoch.number)
+    ).one_or_none()
+    if is_repeated_refusal(progress, None if row is None else refusal_of(row), refusal):
+        return
+    values = {
+        **_named(owner, epoch),
+        "txid": refusal.txid,
+        "attempt": refusal.attempt,
+        "kind": refusal.kind.value,
+        "state": refusal.state,
+        "reason": refusal.reason,
+        "refused_at": DatabaseNow(),
+    }
+    connection.execute(insert(REFUSAL).values(values))
+
+
+def decide(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+    """Record a decision before its first effect; see `Ledger.decide`."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    check_life(progress, owner)
+    row = connection.execute(
+        select(DECISION).where(DECISION.c.topology == owner.topology, DECISION.c.epoch == epoch.number)
+    ).one_or_none()
+    if row is not None and decision_of(row) == decision:
+        return
+    check_owner(progress, owner)
+    if row is not None:
+        raise MismatchError(f"this epoch decided before: {decision_of(row)}. Nothing was written.")
+    refusal = read_refusal(connection, owner, progress.done)
+    check_decision(progress, decision, refusal, read_decisions(connection, owner, progress.done))
+    values = {
+        **_named(owner, epoch),
+        "txid": decision.txid,
+        "attempt": decision.attempt,
+        "kind": decision.kind.value,
+        "state": decision.state,
+        "decided_by": decision.decided_by,
+        "decided_at": DatabaseNow(),
+        "finished_at": DatabaseNow() if decision.kind is DecisionKind.RETRY else null(),
+    }
+    connection.execute(insert(DECISION).values(values))
+    _settle(connection, owner, decision)
+    if decision.kind is DecisionKind.UNDO:
+        set_progress(connection, owner.topology, {"undoing": decision.attempt})
+    elif is_held(progress, decision):
+        set_progress(connection, owner.topology, {"held": progress.held + 1})
+
+
+def divert(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
+    """Keep the diverted rows and take them out of the pin; see `Ledger.divert`."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    check_owner(progress, owner)
+    pin = _check_open(connection, owner, progress, decision)
+    if pin is None:
+        return
+    _write_rows(connection, owner, decision.txid, decision.attempt, decision.state, rows)
+    states = codec.STATES.encode(without_rows_of(pin, decision.state))
+    write_one(connection, update(PIN).where(_pin_of(owner, decision.txid)).values(states=states))
+    _finish(connection, owner, decision)
+
+
+def unpin(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+    """Take a pin back that every state has undone; see `Ledger.unpin`."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    check_life(progress, owner)
+    if _check_open(connection, owner, progress, decision) is None:
+        return
+    write_one(connection, delete(PIN).where(_pin_of(owner, decision.txid)))
+    for table in (DEAD_LETTER, DIVERTED):
+        # they were those of the undone attempt; what takes its place has its own
+        of_batch = and_(
+            table.c.topology == owner.topology,
+            table.c.incarnation == owner.incarnation,
+            table.c.txid == decision.txid,
+        )
+        connection.execute(delete(table).where(of_batch))
+    write_drop(connection, owner, decision.txid)
+    set_progress(connection, owner.topology, {"pinned": null(), "pinned_attempt": null(), "undoing": null()})
+    _finish(connection, owner, decision)
+
+
+def write_diverts(connection: Connection, owner: Owner, pin: Pin, progress: Progress) -> None:
+    """Keep the rows that held decisions took out of a batch and finish these; part of the pin's transaction."""
+    if not pin.diverts:
+        return
+    for item in pin.diverts:
+        _write_rows(connection, owner, pin.txid, pin.attempt, item.state, item.rows)
+        write_one(connection, _finishing(owner, DecisionKind.DIVERT, pin.txid, item.state))
+    set_progress(connection, owner.topology, {"held": progress.held - len(pin.diverts)})
+
+
+def _check_open(connection: Connection, owner: Owner, progress: Progress, decision: Decision) -> Pin | None:
+    """Return the pin that a decision is about; None when it was carried out before."""
+    if _is_finished(connection, owner, decision):
+        return None
+    check_carried_out(progress, decision, read_decisions(connection, owner, progress.done))
+    pin = read_pin(connection, owner, decision.txid)
+    if pin is None:
+        raise FatalError(f"the ledger is damaged: the pin of txid {decision.txid} is gone; nothing was written")
+    return pin
+
+
+def _is_finished(connection: Connection, owner: Owner, decision: Decision) -> bool:
+    finished = select(DECISION.c.epoch).where(
+        _decided(owner, decision.kind, decision.txid, decision.state),
+        DECISION.c.attempt == decision.attempt,
+        DECISION.c.finished_at.is_not(None),
+    )
+    return connection.execute(finished).first() is not None
+
+
+def _settle(connection: Connection, owner: Owner, decision: Decision) -> None:
+    connection.execute(
+        update(REFUSAL)
+        .where(
+            REFUSAL.c.topology == owner.topology,
+            REFUSAL.c.incarnation == owner.incarnation,
+            REFUSAL.c.settled_at.is_(None),
+        )
+        .values(settled_by=decision.kind.value, settled_at=DatabaseNow())
+    )
+
+
+def _write_rows(connection: Connection, owner: Owner, txid: int, attempt: int, state: str, rows: Sequence[str]) -> None:
+    values = [
+        {
+            "topology": owner.topology,
+            "incarnation": owner.incarnation,
+            "txid": txid,
+            "state": state,
+            "number": number,
+            "attempt": attempt,
+            "staged_row": row,
+        }
+        for number, row in enumerate(rows, start=1)
+    ]
+    if values:
+        connection.execute(insert(DIVERTED).values(diverted_at=DatabaseNow()), values)
+
+
+def _finish(connection: Connection, owner: Owner, decision: Decision) -> None:
+    write_one(connection, _finishing(owner, decision.kind, decision.txid, decision.state))
+
+
+def _finishing(owner: Owner, kind: DecisionKind, txid: int, state: str) -> Update:
+    is_open = and_(_decided(owner, kind, txid, state), DECISION.c.finished_at.is_(None))
+    return update(DECISION).where(is_open).values(finished_at=DatabaseNow())
+
+
+def _decided(owner: Owner, kind: DecisionKind, txid: int, state: str) -> ColumnElement[bool]:
+    return and_(
+        DECISION.c.topology == owner.topology,
+        DECISION.c.incarnation == owner.incarnation,
+        DECISION.c.kind == kind.value,
+        DECISION.c.txid == txid,
+        DECISION.c.state == state,
+    )
+
+
+def _pin_of(owner: Owner, txid: int) -> ColumnElement[bool]:
+    return and_(PIN.c.topology == owner.topology, PIN.c.incarnation == owner.incarnation, PIN.c.txid == txid)
+
+
+def _named(owner: Owner, epoch: Epoch) -> dict[str, object]:
+    return {"topology": owner.topology, "incarnation": owner.incarnation, "epoch": epoch.number}

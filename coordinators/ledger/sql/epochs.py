@@ -1,0 +1,175 @@
+"""Who holds a topology: raising its epoch, beating, letting go.
+
+The fence row changes only here, at take-over. Heartbeats live in a row of their own, timed by the
+database's clock, so that a beat never waits for a fenced write nor a take-over for a beat.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, and_, bindparam, exists, select, update
+
+from trident.base.errors import FatalError, FencedError, LeaseHeldError, OutcomeUnknownError, RetryableError
+from trident.base.identity import Epoch
+from trident.coordinators.ledger.rules.fencing import check_epoch
+from trident.coordinators.ledger.sql.dialect import SecondsSince, insert_new
+from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
+from trident.coordinators.ledger.sql.reads import read_epoch
+from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT
+from trident.coordinators.records import Acquired, Lease
+from trident.state.databases.base import SqlDatabase
+from trident.state.databases.moments import DatabaseNow
+
+_LEFT = HEARTBEAT.c.lease_seconds - SecondsSince(HEARTBEAT.c.beat_at)
+_FENCE = (
+    select(FENCE, HEARTBEAT.c.released, _LEFT.label("seconds_left"))
+    .join_from(FENCE, HEARTBEAT, HEARTBEAT.c.topology == FENCE.c.topology)
+    .where(FENCE.c.topology == bindparam("topology"))
+)
+_FENCE_LOCKED = _FENCE.with_for_update(of=FENCE)
+_IS_CURRENT = exists().where(
+    FENCE.c.topology == bindparam("in_topology"),
+    FENCE.c.number == bindparam("in_number"),
+    FENCE.c.token == bindparam("in_token"),
+)
+_OWN_HEARTBEAT = and_(
+    HEARTBEAT.c.topology == bindparam("in_topology"), HEARTBEAT.c.epoch == bindparam("in_number"), _IS_CURRENT
+)
+_BEAT = update(HEARTBEAT).where(_OWN_HEARTBEAT, HEARTBEAT.c.released.is_(False)).values(beat_at=DatabaseNow())
+_RELEASE = update(HEARTBEAT).where(_OWN_HEARTBEAT).values(released=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """What is stored of the last take-over; `seconds_left` is negative when its lease ran out."""
+
+    epoch: Epoch
+    name: str
+    mark: PresenceMark
+    released: bool
+    seconds_left: float
+
+
+def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lease) -> Acquired:
+    """Raise the topology's epoch; see `Ledger.acquire`."""
+    with database.transaction() as transaction:
+        before = _read_holder(transaction.connection, topology, lock=False)
+    if before is not None and _holds(presence, topology, before):
+        raise lease_held(topology, before.name, before.seconds_left)
+    number = before.epoch.number + 1 if before else 1
+    epoch = Epoch(number, secrets.token_hex(16))
+    mark = presence.hold(topology, epoch.token)
+    try:
+        _raise_surely(database, topology, lease, before, epoch, mark)
+    except BaseException:
+        presence.end(topology, epoch.token)
+        raise
+    return Acquired(epoch, before.name if before else None)
+
+
+def renew(connection: Connection, topology: str, epoch: Epoch) -> None:
+    """Write a heartbeat; raises FencedError for another epoch or a lease that was let go."""
+    if connection.execute(_BEAT, _of(topology, epoch)).rowcount == 1:
+        return
+    check_epoch(topology, read_epoch(connection, topology), epoch)
+    raise FencedError(f"topology {topology!r}: the lease of epoch {epoch.number} was released. Nothing was written.")
+
+
+def release(connection: Connection, topology: str, epoch: Epoch) -> None:
+    """End the lease at once; a no-op when the epoch is old."""
+    connection.execute(_RELEASE, _of(topology, epoch))
+
+
+def lease_held(topology: str, holder: str, seconds_left: float) -> LeaseHeldError:
+    """Return the error that says who holds the topology and for how long."""
+    return LeaseHeldError(
+        f"topology {topology!r} is held by {holder}, whose lease ends in {max(seconds_left, 0.0):.1f} s unless it is "
+        "renewed. Nothing was changed; stop that coordinator, or wait for it."
+    )
+
+
+def _holds(presence: Presence, topology: str, holder: Holder) -> bool:
+    if holder.released or holder.seconds_left <= 0:
+        return False
+    return not presence.is_gone(topology, holder.epoch.token, holder.mark)
+
+
+def _read_holder(connection: Connection, topology: str, *, lock: bool) -> Holder | None:
+    row = connection.execute(_FENCE_LOCKED if lock else _FENCE, {"topology": topology}).one_or_none()
+    if row is None:
+        return None
+    return Holder(
+        epoch=Epoch(row.number, row.token),
+        name=row.holder,
+        mark=PresenceMark(row.session_pid, row.session_host, row.session_started),
+        released=row.released,
+        seconds_left=row.seconds_left,
+    )
+
+
+def _raise_surely(
+    database: SqlDatabase, topology: str, lease: Lease, before: Holder | None, epoch: Epoch, mark: PresenceMark
+) -> None:
+    """Raise the epoch; when the answer is lost, ask for it under the row's lock: the token is ours alone."""
+    try:
+        with database.transaction() as transaction:
+            _raise_epoch(transaction.connection, topology, lease, before, epoch, mark)
+    except OutcomeUnknownError:
+        with database.transaction() as transaction:
+            now = _read_holder(transaction.connection, topology, lock=True)
+        if now is None or now.epoch != epoch:
+            raise RetryableError(f"the epoch of topology {topology!r} was not raised; nothing was changed") from None
+
+
+def _raise_epoch(
+    connection: Connection, topology: str, lease: Lease, before: Holder | None, epoch: Epoch, mark: PresenceMark
+) -> None:
+    if before is None:
+        _first_epoch(connection, topology, lease, epoch, mark)
+        return
+    now = _read_holder(connection, topology, lock=True)
+    if now is None or now.epoch != before.epoch:
+        raise RetryableError(f"another coordinator took topology {topology!r} at this moment; nothing was changed")
+    fenced = connection.execute(
+        update(FENCE)
+        .where(FENCE.c.topology == topology, FENCE.c.number < epoch.number)
+        .values(_fence(lease, epoch, mark))
+    )
+    beaten = connection.execute(
+        update(HEARTBEAT).where(HEARTBEAT.c.topology == topology).values(_heartbeat(lease, epoch))
+    )
+    if (fenced.rowcount, beaten.rowcount) != (1, 1):
+        raise FatalError(f"the epoch of topology {topology!r} could not be raised under its lock; nothing was written")
+
+
+def _first_epoch(connection: Connection, topology: str, lease: Lease, epoch: Epoch, mark: PresenceMark) -> None:
+    fenced = insert_new(connection, FENCE, {"topology": topology, **_fence(lease, epoch, mark)})
+    if not fenced or not insert_new(connection, HEARTBEAT, {"topology": topology, **_heartbeat(lease, epoch)}):
+        raise RetryableError(f"another coordinator took topology {topology!r} at this moment; nothing was changed")
+
+
+def _fence(lease: Lease, epoch: Epoch, mark: PresenceMark) -> dict[str, object]:
+    return {
+        "number": epoch.number,
+        "token": epoch.token,
+        "holder": lease.holder,
+        "session_pid": mark.pid,
+        "session_host": mark.host,
+        "session_started": mark.started,
+        "raised_at": DatabaseNow(),
+    }
+
+
+def _heartbeat(lease: Lease, epoch: Epoch) -> dict[str, object]:
+    return {
+        "epoch": epoch.number,
+        "beat_at": DatabaseNow(),
+        "lease_seconds": lease.duration.total_seconds(),
+        "released": False,
+    }
+
+
+def _of(topology: str, epoch: Epoch) -> dict[str, object]:
+    return {"in_topology": topology, "in_number": epoch.number, "in_token": epoch.token}

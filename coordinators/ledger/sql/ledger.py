@@ -1,0 +1,293 @@
+"""The ledger over a SQL database: one transaction per call, fence and progress locked before anything is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from sqlalchemy import Connection
+
+from trident.base.errors import MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.coordinators.decided import Decision, Diverted, Refusal
+from trident.coordinators.ledger.base import TransactionStep
+from trident.coordinators.ledger.rules import attempts, commits, fencing
+from trident.coordinators.ledger.rules.decisions import held_states
+from trident.coordinators.ledger.rules.following import has_new_partitions
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.sql import (
+    batch_writes,
+    decision_reads,
+    decision_writes,
+    epochs,
+    exclusions,
+    reads,
+    registration,
+    resets,
+    retention,
+)
+from trident.coordinators.ledger.sql.decision_reads import read_decisions
+from trident.coordinators.ledger.sql.opening import open_database
+from trident.coordinators.ledger.sql.presence import Presence
+from trident.coordinators.ledger.sql.viewing import SqlLedgerView
+from trident.coordinators.records import (
+    Acquired,
+    Commit,
+    DeadLetter,
+    Keep,
+    Lease,
+    Loss,
+    Pin,
+    Plan,
+    ResetDecision,
+    Snapshot,
+    StartPosition,
+    TopologySpec,
+)
+from trident.state.databases.base import SqlDatabase, SqlTransaction
+
+
+class SqlLedger:
+    """What `PostgresLedger` and `SqliteLedger` share; see `Ledger` for what each method guarantees."""
+
+    def __init__(self, database: SqlDatabase, presence: Presence, where: str) -> None:
+        self._database = database
+        self._presence = presence
+        self._shown = where
+
+    @property
+    def database(self) -> SqlDatabase:
+        """The database object that states without one of their own share."""
+        return self._database
+
+    def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
+        """Connect, and make or migrate the tables; may be called again."""
+        open_database(self._database, self._shown, timeouts.give_up_after.total_seconds())
+
+    def acquire(self, topology: str, lease: Lease) -> Acquired:
+        """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""
+        return epochs.acquire(self._database, self._presence, topology, lease)
+
+    def renew(self, topology: str, epoch: Epoch) -> None:
+        """Write a heartbeat."""
+        with self._database.transaction() as transaction:
+            epochs.renew(transaction.connection, topology, epoch)
+        self._presence.keep(topology, epoch.token)
+
+    def release(self, topology: str, epoch: Epoch) -> None:
+        """End the lease at once; a no-op when the epoch is old."""
+        try:
+            with self._database.transaction() as transaction:
+                epochs.release(transaction.connection, topology, epoch)
+        finally:
+            self._presence.end(topology, epoch.token)
+
+    def register(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
+        """Record a new topology or check a known one, then read all that is open."""
+        with self._database.transaction() as transaction:
+            return registration.register(transaction.connection, epoch, spec)
+
+    def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
+        """Read all that is open of a known topology."""
+        with self._database.transaction() as transaction:
+            return registration.snapshot(transaction.connection, epoch, topology)
+
+    def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
+        """Store where the incarnation starts, once per spout."""
+        with self._database.transaction() as transaction:
+            registration.set_starts(transaction.connection, owner, epoch, starts)
+
+    def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
+        """Drop live attempts, then insert a plan, atomically."""
+        with self._database.transaction() as transaction:
+            _plan(transaction.connection, owner, epoch, plan, drop_from)
+
+    def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
+        """Return the latest plan ever made for a txid of this incarnation, whatever became of it."""
+        with self._database.transaction() as transaction:
+            return reads.read_latest_plan(transaction.connection, owner, txid)
+
+    def pin(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        copies: Sequence[TransactionStep] = (),
+        applies: Sequence[TransactionStep] = (),
+    ) -> None:
+        """Decide a txid, in one transaction with the applies to the states beside the ledger."""
+        with suppress(_AlreadyDone), self._database.transaction() as transaction:
+            connection = transaction.connection
+            _run_steps(transaction, (*copies, *applies), owner, epoch)
+            progress = _locked(connection, owner, epoch)
+            if commits.is_repeated_pin(progress, pin):
+                commits.check_same_pin(reads.read_pin(connection, owner, pin.txid), pin)
+                raise _AlreadyDone
+            _check_pin(connection, owner, epoch, progress, pin)
+            batch_writes.write_pin(connection, owner, epoch, pin)
+            decision_writes.write_diverts(connection, owner, pin, progress)
+
+    def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
+        """Record that every state has the pinned txid."""
+        with self._database.transaction() as transaction:
+            progress = _locked(transaction.connection, owner, epoch)
+            if not commits.is_repeated_done(progress, commit):
+                commits.check_done(progress, commit)
+                batch_writes.write_done(transaction.connection, owner, epoch, commit)
+
+    def commit_together(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        commit: Commit,
+        copies: Sequence[TransactionStep],
+        applies: Sequence[TransactionStep],
+    ) -> None:
+        """Run copies, applies, pin and done in one transaction; a no-op when the attempt is done already."""
+        commits.check_together(pin, commit)
+        try:
+            with self._database.transaction() as transaction:
+                _refuse_done(reads.read_progress(transaction.connection, owner.topology), owner, commit)
+                _run_steps(transaction, (*copies, *applies), owner, epoch)
+                progress = _locked(transaction.connection, owner, epoch)
+                # The lost call may have ended while the applies waited for its locks.
+                _refuse_done(progress, owner, commit)
+                _check_pin(transaction.connection, owner, epoch, progress, pin)
+                batch_writes.write_together(transaction.connection, owner, epoch, pin, commit)
+                decision_writes.write_diverts(transaction.connection, owner, pin, progress)
+        except _AlreadyDone:
+            return
+
+    def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
+        """Delete the history of finished txids that `keep` lets go; returns how many rows."""
+        with self._database.transaction() as transaction:
+            return retention.clean_up(transaction.connection, owner, epoch, keep)
+
+    def decide_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
+        """Record a reset before its first effect."""
+        with self._database.transaction() as transaction:
+            resets.decide_reset(transaction.connection, epoch, topology, decision)
+
+    def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
+        """Make the decided incarnation the topology's own."""
+        with self._database.transaction() as transaction:
+            resets.finish_reset(transaction.connection, epoch, topology, decision)
+
+    def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
+        """Record why this epoch stops at a txid."""
+        with self._database.transaction() as transaction:
+            decision_writes.refuse(transaction.connection, owner, epoch, refusal)
+
+    def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Record a person's decision before its first effect."""
+        with self._database.transaction() as transaction:
+            decision_writes.decide(transaction.connection, owner, epoch, decision)
+
+    def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
+        """Keep one state's staged rows of the pinned txid and take them out of its pin."""
+        with self._database.transaction() as transaction:
+            decision_writes.divert(transaction.connection, owner, epoch, decision, rows)
+
+    def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Take the pin of an undone txid back and drop its attempt."""
+        with self._database.transaction() as transaction:
+            decision_writes.unpin(transaction.connection, owner, epoch, decision)
+
+    def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
+        """Return the losses recorded with attempts that are done (or live, or were dropped)."""
+        with self._database.transaction() as transaction:
+            return exclusions.read_losses(transaction.connection, topology, status)
+
+    def dead_letters(self, topology: str) -> tuple[DeadLetter, ...]:
+        """Return all dead letters of a topology."""
+        with self._database.transaction() as transaction:
+            return exclusions.read_dead_letters(transaction.connection, topology)
+
+    def diverted(self, topology: str) -> tuple[tuple[int, Diverted], ...]:
+        """Return the rows that decisions took out of txids, with the txid, by state."""
+        with self._database.transaction() as transaction:
+            return decision_reads.read_diverted(transaction.connection, topology)
+
+    def view(self) -> SqlLedgerView:
+        """Return what only reads."""
+        return SqlLedgerView(self._database, self._shown)
+
+    def close(self) -> None:
+        """Let go of connections, and with them of the marks of all leases; may be called again."""
+        self._presence.close()
+        self._database.close()
+
+
+class _AlreadyDone(Exception):
+    """The attempt is decided already; nothing of this transaction is needed."""
+
+
+def _run_steps(transaction: SqlTransaction, steps: Sequence[TransactionStep], owner: Owner, epoch: Epoch) -> None:
+    """Run the stores' parts; a state that a successor has moved on means being fenced, and is said to be that."""
+    try:
+        for step in steps:
+            step(transaction)
+    except MismatchError:
+        reads.lock_fence(transaction.connection, owner.topology, epoch)
+        raise
+
+
+def _refuse_done(progress: Progress | None, owner: Owner, commit: Commit) -> None:
+    if (
+        progress is not None
+        and progress.incarnation == owner.incarnation
+        and commits.is_repeated_done(progress, commit)
+    ):
+        raise _AlreadyDone
+
+
+def _locked(connection: Connection, owner: Owner, epoch: Epoch) -> Progress:
+    progress = reads.lock_progress(connection, owner.topology, epoch)
+    fencing.check_owner(progress, owner)
+    return progress
+
+
+def _plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None) -> None:
+    progress = _locked(connection, owner, epoch)
+    if plan is not None and _is_repeated_plan(connection, owner, epoch, progress, plan):
+        return
+    if drop_from is not None:
+        attempts.check_drop(progress, drop_from)
+        batch_writes.write_drop(connection, owner, drop_from)
+    if plan is None:
+        return
+    before = _last_plan(connection, owner, progress)
+    is_needed = has_new_partitions(plan, before.plan if before else None)
+    starts = reads.read_starts(connection, owner) if is_needed else None
+    attempts.check_plan(progress, epoch, plan, before, starts)
+    batch_writes.write_plan(connection, owner, epoch, plan, progress.last_txid)
+
+
+def _is_repeated_plan(connection: Connection, owner: Owner, epoch: Epoch, progress: Progress, plan: Plan) -> bool:
+    if plan.attempt > progress.last_attempt:
+        return False
+    stored = reads.read_plans(connection, owner.topology, plan.attempt).get(plan.attempt)
+    return attempts.is_repeated_plan(stored, owner, epoch, plan)
+
+
+def _last_plan(connection: Connection, owner: Owner, progress: Progress) -> StoredPlan | None:
+    """Return the last live plan, or else the one that is done, None at birth."""
+    live = reads.read_last_live(connection, owner)
+    if live is not None:
+        return live
+    if progress.done_attempt == 0:
+        return None
+    plans = reads.read_plans(connection, owner.topology, progress.done_attempt)
+    reads.done_plan_of(plans, progress)
+    return plans[progress.done_attempt]
+
+
+def _check_pin(connection: Connection, owner: Owner, epoch: Epoch, progress: Progress, pin: Pin) -> None:
+    numbers = (pin.attempt, progress.done_attempt) if progress.done_attempt else (pin.attempt,)
+    plans = reads.read_plans(connection, owner.topology, *numbers)
+    done_plan = reads.done_plan_of(plans, progress)
+    starts = reads.read_starts(connection, owner) if has_new_partitions(pin.plan, done_plan) else None
+    held = held_states(read_decisions(connection, owner, progress.done), pin.txid) if progress.held else frozenset()
+    commits.check_pin(progress, epoch, pin, plans.get(pin.attempt), done_plan, starts, held)

@@ -1,0 +1,120 @@
+"""The ledger in PostgreSQL, beside the states that share its database."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+
+import psycopg
+
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.opening import refuse_timeouts
+from trident.coordinators.ledger.sql.presence import PresenceMark
+from trident.state.postgres.database import PostgresDatabase, connect, masked, normal_dsn
+from trident.state.postgres.errors import classify
+
+_TRY_LOCK = "SELECT pg_try_advisory_lock(%s), pg_backend_pid()"
+
+
+class PostgresLedger(SqlLedger):
+    """A ledger in a PostgreSQL database; states without a database of their own share its connections.
+
+    Making one connects to nothing. How long a stopped process can hold locks follows from the lease of
+    the run that opens it; of runs that share the object at the same time the shortest lease counts.
+    Leases end at once with their process through a session lock, which a pooler in transaction mode
+    (pgbouncer) takes away: connect to the server itself.
+    """
+
+    def __init__(self, dsn: str, *, pool_size: int = 4, lease_seconds: None = None, give_up_after: None = None) -> None:
+        refuse_timeouts(lease_seconds=lease_seconds, give_up_after=give_up_after)
+        self._postgres = PostgresDatabase(dsn, pool_size=pool_size)
+        self._where = masked(normal_dsn(dsn))
+        super().__init__(self._postgres, PostgresPresence(self._postgres), self._where)
+
+    def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
+        """Connect within the lease's limits, and make or migrate the tables; may be called again."""
+        self._postgres.follow(timeouts.lease)
+        super().open(timeouts)
+
+    def __repr__(self) -> str:
+        return f"PostgresLedger({self._where})"
+
+
+class PostgresPresence:
+    """One connection per epoch that holds an advisory lock: the server lets go of it when the holder dies."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._connections: dict[int, psycopg.Connection] = {}
+
+    def hold(self, topology: str, token: str) -> PresenceMark:
+        """Open a connection and lock the epoch's key on it."""
+        key = _key(topology, token)
+        connection = self._connect()
+        with self._lock:
+            self._connections[key] = connection
+        row = self._ask(connection, key)
+        return PresenceMark(pid=row[1])
+
+    def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
+        """Tell whether the key can be locked, which it can't be while its holder's connection is open."""
+        key = _key(topology, token)
+        with self._lock:
+            if key in self._connections:
+                return False
+        connection = self._connect()
+        try:
+            return self._ask(connection, key)[0]
+        finally:
+            connection.close()
+
+    def keep(self, topology: str, token: str) -> None:
+        """Lock the epoch's key on a new connection when the server has closed the old one."""
+        with self._lock:
+            connection = self._connections.get(_key(topology, token))
+        if connection is None:
+            return
+        try:
+            connection.execute("SELECT 1")
+        except psycopg.OperationalError:
+            self.end(topology, token)
+            self.hold(topology, token)
+
+    def end(self, topology: str, token: str) -> None:
+        """Close the epoch's connection."""
+        with self._lock:
+            connection = self._connections.pop(_key(topology, token), None)
+        if connection is not None:
+            connection.close()
+
+    def close(self) -> None:
+        """Close all connections; may be called again."""
+        with self._lock:
+            connections = list(self._connections.values())
+            self._connections.clear()
+        for connection in connections:
+            connection.close()
+
+    def _connect(self) -> psycopg.Connection:
+        try:
+            connection = connect(self._database.dsn, self._database.lease_seconds)
+            connection.autocommit = True
+        except psycopg.Error as error:
+            raise classify(error) from error
+        return connection
+
+    def _ask(self, connection: psycopg.Connection, key: int) -> tuple[bool, int]:
+        try:
+            row = connection.execute(_TRY_LOCK, (key,)).fetchone()
+        except psycopg.Error as error:
+            raise classify(error) from error
+        assert row is not None
+        return bool(row[0]), int(row[1])
+
+
+def _key(topology: str, token: str) -> int:
+    """Return the 64-bit signed number that stands for an epoch among advisory locks."""
+    digest = hashlib.blake2b(f"trident/{topology}/{token}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)

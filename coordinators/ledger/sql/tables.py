@@ -1,0 +1,263 @@
+"""The ledger's tables; every txid, attempt and offset is a bigint.
+
+What each holds is told by the records (`coordinators.records`, `coordinators.decisions`). The
+statements that make them are in `versions`; a test holds the two together. Names
+start with `trident_`, so that the ledger can live in a database beside the tables of its states.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Double,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    literal_column,
+    text,
+)
+
+from trident.state.databases.moments import Moment
+from trident.state.databases.versions import versions_table
+
+METADATA = MetaData()
+
+
+def _key(name: str) -> Column[str]:
+    return Column(name, String, primary_key=True)
+
+
+def _number_key(name: str) -> Column[int]:
+    return Column(name, BigInteger, primary_key=True, autoincrement=False)
+
+
+def _number(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False)
+
+
+def _text(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False)
+
+
+SCHEMA = versions_table("trident_schema", METADATA)
+
+TOPOLOGY = Table(
+    "trident_topology",
+    METADATA,
+    _key("name"),
+    _text("incarnation"),
+    _text("spec"),
+    Column("created_at", Moment, nullable=False),
+)
+
+# Changed at take-over only; the session columns are hints that make a dead holder's lease end at once.
+FENCE = Table(
+    "trident_fence",
+    METADATA,
+    _key("topology"),
+    _number("number"),
+    _text("token"),
+    _text("holder"),
+    Column("session_pid", BigInteger),
+    Column("session_host", Text),
+    Column("session_started", Double),
+    Column("raised_at", Moment, nullable=False),
+)
+
+HEARTBEAT = Table(
+    "trident_heartbeat",
+    METADATA,
+    _key("topology"),
+    _number("epoch"),
+    Column("beat_at", Moment, nullable=False),
+    Column("lease_seconds", Double, nullable=False),
+    Column("released", Boolean, nullable=False),
+)
+
+INCARNATION = Table(
+    "trident_incarnation",
+    METADATA,
+    _key("topology"),
+    _key("id"),
+    _number("birth_txid"),
+    Column("created_at", Moment, nullable=False),
+    _text("reason"),
+    Column("starts", Text),
+    _text("status"),
+)
+
+# The one row that plan, drop, pin, done and each decision lock; it also holds the highest numbers ever handed out.
+PROGRESS = Table(
+    "trident_progress",
+    METADATA,
+    _key("topology"),
+    _text("incarnation"),
+    _number("done"),
+    _number("done_attempt"),
+    Column("pinned", BigInteger),
+    Column("pinned_attempt", BigInteger),
+    _number("last_txid"),
+    _number("last_attempt"),
+    Column("reset_to", Text),
+    Column("undoing", BigInteger),
+    Column("held", BigInteger, nullable=False, server_default=text("0")),
+)
+
+PLAN = Table(
+    "trident_plan",
+    METADATA,
+    _key("topology"),
+    _number_key("attempt"),
+    _text("incarnation"),
+    _number("txid"),
+    _number("tries"),
+    _number("epoch"),
+    _number("predecessor"),
+    _text("status"),
+    Column("batch_time", Moment, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    _text("ranges"),
+    _text("losses"),
+    Column("timers", Text, nullable=False, server_default=text("'[]'")),
+    Column("received", Text, nullable=False, server_default=text("'[]'")),
+)
+_LIVE = text("status = 'live'")
+IS_LIVE: ColumnElement[str] = literal_column("'live'", Text)
+"""Compared with, not a parameter: else a prepared statement could not use the index of live plans."""
+
+Index("trident_plan_live", PLAN.c.topology, PLAN.c.txid, unique=True, postgresql_where=_LIVE, sqlite_where=_LIVE)
+Index("trident_plan_txid", PLAN.c.topology, PLAN.c.txid)
+
+PIN = Table(
+    "trident_pin",
+    METADATA,
+    _key("topology"),
+    _key("incarnation"),
+    _number_key("txid"),
+    _number("attempt"),
+    _number("epoch"),
+    _text("plan"),
+    _text("manifests"),
+    _text("states"),
+    Column("pinned_at", Moment, nullable=False),
+)
+
+COMMIT = Table(
+    "trident_commit",
+    METADATA,
+    _key("topology"),
+    _key("incarnation"),
+    _number_key("txid"),
+    _number("attempt"),
+    _number("tries"),
+    _number("epoch"),
+    _number("records"),
+    _number("dead_letters"),
+    _number("keys"),
+    _number("plan_ms"),
+    _number("process_ms"),
+    _number("commit_ms"),
+    Column("done_at", Moment, nullable=False),
+)
+
+# A loss counts when its attempt does: its status follows that of the plan, and outlives it.
+LOSS = Table(
+    "trident_loss",
+    METADATA,
+    _key("topology"),
+    _number_key("attempt"),
+    _key("spout"),
+    _key("topic"),
+    _number_key("partition"),
+    _number_key("start_offset"),
+    _number("stop_offset"),
+    _text("incarnation"),
+    _number("txid"),
+    _text("status"),
+    _text("reason"),
+    Column("recorded_at", Moment, nullable=False),
+)
+
+DEAD_LETTER = Table(
+    "trident_dead_letter",
+    METADATA,
+    _key("topology"),
+    _key("incarnation"),
+    _number_key("txid"),
+    _key("spout"),
+    _key("topic"),
+    _number_key("partition"),
+    _number_key("record_offset"),
+    _number("attempt"),
+    Column("record_timestamp", BigInteger),
+    _text("reason"),
+    Column("record_key", LargeBinary),
+    Column("record_value", LargeBinary),
+    Column("pinned_at", Moment, nullable=False),
+)
+
+RESET = Table(
+    "trident_reset",
+    METADATA,
+    _key("topology"),
+    _key("incarnation"),
+    _number("birth_txid"),
+    _text("states"),
+    Column("start", Text),
+    _number("epoch"),
+    Column("decided_at", Moment, nullable=False),
+    Column("finished_at", Moment),
+)
+
+# Why a coordinator stopped at a txid; an epoch stops once.
+REFUSAL = Table(
+    "trident_refusal",
+    METADATA,
+    _key("topology"),
+    _number_key("epoch"),
+    _text("incarnation"),
+    _number("txid"),
+    _number("attempt"),
+    _text("kind"),
+    _text("state"),
+    _text("reason"),
+    Column("refused_at", Moment, nullable=False),
+    Column("settled_by", Text),
+    Column("settled_at", Moment),
+)
+
+# What a person decided about a txid; each decision is a take-over with an epoch of its own.
+DECISION = Table(
+    "trident_decision",
+    METADATA,
+    _key("topology"),
+    _number_key("epoch"),
+    _text("incarnation"),
+    _number("txid"),
+    _number("attempt"),
+    _text("kind"),
+    _text("state"),
+    _text("decided_by"),
+    Column("decided_at", Moment, nullable=False),
+    Column("finished_at", Moment),
+)
+
+# Staged rows that a person took out of a batch: the dead letters of a state.
+DIVERTED = Table(
+    "trident_diverted",
+    METADATA,
+    _key("topology"),
+    _key("incarnation"),
+    _number_key("txid"),
+    _key("state"),
+    _number_key("number"),
+    _number("attempt"),
+    _text("staged_row"),
+    Column("diverted_at", Moment, nullable=False),
+)

@@ -1,0 +1,247 @@
+"""A SQL ledger's view: what it says to people and their tools, without a lock, a write or a migration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from sqlalchemy import Connection, Result, Row, Table, func, select
+
+from trident.base.errors import MismatchError
+from trident.base.identity import Owner
+from trident.coordinators.ledger.rules.progress import PlanStatus, Progress
+from trident.coordinators.ledger.sql import codec
+from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
+from trident.coordinators.ledger.sql.dialect import SecondsSince
+from trident.coordinators.ledger.sql.reads import (
+    read_done_plan,
+    read_last_live,
+    read_open_reset,
+    read_progress,
+    read_starts,
+)
+from trident.coordinators.ledger.sql.tables import (
+    COMMIT,
+    DEAD_LETTER,
+    DECISION,
+    DIVERTED,
+    FENCE,
+    HEARTBEAT,
+    LOSS,
+    PIN,
+    PLAN,
+    REFUSAL,
+    TOPOLOGY,
+)
+from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
+from trident.coordinators.ledger.view import (
+    AttemptRow,
+    BatchRow,
+    DeadLetterRow,
+    DecisionRow,
+    DivertedRow,
+    LossRow,
+    PartitionProgress,
+    PinRow,
+    RefusalRow,
+    TopologyStatus,
+    TxidStory,
+    progress_of,
+)
+from trident.state.databases.base import SqlDatabase
+
+Shown = TypeVar("Shown")
+
+
+class SqlLedgerView:
+    """See `LedgerView`."""
+
+    def __init__(self, database: SqlDatabase, where: str) -> None:
+        self._database = database
+        self._shown = where
+
+    def topologies(self) -> tuple[str, ...]:
+        """Return the names of all topologies."""
+        with self._readable() as connection:
+            return _names(connection)
+
+    def status(self, topology: str) -> TopologyStatus:
+        """Return where a topology stands."""
+        with self._readable() as connection:
+            return _status(connection, topology)
+
+    def progress(self, topology: str) -> tuple[PartitionProgress, ...]:
+        """Return how far every partition ever seen is read."""
+        with self._readable() as connection:
+            return _progress(connection, topology)
+
+    def batches(self, topology: str, limit: int = 20) -> tuple[BatchRow, ...]:
+        """Return the last txids that are done, newest first."""
+        with self._readable_of(topology) as connection:
+            return _batches(connection, topology, limit)
+
+    def txid(self, topology: str, txid: int) -> TxidStory:
+        """Return all that is kept of one txid."""
+        with self._readable_of(topology) as connection:
+            return _story(connection, topology, txid)
+
+    def losses(self, topology: str) -> tuple[LossRow, ...]:
+        """Return the losses of all attempts that are done."""
+        with self._readable_of(topology) as connection:
+            return _losses(connection, topology)
+
+    def dead_letters(self, topology: str) -> tuple[DeadLetterRow, ...]:
+        """Return all dead letters."""
+        with self._readable_of(topology) as connection:
+            return _dead_letters(connection, topology)
+
+    @contextmanager
+    def _readable(self) -> Iterator[Connection]:
+        with self._database.transaction() as transaction:
+            _check_readable(transaction.connection, self._shown)
+            yield transaction.connection
+
+    @contextmanager
+    def _readable_of(self, topology: str) -> Iterator[Connection]:
+        with self._readable() as connection:
+            _known(connection, topology)
+            yield connection
+
+
+def _check_readable(connection: Connection, where: str) -> None:
+    found, known = LEDGER_TABLES.version_of(connection), len(LEDGER_TABLES.steps)
+    if found == known:
+        return
+    if found == 0:
+        raise MismatchError(f"there is no ledger at {where}. Nothing was changed; check the address.")
+    advice = (
+        "start a topology with this version, which brings the tables up to date, and read then"
+        if found < known
+        else "use the newer library"
+    )
+    raise MismatchError(
+        f"the ledger's tables at {where} are of version {found}, this library reads version {known}. Nothing "
+        f"was changed: {advice}."
+    )
+
+
+def _names(connection: Connection) -> tuple[str, ...]:
+    return tuple(connection.execute(select(TOPOLOGY.c.name).order_by(TOPOLOGY.c.name)).scalars())
+
+
+def _known(connection: Connection, topology: str) -> Progress:
+    progress = read_progress(connection, topology)
+    if progress is None:
+        known = ", ".join(map(repr, _names(connection))) or "none"
+        raise MismatchError(f"topology {topology!r} is not in this ledger; there are: {known}.")
+    return progress
+
+
+def _status(connection: Connection, topology: str) -> TopologyStatus:
+    progress = _known(connection, topology)
+    owner = Owner(topology, progress.incarnation)
+    left = HEARTBEAT.c.lease_seconds - SecondsSince(HEARTBEAT.c.beat_at)
+    held = connection.execute(
+        select(FENCE.c.number, FENCE.c.holder, HEARTBEAT.c.released, left.label("seconds_left"))
+        .join_from(FENCE, HEARTBEAT, HEARTBEAT.c.topology == FENCE.c.topology)
+        .where(FENCE.c.topology == topology)
+    ).one()
+    done_at = select(COMMIT.c.done_at).where(COMMIT.c.topology == topology, COMMIT.c.txid == progress.done)
+    reset = read_open_reset(connection, topology)
+    return TopologyStatus(
+        name=topology,
+        incarnation=progress.incarnation,
+        done=progress.done,
+        pinned=progress.pinned,
+        live=_count(connection, PLAN, topology, PlanStatus.LIVE),
+        last_txid=progress.last_txid,
+        last_attempt=progress.last_attempt,
+        epoch=held.number,
+        holder=held.holder,
+        is_held=not held.released and held.seconds_left > 0,
+        done_at=connection.execute(done_at).scalars().first(),
+        refusal=read_refusal(connection, owner, progress.done),
+        decisions=tuple(str(decision) for decision in read_decisions(connection, owner, progress.done)),
+        open_reset=f"states={reset.states!r}, to incarnation {reset.incarnation}" if reset else None,
+        losses=_count(connection, LOSS, topology, PlanStatus.DONE),
+        dead_letters=_count(connection, DEAD_LETTER, topology),
+        diverted_rows=_count(connection, DIVERTED, topology),
+    )
+
+
+def _batches(connection: Connection, topology: str, limit: int) -> tuple[BatchRow, ...]:
+    newest = select(COMMIT).where(COMMIT.c.topology == topology).order_by(COMMIT.c.txid.desc()).limit(limit)
+    return tuple(_filled(BatchRow, row) for row in connection.execute(newest))
+
+
+def _progress(connection: Connection, topology: str) -> tuple[PartitionProgress, ...]:
+    progress = _known(connection, topology)
+    owner = Owner(topology, progress.incarnation)
+    last = read_last_live(connection, owner)
+    done = read_done_plan(connection, owner, progress)
+    return progress_of(read_starts(connection, owner) or (), done, last.plan if last else None)
+
+
+def _story(connection: Connection, topology: str, txid: int) -> TxidStory:
+    def kept(table: Table) -> Result[tuple[object, ...]]:
+        of_txid = select(table).where(table.c.topology == topology, table.c.txid == txid)
+        return connection.execute(of_txid.order_by(*table.primary_key))
+
+    return TxidStory(
+        attempts=tuple(_attempt(row) for row in kept(PLAN)),
+        pin=tuple(_pin(row) for row in kept(PIN)),
+        commit=tuple(_filled(BatchRow, row) for row in kept(COMMIT)),
+        losses=tuple(_filled(LossRow, row) for row in kept(LOSS)),
+        dead_letters=tuple(_filled(DeadLetterRow, row) for row in kept(DEAD_LETTER)),
+        refusals=tuple(_filled(RefusalRow, row) for row in kept(REFUSAL)),
+        decisions=tuple(_filled(DecisionRow, row, is_finished=row.finished_at is not None) for row in kept(DECISION)),
+        diverted=tuple(_filled(DivertedRow, row) for row in kept(DIVERTED)),
+    )
+
+
+def _losses(connection: Connection, topology: str) -> tuple[LossRow, ...]:
+    counted = select(LOSS).where(LOSS.c.topology == topology, LOSS.c.status == PlanStatus.DONE.value)
+    return tuple(_filled(LossRow, row) for row in connection.execute(counted.order_by(*LOSS.primary_key)))
+
+
+def _dead_letters(connection: Connection, topology: str) -> tuple[DeadLetterRow, ...]:
+    letter = DEAD_LETTER.c
+    in_order = (letter.txid, letter.spout, letter.topic, letter.partition, letter.record_offset)
+    kept = select(DEAD_LETTER).where(letter.topology == topology).order_by(*in_order)
+    return tuple(_filled(DeadLetterRow, row) for row in connection.execute(kept))
+
+
+def _attempt(row: Row[tuple[object, ...]]) -> AttemptRow:
+    return _filled(
+        AttemptRow,
+        row,
+        ranges=codec.RANGES.decode(row.ranges),
+        losses=codec.LOSSES.decode(row.losses),
+        timers=codec.TIMERS.decode(row.timers),
+        received=codec.RECEIVED.decode(row.received),
+    )
+
+
+def _pin(row: Row[tuple[object, ...]]) -> PinRow:
+    return _filled(
+        PinRow,
+        row,
+        plan=codec.PLAN.decode(row.plan),
+        manifests=codec.MANIFESTS.decode(row.manifests),
+        states=codec.STATES.decode(row.states),
+    )
+
+
+def _filled(kind: Callable[..., Shown], row: Row[tuple[object, ...]], **decoded: object) -> Shown:
+    """Return a row of the view with the columns of its names, those that were decoded as they are given."""
+    columns = row._mapping
+    return kind(**{name: columns[name] for name in kind.__annotations__ if name not in decoded}, **decoded)
+
+
+def _count(connection: Connection, table: Table, topology: str, status: PlanStatus | None = None) -> int:
+    conditions = [table.c.topology == topology]
+    if status is not None:
+        conditions.append(table.c.status == status.value)
+    count: int = connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
+    return count

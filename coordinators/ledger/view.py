@@ -1,0 +1,273 @@
+"""What a ledger says to people and their tools: a view that only reads, in frozen rows.
+
+A row has the fields of its table, in their order. A memory ledger keeps no moments, and of a txid
+whose history it let go no attempt: these are None there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from trident.base.ranges import RangeManifest
+from trident.coordinators.decided import Refusal
+from trident.coordinators.records import Loss, Plan, ReceivedIds, SpoutRange, StartPosition, StatePin
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyStatus:
+    """Where a topology stands, who holds it, and what waits for a person."""
+
+    name: str
+    incarnation: str
+    done: int
+    pinned: int | None
+    live: int
+    """How many attempts are planned and not done."""
+    last_txid: int
+    last_attempt: int
+    epoch: int
+    holder: str
+    is_held: bool
+    """Whether a coordinator's heartbeat is fresh."""
+    done_at: datetime | None
+    refusal: Refusal | None
+    decisions: tuple[str, ...]
+    """What was decided and is not finished."""
+    open_reset: str | None
+    losses: int
+    dead_letters: int
+    diverted_rows: int
+
+    @property
+    def needs_decision(self) -> bool:
+        """Whether nothing runs until a person has decided."""
+        return self.refusal is not None and self.refusal.blocks
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionProgress:
+    """How far a topology is in one partition; behind the source's end by what the source says minus `done`."""
+
+    spout: str
+    topic: str
+    partition: int
+    done: int
+    """Where the last txid that is done stopped, or the incarnation starts."""
+    planned: int
+    """Where the last live plan stops; `done` where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRow:
+    """One attempt at a txid and its plan."""
+
+    topology: str
+    attempt: int
+    incarnation: str
+    txid: int
+    tries: int
+    epoch: int
+    predecessor: int
+    status: str
+    batch_time: datetime
+    created_at: datetime | None
+    ranges: tuple[SpoutRange, ...]
+    losses: tuple[Loss, ...]
+    timers: tuple[str, ...]
+    received: tuple[ReceivedIds, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PinRow:
+    """What was decided of a txid."""
+
+    topology: str
+    incarnation: str
+    txid: int
+    attempt: int
+    epoch: int
+    plan: Plan
+    manifests: tuple[tuple[str, RangeManifest], ...]
+    states: tuple[StatePin, ...]
+    pinned_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """A txid that is done."""
+
+    topology: str
+    incarnation: str
+    txid: int
+    attempt: int
+    tries: int
+    epoch: int
+    records: int
+    dead_letters: int
+    keys: int
+    plan_ms: int
+    process_ms: int
+    commit_ms: int
+    done_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LossRow:
+    """Offsets that were gone before they could be read; it counts when its attempt does."""
+
+    topology: str
+    attempt: int
+    spout: str
+    topic: str
+    partition: int
+    start_offset: int
+    stop_offset: int
+    incarnation: str
+    txid: int
+    status: str
+    reason: str
+    recorded_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterRow:
+    """A record that did not decode, without its key and value, which are data of the source."""
+
+    topology: str
+    incarnation: str
+    txid: int
+    spout: str
+    topic: str
+    partition: int
+    record_offset: int
+    attempt: int | None
+    record_timestamp: int | None
+    reason: str
+    pinned_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalRow:
+    """Why an epoch stopped at a txid."""
+
+    topology: str
+    epoch: int
+    incarnation: str
+    txid: int
+    attempt: int
+    kind: str
+    state: str
+    reason: str
+    refused_at: datetime | None
+    settled_by: str | None
+    """What a person has decided since."""
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """What a person decided about a txid."""
+
+    topology: str
+    epoch: int
+    incarnation: str
+    txid: int
+    attempt: int
+    kind: str
+    state: str
+    decided_by: str
+    decided_at: datetime | None
+    finished_at: datetime | None
+    is_finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DivertedRow:
+    """A staged row that a person took out of a txid, as JSON text with exact numbers."""
+
+    topology: str
+    incarnation: str
+    txid: int
+    state: str
+    number: int
+    attempt: int | None
+    staged_row: str
+    diverted_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TxidStory:
+    """All that is kept of one txid, in every incarnation; empty where there is nothing."""
+
+    attempts: tuple[AttemptRow, ...]
+    pin: tuple[PinRow, ...]
+    commit: tuple[BatchRow, ...]
+    losses: tuple[LossRow, ...]
+    dead_letters: tuple[DeadLetterRow, ...]
+    refusals: tuple[RefusalRow, ...]
+    decisions: tuple[DecisionRow, ...]
+    diverted: tuple[DivertedRow, ...]
+
+
+class LedgerView(Protocol):
+    """Reads only, also while a coordinator runs; never makes, changes or migrates a table.
+
+    Every method raises MismatchError for tables of another version than this library's; those that
+    are given a topology also for one that is not in the ledger.
+    """
+
+    def topologies(self) -> tuple[str, ...]:
+        """Return the names of all topologies."""
+
+    def status(self, topology: str) -> TopologyStatus:
+        """Return where a topology stands."""
+
+    def progress(self, topology: str) -> tuple[PartitionProgress, ...]:
+        """Return how far every partition ever seen is read, in order."""
+
+    def batches(self, topology: str, limit: int = 20) -> tuple[BatchRow, ...]:
+        """Return the last txids that are done, newest first."""
+
+    def txid(self, topology: str, txid: int) -> TxidStory:
+        """Return all that is kept of one txid."""
+
+    def losses(self, topology: str) -> tuple[LossRow, ...]:
+        """Return the losses of all attempts that are done, oldest first."""
+
+    def dead_letters(self, topology: str) -> tuple[DeadLetterRow, ...]:
+        """Return all dead letters, in the order of their positions."""
+
+
+AnyRow = AttemptRow | PinRow | BatchRow | LossRow | DeadLetterRow | RefusalRow | DecisionRow | DivertedRow
+
+
+def record_of(row: AnyRow) -> dict[str, object]:
+    """Return a row by column as it can be written as JSON."""
+    record: dict[str, object] = {}
+    for field in fields(row):
+        value = getattr(row, field.name)
+        if isinstance(value, datetime):
+            record[field.name] = value.isoformat()
+        elif field.name == "staged_row":
+            record[field.name] = msgspec.json.decode(value)
+        elif field.name != "is_finished":  # `finished_at` says it, where there is a record of it
+            record[field.name] = msgspec.json.decode(msgspec.json.encode(value))
+    return record
+
+
+def progress_of(starts: Sequence[StartPosition], done: Plan | None, last: Plan | None) -> tuple[PartitionProgress, ...]:
+    """Put together what start positions, the plan that is done and the last live one say of each partition."""
+    reached = {(item.spout, item.id.topic, item.id.partition): item.start for item in starts}
+    reached.update(_stops(done))
+    planned = {**reached, **_stops(last)}
+    return tuple(PartitionProgress(*key, reached.get(key, 0), stop) for key, stop in sorted(planned.items()))
+
+
+def _stops(plan: Plan | None) -> dict[tuple[str, str, int], int]:
+    ranges = plan.ranges if plan else ()
+    return {(item.spout, item.range.id.topic, item.range.id.partition): item.range.stop for item in ranges}

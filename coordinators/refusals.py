@@ -1,0 +1,38 @@
+"""What is said of a refusal that waits for a person: what was found, and the commands that go on."""
+
+from __future__ import annotations
+
+from trident.base.advice import DIVERT, RETRY
+from trident.base.errors import DecisionNeededError
+from trident.coordinators.decided import Refusal
+
+
+def decision_needed(topology: str, found: str, refusal: Refusal, ways: tuple[str, ...]) -> DecisionNeededError:
+    """Return the error that says what was found and which commands go on."""
+    lines = "\n  ".join(ways)
+    return DecisionNeededError(
+        f"{found} Nothing of topology {topology!r} runs until a person has decided about txid {refusal.txid}. "
+        f"Each of these goes on (the ledger is named by --ledger or TRIDENT_LEDGER):\n  {lines}"
+    )
+
+
+def refused_by_state(topology: str, refusal: Refusal) -> str:
+    """Return what the ledger says of a refusal, as a sentence."""
+    by = f" by state {refusal.state!r}" if refusal.state else ""
+    return (
+        f"txid {refusal.txid} attempt {refusal.attempt} of topology {topology!r} was refused for good{by}: "
+        f"{refusal.reason}."
+    )
+
+
+def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None) -> tuple[str, ...]:
+    """Return the commands that a person can choose from; `undo` says that it can be undone, or why it can't be."""
+    state = refusal.state or "STATE"
+    ways = [
+        f"{RETRY} {topology} {refusal.txid}  (once the cause is mended: a wider column, another type, a filter)",
+        f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's "
+        "dead letters, the rest goes on)",
+    ]
+    if undo is not None:
+        ways.append(undo)
+    return tuple(ways)

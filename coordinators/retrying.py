@@ -1,0 +1,56 @@
+"""Repeating what can be repeated: retryable failures and lost answers, above the transaction, for a set time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from threading import Event
+from typing import TypeVar
+
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+from tenacity.stop import stop_when_event_set
+
+from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError
+
+Result = TypeVar("Result")
+
+_log = logging.getLogger("trident.coordinator")
+
+
+class Repeater:
+    """Repeats idempotent calls; ends early, with the last error, when `stopping` is set. Any thread may use it."""
+
+    def __init__(self, give_up_after: timedelta, stopping: Event) -> None:
+        self._give_up_after = give_up_after
+        self.stopping = stopping
+
+    def call(self, what: str, action: Callable[[], Result]) -> Result:
+        """Return what the action returns, repeating it on RetryableError and OutcomeUnknownError.
+
+        Raises FatalError, naming `what` and the last error, once the set time is over; the action's
+        durable effects, if its last answer was lost, are found again at the next start.
+        """
+        retrying = Retrying(
+            retry=retry_if_exception_type((RetryableError, OutcomeUnknownError)),
+            wait=wait_exponential(multiplier=0.1, max=5),
+            stop=stop_after_delay(self._give_up_after) | stop_when_event_set(self.stopping),
+            sleep=self._sleep,
+            before_sleep=lambda state: _warn(what, state),
+            reraise=True,
+        )
+        try:
+            return retrying(action)
+        except (RetryableError, OutcomeUnknownError) as error:
+            raise FatalError(
+                f"gave up: {what} failed for {self._give_up_after.total_seconds():.0f} s; the last error was: {error}. "
+                "What is durable stays; run the topology again when the cause is gone."
+            ) from error
+
+    def _sleep(self, seconds: float) -> None:
+        self.stopping.wait(seconds)
+
+
+def _warn(what: str, state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    _log.warning("%s failed (try %d): %s; trying again", what, state.attempt_number, error)

@@ -1,0 +1,27 @@
+"""The tables of `meta` by version: each step's place plus one is the version that it leads to."""
+
+from __future__ import annotations
+
+from sqlalchemy import MetaData
+
+from trident.state.databases.versions import NumberedTables, step_to_missing, versions_table
+
+_LOCK = 0x7472_6964_656E
+
+_VERSION_1 = {
+    "trident_applied": """
+        CREATE TABLE trident_applied (
+            topology text NOT NULL, state text NOT NULL, table_name text NOT NULL UNIQUE,
+            incarnation text NOT NULL, epoch bigint NOT NULL, token text NOT NULL,
+            txid bigint NOT NULL, attempt bigint NOT NULL, birth_txid bigint NOT NULL,
+            PRIMARY KEY (topology, state))""",
+    "trident_state_fence": """
+        CREATE TABLE trident_state_fence (topology text PRIMARY KEY, epoch bigint NOT NULL, token text NOT NULL)""",
+}
+
+META_TABLES = NumberedTables(
+    "the tables in which states keep where they stand (trident_applied, trident_state_fence)",
+    versions_table("trident_state_schema", MetaData()),
+    _LOCK,
+    (step_to_missing(_VERSION_1),),
+)
