@@ -243,7 +243,7 @@ class BatchCoordinator:
 
     def _start_processing(self, batch: BatchId) -> None:
         plan = self._planned[batch]
-        edges = draw_edges(plan, self._parts.runner.processor.jobs, self._rng)
+        edges = draw_edges(plan, self._rng)
         self._acker.register(batch, edge_ids(edges))
         self._deadlines[batch] = self._clock.monotonic() + self._options.batch_timeout.total_seconds()
         run = partial(self._parts.runner.run, batch, plan, edges, self._plan_ms.get(batch, 0))

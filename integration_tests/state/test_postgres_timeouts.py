@@ -15,13 +15,13 @@ from trident.base.control import decode
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import Timeouts
 from trident.base.writes import WriteManifest
-from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
 from trident.state import PostgresState
 from trident.state.postgres.database import PostgresDatabase
-from trident.state.staged import HeldUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.tables.target import TableTarget
 from trident.state.target import Target
 
@@ -47,20 +47,20 @@ class Looking(ListProcessor):
     stores: Mapping[str, Target] = field(default_factory=dict)
     seen: list[tuple[str, str]] = field(default_factory=list)
 
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
-        return tuple(self._written(request, result) for result in super().process(request))
+    def process(self, request: ProcessRequest) -> ProcessResult:
+        result = super().process(request)
+        return replace(result, updates={name: self._written(request, name, x) for name, x in result.updates.items()})
 
-    def _written(self, request: ProcessRequest, result: JobResult) -> JobResult:
-        store = self.stores[result.state]
+    def _written(self, request: ProcessRequest, state: str, updates: StagedUpdates) -> WrittenUpdates:
+        store = self.stores[state]
         assert isinstance(store, TableTarget)
-        assert isinstance(result.updates, HeldUpdates)
+        assert isinstance(updates, HeldUpdates)
         self.seen.append(limits(store._place.database))
         spy_on(store)
         assert store.capabilities.writing is not None
         writer = store.capabilities.writing.writer(request.batch)
-        words = [decode(word) for word in writer(iter(result.updates.rows.to_batches()))]
-        writes = tuple(word for word in words if isinstance(word, WriteManifest))
-        return replace(result, updates=WrittenUpdates(writes))
+        words = [decode(word) for word in writer(iter(updates.rows.to_batches()))]
+        return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
 
 
 def spy_on(store: TableTarget) -> None:

@@ -143,7 +143,7 @@ def test_a_transactional_spout_reads_the_same_ranges_in_every_attempt_and_run():
     seen: dict[int, set[tuple]] = {}
 
     def grow_and_fail(request, result):
-        seen.setdefault(request.batch.txid, set()).add(tuple(edge.range for edge in request.edges["balances"]["s"]))
+        seen.setdefault(request.batch.txid, set()).add(tuple(edge.range for edge in request.edges["s"]))
         if request.tries == 1:
             for partition in job.topic.partitions:
                 partition.append(("more", 1))
@@ -208,7 +208,7 @@ def test_staging_that_a_server_lost_before_the_pin_is_read_again(apart):
     def lose_once(request, result):
         if request.tries == 1 and request.batch.txid == 2 and result.state == "balances":
             lost = WriteManifest("balances", "gone", Digest(3, 1, 2, 3))
-            return replace(result, updates=WrittenUpdates((lost,)))
+            return replace(result, updates={"balances": WrittenUpdates((lost,))})
         return result
 
     totals = MemoryState("totals", database=database)

@@ -367,7 +367,7 @@ class Coordinator:
                 self._queue(Drop(command))
             case Process(batch, _):
                 plan = self.planned[batch.attempt]
-                edges = draw_edges(plan, self.runner.processor.jobs, self.around.rng)
+                edges = draw_edges(plan, self.around.rng)
                 self.acker.register(batch, edge_ids(edges))
                 self.processing.add(batch.attempt)
                 self.host.send(self, Work(batch, plan, edges), 0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tests.simulation.scripts import Answer
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.acking.edges import JobEdges
+from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.stopping import StoppedError
 from trident.coordinators.protocol.messages import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
@@ -43,7 +43,7 @@ class Work(NamedTuple):
 
     batch: BatchId
     plan: Plan
-    edges: JobEdges
+    edges: BatchEdges
 
 
 class Commit(NamedTuple):
