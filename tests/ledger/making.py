@@ -14,7 +14,7 @@ from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeMan
 from trident.base.writes import WriteManifest
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.ledger.sql import SqlLedger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.records import (
     Commit,
     DeadLetter,
