@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, cast
 
 import pyarrow as pa
 
@@ -28,7 +28,7 @@ from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.records import TopologySpec
-from trident.spouts.base import Limits, Source
+from trident.spouts.base import Limits, Source, Spout
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.target import Target
 
@@ -150,7 +150,7 @@ def _plan(life: Life, death: _Death) -> RunnableTopology:
         return _Processor(topic, names, meddle, stores=stores, writes=by_tasks)
 
     return RunnableTopology(
-        _spec(life), {"s": spout}, {state.name: (state, LAYOUT) for state in states}, make_processor
+        _spec(life), {"s": cast(Spout, spout)}, {state.name: (state, LAYOUT) for state in states}, make_processor
     )
 
 

@@ -26,9 +26,8 @@ def produce(
 ) -> None:
     """Write values without a transaction, waiting for each to be stored."""
     producer = Producer({"bootstrap.servers": servers, "message.max.bytes": 4_000_000})
-    stamp = {} if timestamp is None else {"timestamp": timestamp}
     for value in values:
-        producer.produce(topic, value, partition=partition, **stamp)
+        producer.produce(topic, value, partition=partition, timestamp=0 if timestamp is None else timestamp)
     assert producer.flush(30) == 0
 
 

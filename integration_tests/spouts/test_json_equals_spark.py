@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampType
 
+from tests.effort import effort
 from trident.base.control import BadRecordWord, decode
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import BadRecordRow, PartitionId
@@ -136,7 +137,7 @@ class Given:
     def keys(self, rows: Sequence[int]) -> list[bytes | None]:
         return [None if row % 2 else b"k%d" % row for row in rows]
 
-    def headers(self, rows: Sequence[int]) -> list[None]:
+    def headers(self, rows: Sequence[int]) -> list[Sequence[tuple[str, bytes | None]] | None]:
         return [None for _ in rows]
 
 
@@ -246,7 +247,14 @@ def test_known_traps_mean_what_spark_says(spark: SparkSession, json: Json) -> No
     assert bad > 100
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@pytest.mark.verify(short=True)
+@settings(
+    max_examples=effort().json_examples,
+    deadline=None,
+    derandomize=not effort().json_from_anew,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 @given(seed=st.integers(0, 2**32))
 def test_generated_records_mean_what_spark_says(spark: SparkSession, seed: int) -> None:
     rnd = random.Random(seed)

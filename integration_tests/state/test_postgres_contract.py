@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from integration_tests.fix_postgres import Postgres
 from trident.base.identity import BatchId
 from trident.state import PostgresState
 from trident.state.layout import StateKind, StateLayout
@@ -15,6 +16,7 @@ from trident.state.postgres.database import PostgresDatabase
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target
 from trident.testing import StateContract, StateHarness
+from trident.testing.state_harness import beside
 
 
 class PostgresHarness(StateHarness):
@@ -38,8 +40,8 @@ class PostgresHarness(StateHarness):
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:
-            store.copy_in(transaction, batch, updates)
-            store.apply_in(transaction, batch, updates)
+            beside(store).copy_in(transaction, batch, updates)
+            beside(store).apply_in(transaction, batch, updates)
 
     def close(self) -> None:
         for store in self.stores:
@@ -49,7 +51,7 @@ class PostgresHarness(StateHarness):
 
 class TestPostgresState(StateContract):
     @pytest.fixture(params=[True, False], ids=["beside the ledger", "apart"])
-    def harness(self, postgres, request: pytest.FixtureRequest) -> Iterator[PostgresHarness]:
+    def harness(self, postgres: Postgres, request: pytest.FixtureRequest) -> Iterator[PostgresHarness]:
         harness = PostgresHarness(postgres.dsn, request.param)
         yield harness
         harness.close()

@@ -20,6 +20,7 @@ from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
 from trident.state import PostgresState
+from trident.state.databases.base import SqlDatabase
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.tables.target import TableTarget
@@ -30,7 +31,7 @@ HALF = ("2s", "2s")
 """Lock timeout and idle timeout of a lease of four seconds."""
 
 
-def limits(database: PostgresDatabase) -> tuple[str, str]:
+def limits(database: SqlDatabase) -> tuple[str, str]:
     """Return what the server says of a connection of that database."""
     with database.transaction() as transaction:
         shown = [
@@ -147,4 +148,4 @@ def test_a_block_that_is_at_work_goes_on_when_another_run_opens_the_ledger(ledge
 @pytest.mark.parametrize(("given", "option"), [("lease_seconds", "lease"), ("give_up_after", "give_up_after")])
 def test_a_ledger_that_is_told_a_time_of_its_own_says_who_decides(postgres, given, option):
     with pytest.raises(ConfigurationError, match=rf"takes no {given} any more: RunOptions\({option}=timedelta"):
-        PostgresLedger(postgres.dsn, **{given: 5.0})
+        PostgresLedger(postgres.dsn, **{given: 5.0})  # type: ignore[arg-type]

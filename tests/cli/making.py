@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
-from tests.coordinators.test_decisions import Scene
+from tests.coordinators.test_decisions import APART, SHORTCUT, Scene
 from trident import Topology
+from trident.state import StateKind
 
 
 class SceneTopology(Topology):
@@ -23,9 +26,11 @@ class SceneTopology(Topology):
 def topology_in(folder: Path, apart: bool) -> SceneTopology:
     """Return the topology of the scene that lives in a folder."""
     scene = object.__new__(Scene)
-    scene.folder, scene.apart = folder, apart
-    scene.kinds = Scene.__dataclass_fields__["kinds"].default
-    scene.topic = Scene.__dataclass_fields__["topic"].default_factory()
+    scene.folder, scene.apart = folder, APART if apart else SHORTCUT
+    fields = {field.name: field for field in dataclasses.fields(Scene)}
+    make_topic = fields["topic"].default_factory
+    assert make_topic is not dataclasses.MISSING
+    scene.kinds, scene.topic = cast(tuple[StateKind, StateKind], fields["kinds"].default), make_topic()
     return SceneTopology(scene)
 
 
@@ -34,6 +39,6 @@ def write_module(scene: Scene) -> str:
     file = scene.folder / f"scene_{'apart' if scene.apart else 'shortcut'}.py"
     file.write_text(
         "from pathlib import Path\nfrom tests.cli.making import topology_in\n"
-        f"topology = topology_in(Path({str(scene.folder)!r}), {scene.apart})\nnothing = 5\n"
+        f"topology = topology_in(Path({str(scene.folder)!r}), {bool(scene.apart)})\nnothing = 5\n"
     )
     return f"{file}:topology"

@@ -67,8 +67,8 @@ def tries_of(job: ListJob) -> dict[int, int]:
 
 def in_map(backing_map: DictMap) -> Counts:
     """Return what a map holds, read past the state."""
-    rows = {key: row for key, row in backing_map.rows.items() if not isinstance(row, BackingPosition)}
-    return {key[0]: current(row) for key, row in rows.items()}
+    rows = {key: current(row) for key, row in backing_map.rows.items() if not isinstance(row, BackingPosition)}
+    return {str(account): (int(str(n)), int(str(total))) for (account,), (n, total) in rows.items()}
 
 
 @contextmanager

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import count, pairwise
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import event
@@ -21,7 +23,7 @@ from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.records import TopologySpec
-from trident.spouts.base import Limits, SpoutKind
+from trident.spouts.base import Limits, Spout, SpoutKind
 from trident.state import MemoryState
 
 
@@ -91,7 +93,7 @@ def test_h08_batches_that_wait_for_their_commit_turn_do_not_time_out():
     assert place.rows("balances") == {"ann": (80, 80)}
 
 
-def test_h09_a_plan_is_there_whole_or_not_at_all(tmp_path: Path):
+def test_h09_a_plan_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     """Storm writes a batch's metadata partition by partition; a crash between two of them: every restart crashes again.
 
     Here the process dies at each statement of the transaction that writes the plan of txid 2, in turn.
@@ -110,7 +112,7 @@ def test_h09_a_plan_is_there_whole_or_not_at_all(tmp_path: Path):
     assert statement > 4
 
 
-def dies_while_planning(file: Path, job, statement: int) -> bool:
+def dies_while_planning(file: Path, job: Any, statement: int) -> bool:
     """Run until the n-th statement of the plan of txid 2; returns whether there was one."""
     ledger = SqliteLedger(file)
     plan, left = ledger.plan, [0]
@@ -154,7 +156,7 @@ class TwoStreams:
             {name: staged for result in results for name, staged in result.updates.items()},
         )
 
-    def cancel(self, batch) -> None:
+    def cancel(self, batch: Any) -> None:
         pass
 
     def _read(self, request: ProcessRequest, spout: str) -> ProcessResult:
@@ -163,7 +165,7 @@ class TwoStreams:
 
 
 @pytest.mark.parametrize("kind", SpoutKind)
-def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind):
+def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind) -> None:
     """Storm tracks batches of a bolt by txid alone: two spouts' batches of one txid are taken for each other's."""
     topics = {"left": Topic([[("ann", 1)] * 25]), "right": Topic([[("ann", 100)] * 7, [("bob", 100)] * 40])}
     place = memory_place()
@@ -176,7 +178,10 @@ def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind):
     )
     processor = TwoStreams(topics)
     plan = RunnableTopology(
-        spec, spouts, {name: (state, LAYOUT) for name, state in states.items()}, lambda *_: processor
+        spec,
+        cast(Mapping[str, Spout], spouts),
+        {name: (state, LAYOUT) for name, state in states.items()},
+        lambda *_: processor,
     )
     TopologyRun(plan, place.ledger(), OPTIONS).run()
     assert place.rows("from left") == topics["left"].expected()
@@ -185,7 +190,7 @@ def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind):
 
 @pytest.mark.parametrize("kind", SpoutKind)
 @pytest.mark.parametrize("seed", range(4))
-def test_h13_partitions_come_and_go_while_batches_are_in_flight(kind: SpoutKind, seed: int):
+def test_h13_partitions_come_and_go_while_batches_are_in_flight(kind: SpoutKind, seed: int) -> Any:
     """In Storm a new owner of a partition reads it from before the old one's write: ranges twice, or from the start.
 
     Here partitions vanish from metadata answers and come back, and new ones appear, while attempts fail.
@@ -214,7 +219,7 @@ def test_h13_partitions_come_and_go_while_batches_are_in_flight(kind: SpoutKind,
     assert place.rows("balances") == topic.expected()
 
 
-def test_h14_attempt_numbers_go_on_over_restarts(tmp_path: Path):
+def test_h14_attempt_numbers_go_on_over_restarts(tmp_path: Path) -> Any:
     """Storm's master starts again at attempt 0 (max pending 1): words of the old attempt 0 pass for the new one's."""
     place = sqlite_place(tmp_path)
     topic = payments()

@@ -21,7 +21,7 @@ from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, Value
 from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.state.target import Target
 from trident.testing import StateHarness
-from trident.testing.state_harness import held
+from trident.testing.state_harness import held, resetting, undoing
 
 LAYOUT = StateLayout(
     (KeyColumn("key", pa.string()),),
@@ -254,12 +254,12 @@ class StateMachine(RuleBasedStateMachine):
         before = self.model.attempt_before if item is self.last else self.model.attempt
         if not self.bench.harness.can_remove and any(self.model.is_new(key, item.txid) for key in changed):
             with pytest.raises(CannotUndoError):
-                self.store.capabilities.undoing.undo(batch, before, item.updates)
+                undoing(self.store).undo(batch, before, item.updates)
             return False
         with self.bench.dying(after):
-            self.store.capabilities.undoing.undo(batch, before, item.updates)
+            undoing(self.store).undo(batch, before, item.updates)
         self.store = self.opened()
-        self.store.capabilities.undoing.undo(batch, before, item.updates)
+        undoing(self.store).undo(batch, before, item.updates)
         return True
 
     @rule(skip=st.integers(1, 3))
@@ -283,7 +283,7 @@ class StateMachine(RuleBasedStateMachine):
             zombie.raise_fence(self.owner, old)
         with pytest.raises(FencedError):
             zombie.apply(batch, zombie.stage(batch, updates_of(rows)))
-        for change in (zombie.capabilities.resetting.clear, zombie.capabilities.resetting.adopt):
+        for change in (resetting(zombie).clear, resetting(zombie).adopt):
             with pytest.raises(FencedError):
                 change(Owner("orders", "a zombie's life"), old, self.model.txid)
         with pytest.raises(FencedError):
@@ -306,9 +306,7 @@ class StateMachine(RuleBasedStateMachine):
         self.model.reborn(birth, keep=keep)
         self.staged, self.last, self.can_undo_last = [], None, False
         for _ in range(2 if dies else 1):  # cut off after it: the next coordinator finishes the same decision
-            (self.store.capabilities.resetting.adopt if keep else self.store.capabilities.resetting.clear)(
-                self.owner, self.epoch, birth
-            )
+            (resetting(self.store).adopt if keep else resetting(self.store).clear)(self.owner, self.epoch, birth)
 
     @precondition(lambda self: self.whole)
     @rule()

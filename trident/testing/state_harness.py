@@ -8,7 +8,14 @@ import pyarrow as pa
 import pytest
 
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.capabilities import Divertible, Queryable, Resettable, Undoable
+from trident.state.capabilities import (
+    Divertible,
+    Queryable,
+    Resettable,
+    SharesTransaction,
+    Undoable,
+    WritableByTasks,
+)
 from trident.state.folding import Row, StoredRow, current
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
 from trident.state.staged import HeldUpdates, StagedUpdates
@@ -117,6 +124,16 @@ def resetting(store: Target) -> Resettable:
 def diverting(store: Target) -> Divertible:
     """Return what gives staged rows back; a test that needs it is skipped where there is none."""
     return store.capabilities.diverting or pytest.skip(f"{store.name!r} can't give staged rows back")
+
+
+def beside(store: Target) -> SharesTransaction:
+    """Return what applies it in the pin's transaction; a test that needs it is skipped where there is none."""
+    return store.capabilities.beside or pytest.skip(f"{store.name!r} is not beside the ledger")
+
+
+def writing(store: Target) -> WritableByTasks:
+    """Return what tasks stage with; a test that needs it is skipped where there is none."""
+    return store.capabilities.writing or pytest.skip(f"tasks can't write to {store.name!r}")
 
 
 def querying(store: Target) -> Queryable:
