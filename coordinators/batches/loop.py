@@ -59,7 +59,7 @@ from trident.coordinators.protocol.messages import (
 from trident.coordinators.protocol.state import Phase
 from trident.coordinators.protocol.step import Step, step, wants_plan
 from trident.coordinators.protocol.transitions import Status, Word
-from trident.state.target import StagingLostError
+from trident.state.staged import StagingLostError
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_PAUSE_S = 10.0

@@ -19,8 +19,10 @@ from trident.coordinators.ledger.rules.decisions import held_states
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.planned import Plan
 from trident.spouts.base import BadRecord, Source, Spout
+from trident.state.capabilities import diverting_of
 from trident.state.rows import json_rows
-from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.target import Target
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class BatchRunner:
 
     spouts: Mapping[str, Spout]
     sources: Mapping[str, Source]
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
     processor: Processor
     clock: Clock
     decisions: tuple[Decision, ...] = ()
@@ -91,4 +93,4 @@ class BatchRunner:
 
     def _divert(self, batch: BatchId, name: str, staged: HeldUpdates | WrittenUpdates) -> Diverted:
         """Take the rows of a state out of the batch, as a person decided."""
-        return Diverted(name, json_rows(self.stores[name].staged_rows(batch, staged)))
+        return Diverted(name, json_rows(diverting_of(self.stores[name]).staged_rows(batch, staged)))

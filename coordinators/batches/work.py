@@ -40,7 +40,7 @@ from trident.coordinators.protocol.messages import Apply, Cancel, CommitTogether
 from trident.coordinators.registered import Keep
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
-from trident.state.target import StateStore
+from trident.state.target import Target
 
 
 class TurnWorker(Protocol):
@@ -60,7 +60,7 @@ class Parts:
 
     ledger: Ledger
     sources: Mapping[str, Source]
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
     runner: BatchRunner
     plans: PlanMaker
     book: PlanBook

@@ -31,12 +31,12 @@ from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Spout
 from trident.state.layout import StateLayout
-from trident.state.target import State, StateStore
+from trident.state.target import State, Target
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_LAST_WRITE = timedelta(seconds=10)
 
-ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, StateStore]], Processor]
+ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, Target]], Processor]
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ class ProtocolState(NamedTuple):
     owner: Owner
     epoch: Epoch
     states: frozenset[str]
-    together: bool
-    """Whether pin, applies and done are one transaction (the shortcut)."""
+    beside: frozenset[str]
+    """States that are applied in the pin's own transaction; when all are, `done` is in it too (the shortcut)."""
     max_pending: int
     max_tries: int
     done: int

@@ -114,8 +114,13 @@ def _turn_worked(state: ProtocolState, item: Live, event: Happened) -> Step:
 
 
 def _pinned(state: ProtocolState, item: Live, event: Happened) -> Step:
-    applying = item._replace(status=move(item.status, event.word), waiting=state.states)
-    return _replace_live(state, applying), tuple(Apply(item.batch, name) for name in sorted(state.states))
+    """Those beside the ledger have it with the pin; the others are applied after it."""
+    waiting = state.states - state.beside
+    applying = item._replace(status=move(item.status, event.word), waiting=waiting)
+    if not waiting:
+        finishing = applying._replace(status=move(applying.status, Word.APPLIED))
+        return _replace_live(state, finishing), (RecordDone(item.batch),)
+    return _replace_live(state, applying), tuple(Apply(item.batch, name) for name in sorted(waiting))
 
 
 def _applied(state: ProtocolState, item: Live, event: Happened) -> Step:
@@ -207,7 +212,7 @@ def _give_turn(state: ProtocolState) -> Step:
 
 
 def _decision(state: ProtocolState, item: Live) -> Command:
-    return CommitTogether(item.batch) if state.together else DecidePin(item.batch)
+    return CommitTogether(item.batch) if state.states <= state.beside else DecidePin(item.batch)
 
 
 def _finish_draining(state: ProtocolState) -> ProtocolState:

@@ -31,7 +31,7 @@ from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.planned import Plan, SpoutRange
 from trident.coordinators.protocol.messages import Cancel, CommitTogether, DropFrom, MakePlan
 from trident.coordinators.protocol.state import Phase, ProtocolState
-from trident.state.target import StagingLostError
+from trident.state.staged import StagingLostError
 
 OWNER, EPOCH = Owner("payments", "life-1"), Epoch(3, "token")
 FRESH = ProtocolState(

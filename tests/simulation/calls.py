@@ -20,7 +20,7 @@ from trident.coordinators.batches.requests import (
     WorkTurn,
 )
 from trident.coordinators.protocol.messages import Apply, CommitTogether
-from trident.state.target import StagingLostError
+from trident.state.staged import StagingLostError
 
 if TYPE_CHECKING:
     from tests.simulation.world import Request, World

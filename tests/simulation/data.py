@@ -14,7 +14,7 @@ from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.pinned import DeadLetter
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates
+from trident.state.staged import HeldUpdates
 
 SPOUT = "s"
 LAYOUT = StateLayout(

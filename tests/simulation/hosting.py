@@ -14,7 +14,7 @@ from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.plans.maker import DueTimers, nothing_due
 from trident.coordinators.registered import TopologySpec
-from trident.state.target import StateStore
+from trident.state.target import Target
 
 if TYPE_CHECKING:
     from tests.simulation.actor import Coordinator
@@ -51,7 +51,7 @@ class Surroundings:
 
     spec: TopologySpec
     ledger: Ledger
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
     source: TopicSource
     spout: TopicSpout
     processor: TopicProcessor

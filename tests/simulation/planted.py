@@ -13,6 +13,7 @@ from unittest.mock import patch
 
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
+from trident.coordinators.batches import committer
 from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import CleanUp, Tell
@@ -22,10 +23,11 @@ from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
 from trident.coordinators.protocol import step as protocol
-from trident.coordinators.protocol.messages import Apply, CommitTogether, DecidePin, DropFrom, TellSpouts
+from trident.coordinators.protocol.messages import CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
 from trident.coordinators.protocol.transitions import Status, Word
 from trident.state.layout import StateKind
-from trident.state.memory import state as memory_state
+from trident.state.memory import place as memory_place
+from trident.state.memory import target as memory_target
 
 
 @dataclass(frozen=True)
@@ -52,16 +54,14 @@ def _is_never_in(position: object, batch: object, name: str) -> bool:
 def _fences_after_reading(taking):
     """Read what is open before the states' fences are raised, and never again."""
     taking.read()
-    together = all(store.beside_ledger for store in taking.stores.values())
     for store in taking.stores.values():
-        taking.repeater.call("preparing", partial(store.prepare, together))
+        taking.repeater.call("preparing", partial(store.prepare, store.capabilities.beside is not None))
 
 
-def _applies_one_state(state, item, event):
-    """Apply to the first state only, and call it done."""
-    first = min(state.states)
-    applying = item._replace(status=Status.APPLYING, waiting=frozenset({first}))
-    return protocol._replace_live(state, applying), (Apply(item.batch, first),)
+def _waits_for_no_state(state, item, event):
+    """Call it done with the pin, whoever still has to apply it."""
+    finishing = item._replace(status=Status.FINISHING)
+    return protocol._replace_live(state, finishing), (RecordDone(item.batch),)
 
 
 def _drops_the_pinned(fresh, pinned, live_in_ledger):
@@ -175,12 +175,12 @@ BUGS = (
     ),
     PlantedBug(
         "no epoch check in the state",
-        _patched(memory_state, "check_epoch", _nothing),
+        _both(_patched(memory_place, "check_epoch", _nothing), _patched(memory_target, "check_epoch", _nothing)),
         _TWO_OWNERS,
     ),
     PlantedBug(
         "no comparison of txids before an apply",
-        _patched(memory_state, "is_in", _is_never_in),
+        _patched(memory_target, "is_in", _is_never_in),
         _A_LOST_ANSWER,
     ),
     PlantedBug(
@@ -194,7 +194,10 @@ BUGS = (
         _TWO_OWNERS,
     ),
     PlantedBug(
-        "done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _applies_one_state}), _ALONE
+        "done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _waits_for_no_state}), _ALONE
+    ),
+    PlantedBug(
+        "a pin leaves out the states beside the ledger", _patched(committer, "names_beside", lambda _: ()), _ALONE
     ),
     PlantedBug("words are compared by txid only", _patched(protocol, "_happened", _any_word_of_that_txid)),
     PlantedBug(

@@ -11,7 +11,8 @@ from trident.base.identity import BatchId
 from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.decided import Diverted
 from trident.state.rows import json_rows
-from trident.state.target import HeldUpdates, StateStore
+from trident.state.staged import HeldUpdates
+from trident.state.target import Target
 
 _STATE = "second"
 
@@ -20,7 +21,7 @@ _STATE = "second"
 class SimulatedTurn:
     """Counts and sums what the plan names, and looks at what the txid before it has left."""
 
-    store: StateStore
+    store: Target
     monitor: Monitor
 
     def work(self, batch: BatchId, outcome: Outcome) -> Outcome:

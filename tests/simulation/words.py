@@ -17,7 +17,7 @@ from trident.coordinators.batches.requests import (
 )
 from trident.coordinators.planned import Plan
 from trident.coordinators.registered import Acquired
-from trident.state.target import Position
+from trident.state.positions import Position
 
 
 def told(job: Job) -> str:

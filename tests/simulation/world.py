@@ -104,15 +104,13 @@ class World:
     # what there is
 
     def _build(self, rng: random.Random) -> None:
-        self.together = rng.random() < 0.5
+        drawn = rng.random()
+        apart = () if drawn < 0.4 else ("second",) if drawn < 0.8 else ("first", "second")
         self.call = Circumstances()
         self.databases = {"ledger": SimulatedDatabase("ledger", self.call, self._committed)}
-        if not self.together:
+        if apart:
             self.databases["apart"] = SimulatedDatabase("apart", self.call, self._committed)
-        self.homes = {
-            "first": self.databases["ledger"],
-            "second": self.databases.get("apart", self.databases["ledger"]),
-        }
+        self.homes = {name: self.databases["apart" if name in apart else "ledger"] for name in ("first", "second")}
         kinds = {name: rng.choice(list(StateKind)) for name in self.homes}
         self.topic = Topic([0] * rng.randint(1, 3))
         self.source = TopicSource(self.topic, self._before_bounds)
