@@ -2,6 +2,9 @@
 PYTHON ?= python3
 MINUTES ?= 10
 PYTEST_ARGS ?=
+# two workers, and together what shares an expensive server (conftest.py)
+WORKERS ?= -n 2 --dist loadgroup --no-loadscope-reorder
+MUTANTS_DRAWN ?= 18
 BENCH_ARGS ?=
 GUARD ?=
 SEEDS ?= 20000
@@ -13,16 +16,17 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos test lint bench soak mutants simulate explore spark-newest wheel constraints clean java
+.PHONY: help demo chaos test verify lint bench soak mutants simulate explore spark-newest wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
 	@echo "make chaos             real kills of drivers, executors, brokers and databases, with verdicts; CHAOS_ARGS='--seed 2'"
-	@echo "make test              every test; PYTEST_ARGS='-k name' for some"
+	@echo "make test              every test in its short form, and the coverage; PYTEST_ARGS='-k name' for some"
+	@echo "make verify            the long forms: seeds, crash matrix, outages, containers, demo, chaos, mutants, newest Spark"
 	@echo "make lint              ruff and mypy --strict"
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
 	@echo "make soak MINUTES=10   resident memory over time"
-	@echo "make mutants           each guard removed in a copy of the tree: which test notices? GUARD=word for some"
+	@echo "make mutants           each guard removed in a copy of the tree: which test, of which layer, notices? GUARD=word"
 	@echo "make simulate          the protocol in virtual time under faults; SEEDS=100000 for more, SEED=123 for one again"
 	@echo "make explore           every future of a small world, breadth first; the large scopes, MINUTES for each"
 	@echo "make spark-newest      the main job, the DSL and a kill on the newest Spark that is allowed, in .venv-newest"
@@ -35,10 +39,17 @@ demo: $(INSTALLED) java
 
 chaos: $(INSTALLED) java
 	@$(RUN) -m chaos.run $(CHAOS_ARGS)
-	@$(RUN) -m pytest -q integration_tests/restores
+	@$(RUN) -m pytest -q --effort verify integration_tests/restores
 
+# Only a whole run has a coverage to be held to.
 test: $(INSTALLED) java
-	@$(RUN) -m pytest $(PYTEST_ARGS)
+	@$(RUN) -m pytest $(WORKERS) $(if $(PYTEST_ARGS),$(PYTEST_ARGS),--cov --cov-report=)
+	@$(if $(PYTEST_ARGS),,$(RUN) -m tests.covered)
+
+verify: $(INSTALLED) java
+	@$(RUN) -m integration_tests.newest_spark
+	@$(RUN) -m tests.mutants.run --drawn $(MUTANTS_DRAWN)
+	@$(RUN) -m pytest --effort verify $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
 	@$(RUN) -m ruff check .

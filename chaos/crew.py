@@ -76,7 +76,7 @@ class Crew:
     def __enter__(self) -> Crew:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         for driver in self._drivers:
             self._note_children(driver)
             driver.process.kill()

@@ -67,7 +67,7 @@ class Misbehaves(msgspec.Struct, frozen=True):
         context = TaskContext.get()
         if first is not None and context is not None:
             self._misbehave(int(first), context.attemptNumber())
-        return pc.greater(batch.column("amount"), 0)
+        return pc.greater(batch.column("amount"), pa.scalar(0))
 
     def _misbehave(self, first: int, attempt: int) -> None:
         drawn = random.Random(f"{self.seed}/{first}").random()
@@ -134,7 +134,8 @@ def topology_of(settings: JobSettings) -> Topology:
 
 def session_of(settings: JobSettings) -> SparkSession:
     """Start Spark's driver with retries and speculation on."""
-    options = recommended_options() | {
+    options: dict[str, bool | float | int | str | None] = {
+        **recommended_options(),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.host": "127.0.0.1",

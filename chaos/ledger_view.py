@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import psycopg
 from psycopg.rows import class_row
@@ -98,7 +99,7 @@ class LedgerView:
             rows |= {tuple(row) for row in self._rows(dsn, statement, {"epoch": epoch, "state": state})}
         return rows
 
-    def _rows(self, dsn: str, statement: str, values: dict[str, object] | None = None) -> list[tuple]:
+    def _rows(self, dsn: str, statement: str, values: dict[str, object] | None = None) -> list[tuple[Any, ...]]:
         try:
             return self._connection(dsn).execute(statement, values).fetchall()
         except psycopg.OperationalError:  # the server was restarted

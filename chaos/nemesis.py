@@ -14,12 +14,15 @@ _LAST_PART = 0.85
 """The last fault is fired when this part of the records is done."""
 
 
+def _until_done(scene: Scene, records: float) -> None:
+    scene.until(f"{records:.0f} records are done", lambda look: look.records >= records)
+
+
 def torment(scene: Scene, faults: Sequence[Fault], told: Callable[[Strike], None]) -> list[Strike]:
     """Fire every fault, then wait until all records are done; missing drivers are started meanwhile."""
     strikes = []
     for number, fault in enumerate(faults):
-        due = _LAST_PART * scene.records * number / len(faults)
-        scene.until(f"{due:.0f} records are done", lambda look, due=due: look.records >= due)
+        _until_done(scene, _LAST_PART * scene.records * number / len(faults))
         scene.board.stop_plans()
         scene.crew.start_missing()
         scene.crew.wait_for(fault.drivers)

@@ -66,10 +66,13 @@ def _read(consumer: Consumer, topic: str) -> Topic:
         for message in messages:
             if message.error():
                 raise KafkaException(message.error())
-            payment = json.loads(message.value())
+            value, offset = message.value(), message.offset()
+            assert value is not None
+            assert offset is not None
+            payment = json.loads(value)
             if payment["amount"] > 0:
                 seen = (1, payment["amount"], payment["id"])
-                rows[message.partition()][message.offset() + 1] = seen
+                rows[message.partition()][offset + 1] = seen
                 of_account = totals[payment["account"]]
                 for index, number in enumerate(seen):
                     of_account[index] += number

@@ -32,7 +32,7 @@ class PaymentsProcess:
     def __enter__(self) -> PaymentsProcess:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.kill()
         _, alive = psutil.wait_procs(list(self._started), timeout=_GONE_SECONDS)
         for process in alive:

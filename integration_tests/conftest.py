@@ -29,13 +29,6 @@ _HELPER = "multiprocessing.resource_tracker"
 SERVERS = {"kafka", "postgres", "postgres_server", "spark"}
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("servers")
-    group.addoption("--kafka-bootstrap", help="host:port of a Kafka broker to use instead of a local one")
-    group.addoption("--pg-dsn", help="address of a Postgres server where tests may make databases")
-    group.addoption("--require-servers", action="store_true", help="fail where a server can't be had")
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SERVERS.intersection(getattr(item, "fixturenames", ())):

@@ -49,7 +49,7 @@ def install() -> None:
     file = ENVIRONMENT / "constraints.txt"
     file.write_text(constraints())
     extras = f"{ROOT}[local,dev]"
-    command = [PYTHON, "-m", "pip", "install", "--quiet", "--editable", extras, "--constraint", file]
+    command = [str(PYTHON), "-m", "pip", "install", "--quiet", "--editable", extras, "--constraint", str(file)]
     subprocess.run(command, check=True)
     stamp.write_text(wanted)
 
@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
     """Run the tests there, or what the arguments name; returns pytest's exit code."""
     install()
     chosen = arguments or list(TESTS)
-    options = ["-q", "--require-servers", "-m", "not connector", "-W", SPARKS_WORD_ON_PANDAS]
+    options = ["-q", "--require-servers", "--long-too", "-m", "not connector", "-W", SPARKS_WORD_ON_PANDAS]
     return subprocess.run([PYTHON, "-m", "pytest", *options, *chosen], cwd=ROOT, check=False).returncode
 
 

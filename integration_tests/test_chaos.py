@@ -15,6 +15,7 @@ from chaos.scenarios import SHORT
 ROOT = Path(__file__).parents[1]
 
 
+@pytest.mark.verify
 @pytest.mark.servers
 @pytest.mark.timeout(900)
 def test_no_kill_pause_cut_or_lost_answer_loses_or_doubles_a_record(tmp_path):
@@ -23,7 +24,9 @@ def test_no_kill_pause_cut_or_lost_answer_loses_or_doubles_a_record(tmp_path):
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=880, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     text = re.sub(r"\x1b\[[0-9;]*m", "", ended.stdout)
-    kills, faults = map(int, re.search(r"(\d+) kills and (\d+) faults in all", text).groups())
+    summary = re.search(r"(\d+) kills and (\d+) faults in all", text)
+    assert summary is not None, text
+    kills, faults = map(int, summary.groups())
     assert faults == sum(len(scenario.faults) for scenario in SHORT)
     assert kills >= 7
     for fault in (

@@ -234,13 +234,13 @@ def test_a_zombie_is_fenced(spark, kafka, postgres, topic):
 
 
 def test_every_aggregator_over_rows_in_memory(spark):
-    class Longest(Combiner):
+    class Longest(Combiner[str]):
         """The longest word, the later in the alphabet among equals: a combiner in Python."""
 
         result_type = "string"
 
-        def init(self, word):
-            return word
+        def init(self, *values):
+            return values[0]
 
         def combine(self, left, right):
             return max(left, right, key=lambda word: (len(word), word))

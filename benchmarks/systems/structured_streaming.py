@@ -86,7 +86,7 @@ class _Writer:
 
 def _run(query: StreamingQuery, expected_records: int) -> None:
     while _read_so_far(query) < expected_records:
-        if query.awaitTermination(_LOOK_SECONDS):
+        if query.awaitTermination(_LOOK_SECONDS):  # type: ignore[arg-type]  # it takes parts of a second
             raise RuntimeError("the query ended by itself")
     query.stop()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from docker.client import DockerClient
 from docker.errors import DockerException, ImageNotFound
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
@@ -17,7 +18,6 @@ from testcontainers.core.config import testcontainers_config
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.image import DockerImage
 
-import docker
 from trident.base.errors import ConfigurationError
 from trident.local.processes import free_ports
 
@@ -99,13 +99,13 @@ def _container(name: str, inside: int, outside: int) -> DockerContainer:
         docker_client_kw={"timeout": _BUILD_SECONDS},
     ).build()
     container = DockerContainer(str(image.tag))
-    container.ports[f"{inside}/tcp"] = ("127.0.0.1", outside)
+    container.ports[f"{inside}/tcp"] = ("127.0.0.1", outside)  # type: ignore[assignment]  # the engine takes both
     return container
 
 
 def _check_engine() -> None:
     try:
-        engine = docker.from_env()
+        engine = DockerClient.from_env()
     except DockerException as error:
         raise ConfigurationError(_MISSING.format(problem="no Docker engine answers")) from error
     try:
@@ -116,7 +116,7 @@ def _check_engine() -> None:
         engine.close()
 
 
-def _pull(engine: docker.DockerClient) -> None:
+def _pull(engine: DockerClient) -> None:
     try:
         engine.images.pull(BASE)
     except DockerException as error:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
 
 from integration_tests.containers.servers import containers
+from integration_tests.fix_kafka import Kafka
 from integration_tests.fix_servers import or_skip
 from integration_tests.records import balances, expected
 from integration_tests.restores.copies import Payments, counting, run
 from trident.base.crash_points import CrashPoint, armed
 
-pytestmark = [pytest.mark.servers, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.verify, pytest.mark.servers, pytest.mark.timeout(1200)]
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +23,7 @@ def servers(pytestconfig):
         yield started
 
 
-class Topics:
-    """What tests need of the broker."""
-
-    def __init__(self, bootstrap_servers):
-        self.bootstrap_servers = bootstrap_servers
-
-    def create_topic(self, partitions, name):
-        unique = f"{name}-{uuid.uuid4().hex[:12]}"
-        admin = KafkaAdminClient(bootstrap_servers=self.bootstrap_servers)
-        admin.create_topics([NewTopic(unique, partitions, 1)])
-        admin.close()
-        return unique
-
-
-def once(wanted: CrashPoint, txid: int, action: Callable[[], None]):
+def once(wanted: CrashPoint, txid: int, action: Callable[[], None]) -> Any:
     """Do it when that txid comes to that point, the first time."""
     left = [txid]
 
@@ -60,7 +45,7 @@ def once(wanted: CrashPoint, txid: int, action: Callable[[], None]):
     ],
 )
 def test_a_container_that_is_killed_in_mid_batch_loses_and_doubles_nothing(servers, spark, victim, point):
-    stream = Payments(Topics(servers.bootstrap_servers))
+    stream = Payments(Kafka(servers.bootstrap_servers))
     stream.send(2400)
     server = getattr(servers, victim)
 
@@ -68,7 +53,7 @@ def test_a_container_that_is_killed_in_mid_batch_loses_and_doubles_nothing(serve
         server.kill()
         server.start()
 
-    topology = counting(Topics(servers.bootstrap_servers), stream.topic, None)
+    topology = counting(Kafka(servers.bootstrap_servers), stream.topic, None)
     ledger = servers.new_database()
     arming, left = once(point, 3, kill_and_start)
     with arming:

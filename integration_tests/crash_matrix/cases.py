@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +12,7 @@ from trident.base.crash_points import CrashPoint as P
 from trident.spouts.base import SpoutKind
 from trident.state import StateKind
 
+STATE_KINDS = (StateKind.OPAQUE, StateKind.TRANSACTIONAL)
 TARGET = 2
 """The txid that is in flight when the coordinator dies."""
 
@@ -162,12 +165,20 @@ def _decisions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Ca
             yield Case(site, Script.DIVERT, point, spout, state, 1, other)
 
 
-def covered_points() -> frozenset[P]:
-    """Return every point that some case dies at."""
-    return frozenset(
-        case.point
-        for site in Site
-        for spout in SpoutKind
-        for state in (StateKind.OPAQUE, StateKind.TRANSACTIONAL)
-        for case in cases_of(site, spout, state)
+def all_cases() -> tuple[Case, ...]:
+    """Return the whole matrix."""
+    return tuple(
+        case for site in Site for spout in SpoutKind for state in STATE_KINDS for case in cases_of(site, spout, state)
     )
+
+
+def drawn_cases(seed: int) -> frozenset[Case]:
+    """Return each border of each place and script once, in a variant that the seed draws.
+
+    The variants of a border differ in kinds, tries and contents, most of which are decided far from it.
+    """
+    variants: dict[tuple[Site, Script, P], list[Case]] = defaultdict(list)
+    for case in all_cases():
+        variants[case.site, case.script, case.point].append(case)
+    rng = random.Random(seed)
+    return frozenset(rng.choice(cases) for cases in variants.values())

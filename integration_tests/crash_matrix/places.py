@@ -120,7 +120,9 @@ class Place:
             if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone():
                 return NOTHING
             txid = connection.execute("SELECT txid FROM trident_applied WHERE state = ?", (name,)).fetchone()
-            return Seen(*(txid or (None,)), _by_account(connection.execute(f"SELECT account, n, total FROM {name}")))
+            return Seen(
+                txid[0] if txid else None, _by_account(connection.execute(f"SELECT account, n, total FROM {name}"))
+            )
 
     def _seen_in_postgres(self, name: str, dsn: str) -> Seen:
         with psycopg.connect(dsn) as connection:
@@ -129,7 +131,7 @@ class Place:
                 return NOTHING
             txid = connection.execute("SELECT txid FROM trident_applied WHERE state = %s", (name,)).fetchone()
             query = sql.SQL("SELECT account, n, total FROM {}").format(sql.Identifier(name))
-            return Seen(*(txid or (None,)), _by_account(connection.execute(query)))
+            return Seen(txid[0] if txid else None, _by_account(connection.execute(query)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,25 +6,24 @@ import queue
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
 from integration_tests.conftest import Postgres
-from integration_tests.crash_matrix.cases import Case, Script, Site, cases_of, covered_points
+from integration_tests.crash_matrix.cases import STATE_KINDS, Case, Script, Site, all_cases, cases_of, drawn_cases
 from integration_tests.crash_matrix.forking import Forker
 from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Addresses
 from integration_tests.crash_matrix.playing import play
+from tests.effort import base_seed, effort, processes
 from trident.base.crash_points import CrashPoint
 from trident.spouts.base import SpoutKind
 from trident.state import StateKind
 
-_AT_ONCE = 2
-STATE_KINDS = (StateKind.OPAQUE, StateKind.TRANSACTIONAL)
-
 
 @pytest.fixture(scope="module")
-def addresses(postgres_server, tmp_path_factory) -> Iterator[Addresses]:
+def addresses(postgres_server: Any, tmp_path_factory: Any) -> Iterator[Addresses]:
     server = Postgres(postgres_server)
     databases = (server.dsn, server.new_dsn(), server.new_dsn())
     yield Addresses(databases, str(tmp_path_factory.mktemp("crash-matrix")))
@@ -32,10 +31,16 @@ def addresses(postgres_server, tmp_path_factory) -> Iterator[Addresses]:
 
 
 @pytest.fixture(scope="module")
-def forkers(addresses) -> Iterator[queue.SimpleQueue[Forker]]:
+def chosen() -> frozenset[Case]:
+    """The cases of this run."""
+    return frozenset(all_cases()) if effort().matrix_is_whole else drawn_cases(base_seed())
+
+
+@pytest.fixture(scope="module")
+def forkers(addresses: Any) -> Iterator[queue.SimpleQueue[Forker]]:
     free: queue.SimpleQueue[Forker] = queue.SimpleQueue()
     with ExitStack() as stack:
-        for number in range(_AT_ONCE):
+        for number in range(processes()):
             forker = stack.enter_context(Forker())
             for site in (Site.PER_KEY, Site.TWO_DATABASES):
                 case = Case(
@@ -46,10 +51,11 @@ def forkers(addresses) -> Iterator[queue.SimpleQueue[Forker]]:
         yield free
 
 
+@pytest.mark.verify(short=True)
 @pytest.mark.parametrize("state", STATE_KINDS)
 @pytest.mark.parametrize("spout", SpoutKind)
 @pytest.mark.parametrize("site", Site)
-def test_every_record_counts_once_wherever_a_coordinator_dies(site, spout, state, addresses, forkers):
+def test_every_record_counts_once_wherever_a_coordinator_dies(site, spout, state, chosen, addresses, forkers):
     def play_one(case: Case) -> list[str]:
         forker = forkers.get()
         try:
@@ -57,11 +63,19 @@ def test_every_record_counts_once_wherever_a_coordinator_dies(site, spout, state
         finally:
             forkers.put(forker)
 
-    cases = list(cases_of(site, spout, state))
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    cases = [case for case in cases_of(site, spout, state) if case in chosen]
+    with ThreadPoolExecutor(processes()) as pool:
         problems = [problem for found in pool.map(play_one, cases) for problem in found]
     assert not problems, f"{len(problems)} problems in {len(cases)} cases:\n" + "\n".join(problems)
 
 
 def test_every_point_there_is_has_its_cases():
-    assert covered_points() == frozenset(CrashPoint)
+    assert {case.point for case in all_cases()} == frozenset(CrashPoint)
+
+
+def test_what_is_drawn_leaves_no_border_of_any_place_out():
+    whole, drawn = all_cases(), drawn_cases(base_seed())
+    borders = {(case.site, case.script, case.point) for case in whole}
+    assert {(case.site, case.script, case.point) for case in drawn} == borders
+    assert len(drawn) == len(borders) < len(whole) / 5
+    assert drawn == drawn_cases(base_seed()) != drawn_cases(base_seed() + 1)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -69,17 +70,19 @@ def totals(postgres: Postgres) -> Totals:
     return {account: (n, None if total is None else int(total)) for account, n, total in rows}
 
 
-def query(postgres: Postgres, statement: str) -> list[tuple[object, ...]]:
+def query(postgres: Postgres, statement: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(postgres.dsn) as connection:
         return connection.execute(statement).fetchall()
 
 
-def losses(postgres: Postgres) -> list[tuple[object, ...]]:
+def losses(postgres: Postgres) -> list[tuple[Any, ...]]:
     """Return (txid, partition, start, stop, status) of every recorded loss."""
     return query(postgres, "SELECT txid, partition, start_offset, stop_offset, status FROM trident_loss ORDER BY 1, 2")
 
 
-def counting(kafka: Kafka, topic: str, spout: type = OpaqueKafkaSpout, limit: int | None = 10, **options) -> Topology:
+def counting(
+    kafka: Kafka, topic: str, spout: type = OpaqueKafkaSpout, limit: int | None = 10, **options: Any
+) -> Topology:
     """Return the topology that counts and sums payments per account into the table `balances`."""
     topology = Topology("traps")
     source = spout(

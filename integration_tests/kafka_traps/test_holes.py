@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from itertools import count
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from pyspark.sql import SparkSession
 
+from integration_tests.fix_kafka import Kafka
+from integration_tests.fix_postgres import Postgres
 from integration_tests.kafka_traps.jobs import (
     Totals,
     count_of,
@@ -24,7 +28,9 @@ from integration_tests.spouts.logs import produce, produce_aborted, produce_comm
 
 
 @every_pair
-def test_aborted_records_and_markers_count_for_nothing(spark, kafka, postgres, spout, reader) -> None:
+def test_aborted_records_and_markers_count_for_nothing(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
+) -> None:
     """Batches of 7 positions: some hold aborted records only, some end on a marker."""
     topic, servers = kafka.create_topic(2), kafka.bootstrap_servers
     produce_committed(servers, topic, payments(*range(5)))
@@ -41,7 +47,9 @@ def test_aborted_records_and_markers_count_for_nothing(spark, kafka, postgres, s
 
 
 @crosswise
-def test_an_open_transaction_is_not_read_past(spark, kafka, postgres, spout, reader) -> None:
+def test_an_open_transaction_is_not_read_past(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
+) -> None:
     topic, servers = kafka.create_topic(), kafka.bootstrap_servers
     produce(servers, topic, payments(0, 1))
     topology = counting(kafka, topic, spout, reader=reader)
@@ -69,7 +77,7 @@ _LATEST = 7 + 10
 
 
 @pytest.fixture(scope="module")
-def compacted(kafka) -> tuple[str, Totals]:
+def compacted(kafka: Kafka) -> tuple[str, Totals]:
     """A topic of which the cleaner has taken most records away, and a plain consumer's count of it."""
     topic = kafka.create_topic(configs=COMPACTED)
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
@@ -92,7 +100,9 @@ def compacted(kafka) -> tuple[str, Totals]:
 
 
 @crosswise
-def test_a_compacted_topic_is_counted_as_it_is(spark, kafka, postgres, compacted, spout, reader) -> None:
+def test_a_compacted_topic_is_counted_as_it_is(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, compacted: Any, spout: Any, reader: Any
+) -> None:
     """Whole batches of 8 positions have no record at all; a tombstone is a record without fields."""
     topic, expected = compacted
     with meddling(first_attempts_fail(1, 2)):

@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
+from typing import Any
 
 import psycopg
+import pytest
+from pyspark.sql import SparkSession
 
+from integration_tests.fix_kafka import Kafka
+from integration_tests.fix_postgres import Postgres
 from integration_tests.kafka_traps.jobs import OPTIONS, count_of, counting, payments, totals
 from integration_tests.spouts.logs import produce
 from trident import PostgresLedger
@@ -16,7 +21,7 @@ from trident.spouts.kafka.source import KafkaSource
 IDLE_SECONDS = 3.0
 
 
-def contents(postgres) -> dict[str, tuple[int, str]]:
+def contents(postgres: Postgres) -> dict[str, tuple[int, str]]:
     """Return the number of rows of every table, and a digest of them."""
     found = {}
     with psycopg.connect(postgres.dsn) as connection:
@@ -27,7 +32,9 @@ def contents(postgres) -> dict[str, tuple[int, str]]:
     return found
 
 
-def test_an_idle_topology_neither_spins_nor_writes(spark, kafka, postgres, monkeypatch) -> None:
+def test_an_idle_topology_neither_spins_nor_writes(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[float] = []
     bounds = KafkaSource.bounds
 
@@ -60,7 +67,7 @@ def test_an_idle_topology_neither_spins_nor_writes(spark, kafka, postgres, monke
     assert spent < IDLE_SECONDS / 2
 
 
-def wait_for(condition, thread: threading.Thread) -> None:
+def wait_for(condition: Any, thread: threading.Thread) -> None:
     deadline = time.monotonic() + 60
     while not condition():
         assert thread.is_alive()
@@ -68,7 +75,7 @@ def wait_for(condition, thread: threading.Thread) -> None:
         time.sleep(0.05)
 
 
-def test_an_idle_topology_still_sees_what_comes(spark, kafka, postgres) -> None:
+def test_an_idle_topology_still_sees_what_comes(spark: SparkSession, kafka: Kafka, postgres: Postgres) -> None:
     topic = kafka.create_topic()
     topology = counting(kafka, topic)
     thread = threading.Thread(target=lambda: topology.run(spark, ledger=PostgresLedger(postgres.dsn), options=OPTIONS))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from kafka import TopicPartition
+from pyspark.sql import SparkSession
 
 import trident
+from integration_tests.fix_kafka import Kafka
+from integration_tests.fix_postgres import Postgres
 from integration_tests.kafka_traps.jobs import (
     OPTIONS,
     count_of,
@@ -26,10 +30,10 @@ from integration_tests.spouts.logs import admin_of, produce
 from trident import FatalError, PostgresLedger
 from trident.spouts import LostOffsets, OpaqueKafkaSpout
 
-RESUME = {"on_lost_offsets": LostOffsets.RESUME_AT_EARLIEST}
+RESUME = LostOffsets.RESUME_AT_EARLIEST
 
 
-def deleting(kafka, topic: str, before: int):
+def deleting(kafka: Kafka, topic: str, before: int) -> Any:
     """Let retention pass over the topic when the second batch is planned and not yet read."""
 
     def delete(txid: int) -> None:
@@ -40,29 +44,35 @@ def deleting(kafka, topic: str, before: int):
 
 
 @each_reader
-def test_an_opaque_spout_resumes_and_records_what_was_lost(spark, kafka, postgres, reader) -> None:
+def test_an_opaque_spout_resumes_and_records_what_was_lost(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, reader: Any
+) -> None:
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(30)))
     with deleting(kafka, topic, 15):
-        run(counting(kafka, topic, reader=reader, **RESUME), spark, postgres)
+        run(counting(kafka, topic, reader=reader, on_lost_offsets=RESUME), spark, postgres)
     assert totals(postgres) == count_of([*range(10), *range(15, 30)])
     assert losses(postgres) == [(2, 0, 10, 15, "done")]
 
 
-def test_a_loss_of_all_that_was_planned_waits_for_the_next_record(spark, kafka, postgres) -> None:
+def test_a_loss_of_all_that_was_planned_waits_for_the_next_record(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres
+) -> None:
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(20)))
     with deleting(kafka, topic, 20):
-        run(counting(kafka, topic, **RESUME), spark, postgres)
+        run(counting(kafka, topic, on_lost_offsets=RESUME), spark, postgres)
     assert (totals(postgres), losses(postgres)) == (count_of(range(10)), [])
     produce(kafka.bootstrap_servers, topic, payments(20, 21))
-    run(counting(kafka, topic, **RESUME), spark, postgres)
+    run(counting(kafka, topic, on_lost_offsets=RESUME), spark, postgres)
     assert totals(postgres) == count_of([*range(10), 20, 21])
     assert losses(postgres) == [(2, 0, 10, 20, "done")]
 
 
 @crosswise
-def test_without_leave_it_stops_and_says_what_is_gone(spark, kafka, postgres, spout, reader, caplog) -> None:
+def test_without_leave_it_stops_and_says_what_is_gone(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     """A person may then decide to go on: what is still there is counted once, what was counted stays."""
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(30)))
@@ -83,11 +93,11 @@ def test_without_leave_it_stops_and_says_what_is_gone(spark, kafka, postgres, sp
     assert totals(postgres) == count_of([*range(10), *range(15, 30)])
 
 
-def test_later_batches_in_flight_follow_the_loss(spark, kafka, postgres) -> None:
+def test_later_batches_in_flight_follow_the_loss(spark: SparkSession, kafka: Kafka, postgres: Postgres) -> None:
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(60)))
     with deleting(kafka, topic, 25):
-        run(counting(kafka, topic, **RESUME), spark, postgres, replace(OPTIONS, max_pending=3))
+        run(counting(kafka, topic, on_lost_offsets=RESUME), spark, postgres, replace(OPTIONS, max_pending=3))
     counted = sum(n for n, _ in totals(postgres).values())
     lost = sum(stop - start for _, _, start, stop, status in losses(postgres) if status == "done")
     assert counted + lost == 60

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,13 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from integration_tests.conftest import Kafka
+from integration_tests.fix_postgres import Postgres
 from integration_tests.fix_servers import or_skip
 from integration_tests.kafka_traps.jobs import OPTIONS, totals
 from integration_tests.spouts.logs import produce
 from trident import Count, PostgresLedger, Sum, Topology
 from trident.local.kafka import LocalKafka
 from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
-from trident.spouts.decoders.base import Decoder, Records, TaskDecoder
+from trident.spouts.decoders.base import Decoder, RawRecords, TaskDecoder
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.state import PostgresState
 
@@ -61,7 +63,7 @@ class WaitingTask:
     def wants_headers(self) -> bool:
         return self.inner.wants_headers
 
-    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+    def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         yield from self.inner.decode(records)
         folder = Path(self.folder)
         (folder / "reading").touch()
@@ -85,12 +87,21 @@ def broker(pytestconfig: pytest.Config) -> Iterator[LocalKafka]:
         yield local
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(
     ("spout", "stall_seconds"),
     [(OpaqueKafkaSpout, 60), (TransactionalKafkaSpout, 1)],
     ids=["opaque, the task waits", "transactional, the task gives up"],
 )
-def test_a_broker_that_dies_in_mid_read(spark, broker, postgres, tmp_path, caplog, spout, stall_seconds) -> None:
+def test_a_broker_that_dies_in_mid_read(
+    spark: SparkSession,
+    broker: Any,
+    postgres: Postgres,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    spout: Any,
+    stall_seconds: Any,
+) -> None:
     topic = Kafka(broker.bootstrap_servers).create_topic()
     values = [b'{"account": "a%d", "amount": %d, "padding": "%s"}' % (n % 3, n, PADDING) for n in range(RECORDS)]
     produce(broker.bootstrap_servers, topic, values)

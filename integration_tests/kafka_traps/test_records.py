@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
 from confluent_kafka import Producer
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from integration_tests.fix_kafka import Kafka
+from integration_tests.fix_postgres import Postgres
 from integration_tests.kafka_traps.jobs import (
     count_of,
     counting,
@@ -30,7 +34,7 @@ NOON = 1_700_000_000_000
 LARGE = {"max.message.bytes": "3000000", **FOREVER}
 
 
-def shapes(kafka, spout, reader, topic: str, limit: int = 4) -> Topology:
+def shapes(kafka: Kafka, spout: Any, reader: Any, topic: str, limit: int = 4) -> Topology:
     """Return the topology that describes records by key, kind of value and first header."""
     topology = Topology("shapes")
     source = spout(
@@ -53,11 +57,13 @@ def shapes(kafka, spout, reader, topic: str, limit: int = 4) -> Topology:
 
 
 @crosswise
-def test_keys_values_headers_and_times_of_every_shape(spark, kafka, postgres, spout, reader) -> None:
+def test_keys_values_headers_and_times_of_every_shape(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
+) -> None:
     """Nulls are groups of their own; times run backwards; a record of a megabyte is one record."""
     topic = kafka.create_topic(2, configs=LARGE)
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "message.max.bytes": 3_000_000})
-    records = [
+    records: list[tuple[bytes | None, bytes | None, Headers | None, int]] = [
         (b"k", b"one", [("h", b"x")], 5),
         (b"k", b"three", [("h", b"x"), ("h", b"y")], -7),
         (b"k", None, None, 1),
@@ -95,7 +101,9 @@ def seconds_of(stamp: object) -> float:
 
 
 @crosswise
-def test_a_start_time_counts_all_behind_the_first_record_of_that_time(spark, kafka, postgres, spout, reader) -> None:
+def test_a_start_time_counts_all_behind_the_first_record_of_that_time(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
+) -> None:
     """Times out of order: what lies behind it is counted although it is older, what lies before it is not."""
     topic = kafka.create_topic(configs=FOREVER)
     for number, seconds in enumerate([1, 8, 2, 10, 3, 12, 1]):
@@ -105,17 +113,20 @@ def test_a_start_time_counts_all_behind_the_first_record_of_that_time(spark, kaf
     assert totals(postgres) == count_of(range(3, 7))
 
 
+Headers = list[tuple[str, str | bytes | None]]
 POISON = {13: b'{"account": "hidden", "amo', 14: b'{"account": 7, "amount": "x"}', 26: b"\xff\xfe", 31: b"[1]"}
 
 
-def poisoned(kafka, poison=POISON) -> str:
-    topic = kafka.create_topic()
+def poisoned(kafka: Kafka, poison: Any = POISON) -> str:
+    topic: str = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, [poison.get(n, payments(n)[0]) for n in range(40)])
     return topic
 
 
 @crosswise
-def test_a_poison_record_in_the_middle_of_a_batch_stops_there(spark, kafka, postgres, spout, reader) -> None:
+def test_a_poison_record_in_the_middle_of_a_batch_stops_there(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
+) -> None:
     topic = poisoned(kafka)
     where = f"offset 13 of partition 0 of topic '{topic}' does not decode"
     for _ in range(2):  # the next run comes to the same place, and to nothing else
@@ -127,12 +138,14 @@ def test_a_poison_record_in_the_middle_of_a_batch_stops_there(spark, kafka, post
 
 
 @crosswise
-def test_poison_records_are_kept_and_all_others_counted(spark, kafka, postgres, spout, reader) -> None:
+def test_poison_records_are_kept_and_all_others_counted(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
+) -> None:
     """Letters of an attempt that fails are not kept, and those of the one that counts are kept once."""
     topic = poisoned(kafka)
-    kept = {"on_bad_record": BadRecord.DEAD_LETTER}
     with meddling(first_attempts_fail(2, 3)):
-        run(counting(kafka, topic, spout, reader=reader, **kept), spark, postgres)
+        kept = counting(kafka, topic, spout, reader=reader, on_bad_record=BadRecord.DEAD_LETTER)
+        run(kept, spark, postgres)
     assert totals(postgres) == count_of(n for n in range(40) if n not in POISON)
     statement = "SELECT record_offset, record_value, txid, attempt FROM trident_dead_letter ORDER BY record_offset"
     letters = query(postgres, statement)

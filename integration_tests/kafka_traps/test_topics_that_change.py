@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
+from integration_tests.fix_kafka import Kafka
+from integration_tests.fix_postgres import Postgres
 from integration_tests.kafka_traps.jobs import (
     count_of,
     counting,
@@ -27,7 +31,7 @@ from trident.spouts import StartAt, TransactionalKafkaSpout
 from trident.spouts.kafka.readers.arrow import ArrowReader
 
 
-def make_anew(kafka, topic: str, count: int) -> None:
+def make_anew(kafka: Kafka, topic: str, count: int) -> None:
     with admin_of(kafka.bootstrap_servers) as admin:
         admin.delete_topics([topic])
         create_again(admin, topic)
@@ -35,7 +39,9 @@ def make_anew(kafka, topic: str, count: int) -> None:
 
 
 @each_spout
-def test_a_topic_that_was_made_anew_between_two_runs_stops(spark, kafka, postgres, spout) -> None:
+def test_a_topic_that_was_made_anew_between_two_runs_stops(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any
+) -> None:
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(20)))
     topology = counting(kafka, topic, spout)
@@ -47,7 +53,9 @@ def test_a_topic_that_was_made_anew_between_two_runs_stops(spark, kafka, postgre
 
 
 @each_reader
-def test_a_topic_that_is_made_anew_while_a_batch_waits_stops(spark, kafka, postgres, reader) -> None:
+def test_a_topic_that_is_made_anew_while_a_batch_waits_stops(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, reader: Any
+) -> None:
     """The new topic has records at the very offsets that were planned: none of them is counted."""
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(20)))
@@ -60,7 +68,9 @@ def test_a_topic_that_is_made_anew_while_a_batch_waits_stops(spark, kafka, postg
     assert totals(postgres) == count_of(range(10))
 
 
-def test_a_topic_that_is_deleted_while_a_batch_waits_stops(spark, kafka, postgres) -> None:
+def test_a_topic_that_is_deleted_while_a_batch_waits_stops(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres
+) -> None:
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(20)))
 
@@ -79,7 +89,7 @@ def test_a_topic_that_is_deleted_while_a_batch_waits_stops(spark, kafka, postgre
 
 @crosswise
 def test_partitions_that_are_added_while_it_runs_are_read_from_their_beginning(
-    spark, kafka, postgres, spout, reader
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
 ) -> None:
     """Also with a start at the end of the topic: what comes to a partition found later came after the start."""
     topic, servers = kafka.create_topic(), kafka.bootstrap_servers
@@ -100,7 +110,7 @@ def test_partitions_that_are_added_while_it_runs_are_read_from_their_beginning(
     assert query(postgres, "SELECT max(tries) FROM trident_commit") == [(2,)]
 
 
-def add_partition(kafka, topic: str, count: int) -> None:
+def add_partition(kafka: Kafka, topic: str, count: int) -> None:
     with admin_of(kafka.bootstrap_servers) as admin:
         admin.create_partitions({topic: count})
         deadline = time.monotonic() + 20
@@ -110,7 +120,9 @@ def add_partition(kafka, topic: str, count: int) -> None:
 
 
 @crosswise
-def test_empty_partitions_of_a_batch_that_is_replayed_add_nothing(spark, kafka, postgres, spout, reader) -> None:
+def test_empty_partitions_of_a_batch_that_is_replayed_add_nothing(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
+) -> None:
     """Storm's transactional spout reads one old record again for each of them: 26 instead of 20."""
     topic, servers = kafka.create_topic(6), kafka.bootstrap_servers
     topology = counting(kafka, topic, spout, reader=reader, limit=100)

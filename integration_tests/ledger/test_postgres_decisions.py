@@ -59,7 +59,7 @@ class PostgresScene:
 
 
 @pytest.fixture(params=["shortcut", "apart"])
-def scene(request, postgres: Postgres) -> PostgresScene:
+def scene(request: pytest.FixtureRequest, postgres: Postgres) -> PostgresScene:
     return PostgresScene(postgres.dsn, postgres.new_dsn() if request.param == "apart" else None)
 
 

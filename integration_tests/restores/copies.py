@@ -8,8 +8,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from integration_tests.fix_kafka import Kafka
 from integration_tests.records import Payment, payments, produce
 from trident import Count, PostgresLedger, RunOptions, RunSummary, Sum, Topology
 from trident.spouts import Json, OpaqueKafkaSpout
@@ -32,7 +34,7 @@ def restore(dsn: str, copy: str) -> None:
     _admin(dsn, "CREATE DATABASE {} TEMPLATE {}", _name(dsn), _name(copy))
 
 
-def counting(kafka, topic: str, apart: str | None) -> Topology:
+def counting(kafka: Kafka, topic: str, apart: str | None) -> Topology:
     """Count payments into `balances`, which lives apart if an address is given, and into `mirror` beside the ledger."""
     topology = Topology("payments")
     spout = OpaqueKafkaSpout(
@@ -47,14 +49,14 @@ def counting(kafka, topic: str, apart: str | None) -> Topology:
     return topology
 
 
-def run(topology: Topology, spark, ledger: str) -> RunSummary:
+def run(topology: Topology, spark: SparkSession, ledger: str) -> RunSummary:
     return topology.run(spark, ledger=PostgresLedger(ledger), until="caught_up", options=OPTIONS)
 
 
 class Payments:
     """A topic that grows."""
 
-    def __init__(self, kafka) -> None:
+    def __init__(self, kafka: Kafka) -> None:
         self._kafka = kafka
         self.topic = kafka.create_topic(4, name="payments")
         self.sent: list[Payment] = []

@@ -11,6 +11,8 @@ from integration_tests.records import balances, expected
 from integration_tests.restores.copies import OPTIONS, Payments, backup, counting, restore, run
 from trident import MismatchError, PostgresLedger, reset
 
+pytestmark = pytest.mark.verify
+
 
 @pytest.fixture
 def stream(kafka):
@@ -65,6 +67,7 @@ def two_runs(kafka, stream, spark, ledger, apart, between):
     return result
 
 
+@pytest.mark.verify(short=True)
 def test_a_ledger_from_an_older_backup_stops_with_what_was_found(kafka, stream, spark, postgres, databases):
     ledger, apart = databases
     old = two_runs(kafka, stream, spark, ledger, apart, lambda: postgres.copied(ledger))
@@ -117,6 +120,7 @@ def test_both_from_backups_of_different_moments_stop(kafka, stream, spark, postg
     assert both_hold(stream, ledger, apart)
 
 
+@pytest.mark.verify(short=True)
 def test_both_from_backups_of_the_same_moment_go_on_from_there(kafka, stream, spark, postgres, databases):
     ledger, apart = databases
     both = lambda: (postgres.copied(ledger), postgres.copied(apart))  # noqa: E731

@@ -15,6 +15,8 @@ from trident.local.postgres import LocalPostgres
 from trident.testing.postgres_proxy import PostgresProxy
 from trident.testing.postgres_replica import PostgresReplica
 
+pytestmark = pytest.mark.verify
+
 
 @pytest.fixture
 def primary(pytestconfig):
@@ -125,7 +127,7 @@ def _wait_until_done(dsn, records, thread):
         for _ in range(600):
             if connection.execute("SELECT to_regclass('trident_commit')").fetchone() != (None,):
                 done = connection.execute("SELECT coalesce(sum(records), 0) FROM trident_commit").fetchone()
-                if done[0] >= records:
+                if done is not None and done[0] >= records:
                     return
             thread.join(0.1)
             assert thread.is_alive()

@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampType
 
-from trident.base.control import decode
+from tests.effort import effort
+from trident.base.control import BadRecordWord, decode
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts import Json
@@ -121,6 +122,7 @@ class Given:
     """Records as a reader hands them to a decoder."""
 
     values: Sequence[bytes | None]
+    edge: int = 77
     topic: str = "topic"
     partition: int = 3
 
@@ -135,7 +137,7 @@ class Given:
     def keys(self, rows: Sequence[int]) -> list[bytes | None]:
         return [None if row % 2 else b"k%d" % row for row in rows]
 
-    def headers(self, rows: Sequence[int]) -> list[None]:
+    def headers(self, rows: Sequence[int]) -> list[Sequence[tuple[str, bytes | None]] | None]:
         return [None for _ in rows]
 
 
@@ -182,14 +184,15 @@ def require_equal(spark: SparkSession, json: Json, values: Sequence[bytes | None
             word = decode(control)
             given = Given(values)
             stamp = int(given.timestamps[index])
-            assert word == BadRecordRow(
+            record = BadRecordRow(
                 PartitionId("topic", 3),
                 100 + index,
                 None if stamp < 0 else stamp,
                 "not valid JSON for the schema",
                 given.keys([index])[0],
                 value,
-            ), value
+            )
+            assert word == BadRecordWord(77, record), value
             bad += 1
         else:
             assert control is None, value
@@ -244,7 +247,14 @@ def test_known_traps_mean_what_spark_says(spark: SparkSession, json: Json) -> No
     assert bad > 100
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@pytest.mark.verify(short=True)
+@settings(
+    max_examples=effort().json_examples,
+    deadline=None,
+    derandomize=not effort().json_from_anew,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
 @given(seed=st.integers(0, 2**32))
 def test_generated_records_mean_what_spark_says(spark: SparkSession, seed: int) -> None:
     rnd = random.Random(seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import pytest
@@ -14,7 +15,12 @@ from trident.spouts import FeederBatchSpout, FixedBatchSpout, SpoutKind
 from trident.spouts.base import Limits, Spout
 
 SCHEMA = "account string, amount decimal(20,2)"
-ROWS = [("a", Decimal("0.29")), {"account": "b"}, {"amount": Decimal(3), "account": None}, ("d", None)]
+ROWS: list[Mapping[str, object] | Sequence[object]] = [
+    ("a", Decimal("0.29")),
+    {"account": "b"},
+    {"amount": Decimal(3), "account": None},
+    ("d", None),
+]
 
 
 def test_fixed_rows_are_read_range_by_range(spark: SparkSession) -> None:

@@ -72,7 +72,7 @@ def read(kafka: Kafka, topic: str, starts: Sequence[int], stops: Sequence[int]) 
     began = time.monotonic()
     table = pa.Table.from_batches(task([pa.RecordBatch.from_pydict({"group": [0]})]))
     seconds = time.monotonic() - began
-    words = [decode(word) for word in table.column(CONTROL).drop_null().to_pylist()]
+    words = [decode(str(word)) for word in table.column(CONTROL).drop_null().to_pylist()]
     found = {word.edge: (word.position, word.count) for word in words if isinstance(word, RangeManifest)}
     for number, (start, stop) in enumerate(zip(starts, stops, strict=True)):
         position, count = found[number]

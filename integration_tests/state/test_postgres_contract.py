@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
+from integration_tests.fix_postgres import Postgres
 from trident.base.identity import BatchId
 from trident.state import PostgresState
 from trident.state.databases.postgres import PostgresDatabase
@@ -48,7 +49,7 @@ class PostgresHarness(StateHarness):
 
 class TestPostgresState(StateContract):
     @pytest.fixture(params=[True, False], ids=["beside the ledger", "apart"])
-    def harness(self, postgres, request: pytest.FixtureRequest) -> Iterator[PostgresHarness]:
+    def harness(self, postgres: Postgres, request: pytest.FixtureRequest) -> Iterator[PostgresHarness]:
         harness = PostgresHarness(postgres.dsn, request.param)
         yield harness
         harness.close()

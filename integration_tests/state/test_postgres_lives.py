@@ -8,7 +8,9 @@ from contextlib import suppress
 import psycopg
 import pytest
 
+from integration_tests.fix_postgres import Postgres
 from integration_tests.state.test_postgres_contract import PostgresHarness
+from tests.effort import effort
 from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
 from trident.base.identity import BatchId
@@ -18,6 +20,8 @@ from trident.state.target import StagedUpdates, StateStore
 
 class PostgresBench(Bench):
     """Its tables are made anew for each life, in one database."""
+
+    harness: PostgresHarness
 
     def __init__(self, dsn: str, apart: bool) -> None:
         self.apart = apart
@@ -33,6 +37,7 @@ class PostgresBench(Bench):
             if after:
                 store.apply_in(transaction, batch, updates)
             driver = transaction.connection.connection.driver_connection
+            assert driver is not None
             with socket.socket(fileno=driver.pgconn.socket) as cut:
                 cut.shutdown(socket.SHUT_RDWR)
                 cut.detach()
@@ -43,7 +48,10 @@ class PostgresBench(Bench):
         self.harness.close()
 
 
+@pytest.mark.verify(short=True)
 @pytest.mark.parametrize("kind", list(StateKind))
 @pytest.mark.parametrize("apart", [False, True], ids=["beside the ledger", "apart"])
-def test_a_long_life_in_postgres_ends_with_the_models_values(postgres, apart: bool, kind: StateKind) -> None:
-    live_long(kind, lambda: PostgresBench(postgres.dsn, apart), examples=6, steps=25)
+def test_a_long_life_in_postgres_ends_with_the_models_values(postgres: Postgres, apart: bool, kind: StateKind) -> None:
+    live_long(
+        kind, lambda: PostgresBench(postgres.dsn, apart), examples=effort().server_lives, steps=effort().state_steps
+    )

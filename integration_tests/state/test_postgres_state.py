@@ -7,11 +7,13 @@ import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import psycopg
 import pyarrow as pa
 import pytest
 
+from integration_tests.fix_postgres import Postgres
 from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import (
@@ -33,26 +35,26 @@ from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of,
 
 
 @pytest.fixture
-def database(postgres) -> Iterator[PostgresDatabase]:
+def database(postgres: Postgres) -> Iterator[PostgresDatabase]:
     database = PostgresDatabase(postgres.dsn)
     yield database
     database.close()
 
 
-def open_beside(database: PostgresDatabase, layout: StateLayout = COUNTS, kind: StateKind = StateKind.OPAQUE):
+def open_beside(database: PostgresDatabase, layout: StateLayout = COUNTS, kind: StateKind = StateKind.OPAQUE) -> Any:
     store = PostgresState("balances", kind=kind).open(layout, database)
     store.prepare(True)
     store.register(OWNER, EPOCH, 0)
     return store
 
 
-def commit(database: PostgresDatabase, store, batch, updates) -> None:
+def commit(database: PostgresDatabase, store: Any, batch: Any, updates: Any) -> None:
     with database.transaction() as transaction:
         store.copy_in(transaction, batch, updates)
         store.apply_in(transaction, batch, updates)
 
 
-def query(database: PostgresDatabase, statement: str) -> list[tuple]:
+def query(database: PostgresDatabase, statement: str) -> list[tuple[Any, ...]]:
     with database.transaction() as transaction:
         return [tuple(row) for row in transaction.connection.exec_driver_sql(statement)]
 
@@ -72,7 +74,7 @@ def test_the_table_is_plain_to_query(database):
 
 
 def test_every_type_survives_the_way_in_and_out(database):
-    types = {
+    types: dict[str, pa.DataType] = {
         "flag": pa.bool_(), "tiny": pa.int8(), "small": pa.int16(), "medium": pa.int32(), "large": pa.int64(),
         "single": pa.float32(), "double": pa.float64(), "money": pa.decimal128(38, 6), "name": pa.string(),
         "raw": pa.binary(), "day": pa.date32(), "moment": pa.timestamp("us"), "instant": pa.timestamp("us", "UTC"),
@@ -80,12 +82,12 @@ def test_every_type_survives_the_way_in_and_out(database):
     layout = StateLayout(
         (KeyColumn("k", pa.int32()),), tuple(ValueColumn(name, type_, Merge.GREATEST) for name, type_ in types.items())
     )
-    samples = {
+    samples: dict[str, Any] = {
         "flag": True, "tiny": -128, "small": -(2**15), "medium": 2**31 - 1, "large": -(2**63), "single": 0.5,
         "double": 1e300, "money": Decimal("-12345678901234567890.123456"), "name": "Zoë\n\t\\.\"'", "raw": b"\0\xff",
         "day": 19_000, "moment": 1_700_000_000_123_456, "instant": 1_700_000_000_123_456,
     }  # fmt: skip
-    arrays = [pa.array([1, 2], pa.int32())]
+    arrays: list[pa.Array[Any]] = [pa.array([1, 2], pa.int32())]
     arrays += [pa.array([samples[name], None], type_) for name, type_ in types.items()]
     rows = pa.table(arrays, schema=layout.schema())
     store = open_beside(database, layout)
@@ -146,9 +148,10 @@ def test_tasks_stage_under_ids_of_their_own_and_late_ones_add_nothing(database):
     writer = pickle.loads(pickle.dumps(store.writer(batch_of(1))))
     batches = [pa.RecordBatch.from_pylist([{"account": name, "n": 1, "total": 2}], COUNTS.schema()) for name in "ab"]
     words = [decode(text) for _ in range(3) for text in writer(iter(batches))]
-    assert all(isinstance(word, WriteManifest) and word.rows == 2 for word in words)
-    assert len({word.write_id for word in words}) == 3
-    commit(database, store, batch_of(1), WrittenUpdates((words[1],)))
+    writes = [word for word in words if isinstance(word, WriteManifest)]
+    assert [write.rows for write in writes] == [2, 2, 2]
+    assert len({write.write_id for write in writes}) == len(words) == 3
+    commit(database, store, batch_of(1), WrittenUpdates((writes[1],)))
     assert sorted(query(database, "SELECT account, n, total FROM balances")) == [("a", 1, 2), ("b", 1, 2)]
     store.clean_up(OWNER, EPOCH, 1)
     assert query(database, "SELECT count(*) FROM trident_staging_balances") == [(0,)]
@@ -260,7 +263,7 @@ def test_a_fence_raised_while_a_batch_is_merged_rolls_it_back(database, postgres
     store.register(OWNER, EPOCH, 0)
     original = store.apply_in
 
-    def merge_slowly(transaction, batch, updates) -> None:
+    def merge_slowly(transaction: Any, batch: Any, updates: Any) -> None:
         original(transaction, batch, updates)
         successor.raise_fence(OWNER, NEWER)
 
@@ -315,7 +318,9 @@ def test_a_custom_combiner_works_on_staging_of_tasks(database):
     store = open_beside(database, layout)
     commit(database, store, batch_of(1), held(layout, (1, "a"), (None, "n")))
     batch = pa.RecordBatch.from_pylist([{"k": k, "names": name} for k, name in ((1, "b"), (2, "c"), (None, "m"))])
-    writes = [decode(text) for text in store.writer(batch_of(2))(iter([batch]))]
+    writer = store.writer(batch_of(2))
+    assert writer is not None
+    writes = [word for word in map(decode, writer(iter([batch]))) if isinstance(word, WriteManifest)]
     commit(database, store, batch_of(2), WrittenUpdates(tuple(writes)))
     assert sorted(query(database, "SELECT k, names FROM balances WHERE k IS NOT NULL")) == [(1, "a,b"), (2, "c")]
     assert query(database, "SELECT names FROM balances WHERE k IS NULL") == [("n,m",)]
@@ -359,7 +364,9 @@ class TestErrors:
     def die(database: PostgresDatabase, before_commit: bool) -> None:
         with database.transaction() as victim:
             victim.connection.exec_driver_sql("SELECT 1")
-            pid = victim.connection.connection.driver_connection.info.backend_pid
+            driver = victim.connection.connection.driver_connection
+            assert driver is not None
+            pid = driver.info.backend_pid
             execute(database, f"SELECT pg_terminate_backend({pid}, 5000)")
             if before_commit:
                 victim.connection.exec_driver_sql("SELECT 1")

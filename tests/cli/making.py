@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 from tests.coordinators.test_decisions import Scene
 from trident import Topology
+from trident.state import StateKind
 
 
 class SceneTopology(Topology):
@@ -24,8 +27,10 @@ def topology_in(folder: Path, apart: bool) -> SceneTopology:
     """Return the topology of the scene that lives in a folder."""
     scene = object.__new__(Scene)
     scene.folder, scene.apart = folder, apart
-    scene.kinds = Scene.__dataclass_fields__["kinds"].default
-    scene.topic = Scene.__dataclass_fields__["topic"].default_factory()
+    fields = {field.name: field for field in dataclasses.fields(Scene)}
+    make_topic = fields["topic"].default_factory
+    assert make_topic is not dataclasses.MISSING
+    scene.kinds, scene.topic = cast(tuple[StateKind, StateKind], fields["kinds"].default), make_topic()
     return SceneTopology(scene)
 
 

@@ -7,28 +7,31 @@ import re
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from tests.cli.making import write_module
-from tests.coordinators.test_decisions import OPTIONS, Scene, without_txid
+from tests.coordinators.test_decisions import Scene, without_txid
+from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import restore_sqlite
 from tests.ledger.making import started
 from trident.base import advice
 from trident.cli.app import app, run
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import Lease
+from trident.coordinators.registered import Lease
 
 
 @pytest.fixture(params=[False, True], ids=["shortcut", "apart"])
-def scene(request, tmp_path, monkeypatch) -> Scene:
+def scene(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     scene = Scene(tmp_path, request.param)
     monkeypatch.setenv("TRIDENT_LEDGER", str(tmp_path / "ledger.sqlite"))
     return scene
 
 
-def ended(capsys, *words: str) -> tuple[int, list[dict]]:
+def ended(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[dict[str, Any]]]:
     code = run([*words, "--json"])
     return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -80,14 +81,14 @@ FIELDS = Fields(
 
 
 @pytest.mark.parametrize("field", ["float", "double"])
-def test_h17_a_sum_of_floats_is_refused_when_it_is_built(field: str):
+def test_h17_a_sum_of_floats_is_refused_when_it_is_built(field: str) -> None:
     """Storm's Sum cuts a Float down to a long: 0.5 + 0.5 is 0 instead of 1."""
     with pytest.raises(ConfigurationError, match=r"cast it first, say to decimal\(38,2\)"):
         Sum(field).check("total", FIELDS)
 
 
 @pytest.mark.parametrize("field", ["byte", "long", "money"])
-def test_h17_exact_numbers_can_be_summed(field: str):
+def test_h17_exact_numbers_can_be_summed(field: str) -> None:
     Sum(field).check("total", FIELDS)
 
 
@@ -118,11 +119,12 @@ class Positive(Combiner[int]):
 def test_h17_a_combiner_needs_no_zero_and_no_value_of_nothing():
     """Storm starts from zero(), which must be an identity: a product is 0 instead of 6; an empty emitter crashes."""
     records = [[{"f0": 2}, {"f0": -1}, {"f0": 3}], [], [{"f0": None}], [{"f0": 0}]]
-    assert fold(Positive("x"), pa.array(records, pa.list_(pa.struct([("f0", pa.int64())])))) == [6, None, None, None]
+    lists = pa.array(records, pa.list_(pa.struct([("f0", pa.int64())])))
+    assert fold(cast(Combiner[object], Positive("x")), cast("pa.ListArray[Any]", lists)) == [6, None, None, None]
 
 
 @pytest.mark.parametrize("merge", [Merge.ADD, Merge.LEAST, Merge.GREATEST])
-def test_h17_a_missing_value_is_left_out_on_either_side(merge: Merge):
+def test_h17_a_missing_value_is_left_out_on_either_side(merge: Merge) -> None:
     """Storm's Min and Max emit a null of an empty partition, which crashes where it is read; Sum crashes on a null."""
     layout = StateLayout((KeyColumn("k", pa.string()),), (ValueColumn("v", pa.int64(), merge),))
     assert merged_with(layout, (None,))((7,)) == (7,)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import count, pairwise
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from sqlalchemy import event
@@ -17,11 +19,11 @@ from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic, ma
 from tests.coordinators.test_run import OPTIONS, memory_place, payments, run, sqlite_place
 from tests.hazards.replays import Death, hiding_job, ranges_of, tries_of
 from trident.base.errors import FatalError, RetryableError
-from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import TopologySpec
-from trident.spouts.base import Limits, SpoutKind
+from trident.coordinators.registered import TopologySpec
+from trident.spouts.base import Limits, Spout, SpoutKind
 from trident.state import MemoryState
 
 
@@ -33,7 +35,7 @@ def test_h01_txids_are_emitted_in_order_and_share_no_offset():
     topic = Topic([[("ann", 1)] * 45])
     all_at_work = threading.Barrier(4)
 
-    def later_ones_first(request: ProcessRequest, result: JobResult) -> JobResult:
+    def later_ones_first(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid <= 4:
             all_at_work.wait(20)
             time.sleep(0.03 * (4 - request.batch.txid))
@@ -56,7 +58,7 @@ def test_h06_the_failure_of_an_old_attempt_leaves_the_live_one_alone():
     place = memory_place()
     second_at_work = threading.Event()
 
-    def fail_late(request: ProcessRequest, result: JobResult) -> JobResult:
+    def fail_late(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid == 2 and request.tries == 1:
             assert second_at_work.wait(20)
             raise RetryableError("an old attempt fails")
@@ -91,7 +93,7 @@ def test_h08_batches_that_wait_for_their_commit_turn_do_not_time_out():
     assert place.rows("balances") == {"ann": (80, 80)}
 
 
-def test_h09_a_plan_is_there_whole_or_not_at_all(tmp_path: Path):
+def test_h09_a_plan_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
     """Storm writes a batch's metadata partition by partition; a crash between two of them: every restart crashes again.
 
     Here the process dies at each statement of the transaction that writes the plan of txid 2, in turn.
@@ -110,7 +112,7 @@ def test_h09_a_plan_is_there_whole_or_not_at_all(tmp_path: Path):
     assert statement > 4
 
 
-def dies_while_planning(file: Path, job, statement: int) -> bool:
+def dies_while_planning(file: Path, job: Any, statement: int) -> bool:
     """Run until the n-th statement of the plan of txid 2; returns whether there was one."""
     ledger = SqliteLedger(file)
     plan, left = ledger.plan, [0]
@@ -143,28 +145,27 @@ class TwoStreams:
     topics: dict[str, Topic]
     attempts: list[ProcessRequest] = field(default_factory=list)
 
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        return tuple(Job(f"from {spout}", (spout,)) for spout in self.topics)
-
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
+    def process(self, request: ProcessRequest) -> ProcessResult:
         if request.tries == 1 and request.batch.txid % 2:
             raise RetryableError("a task was lost")
         self.attempts.append(request)
-        return tuple(self._job(request, spout) for spout in self.topics)
+        results = [self._read(request, spout) for spout in self.topics]
+        return ProcessResult(
+            tuple(pair for result in results for pair in result.manifests),
+            tuple(bad for result in results for bad in result.bad_records),
+            {name: staged for result in results for name, staged in result.updates.items()},
+        )
 
-    def cancel(self, batch) -> None:
+    def cancel(self, batch: Any) -> None:
         pass
 
-    def _job(self, request: ProcessRequest, spout: str) -> JobResult:
-        state = f"from {spout}"
-        reader = ListProcessor(self.topics[spout], [state], lambda request, result: result)
-        result = reader._job(state, request.edges[state][spout])
-        return replace(result, manifests=tuple((spout, manifest) for _, manifest in result.manifests))
+    def _read(self, request: ProcessRequest, spout: str) -> ProcessResult:
+        reader = ListProcessor(self.topics[spout], [f"from {spout}"], lambda request, result: result)
+        return reader.read(spout, request.edges[spout])
 
 
 @pytest.mark.parametrize("kind", SpoutKind)
-def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind):
+def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind) -> None:
     """Storm tracks batches of a bolt by txid alone: two spouts' batches of one txid are taken for each other's."""
     topics = {"left": Topic([[("ann", 1)] * 25]), "right": Topic([[("ann", 100)] * 7, [("bob", 100)] * 40])}
     place = memory_place()
@@ -177,7 +178,10 @@ def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind):
     )
     processor = TwoStreams(topics)
     plan = RunnableTopology(
-        spec, spouts, {name: (state, LAYOUT) for name, state in states.items()}, lambda *_: processor
+        spec,
+        cast(Mapping[str, Spout], spouts),
+        {name: (state, LAYOUT) for name, state in states.items()},
+        lambda *_: processor,
     )
     TopologyRun(plan, place.ledger(), OPTIONS).run()
     assert place.rows("from left") == topics["left"].expected()
@@ -186,7 +190,7 @@ def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind):
 
 @pytest.mark.parametrize("kind", SpoutKind)
 @pytest.mark.parametrize("seed", range(4))
-def test_h13_partitions_come_and_go_while_batches_are_in_flight(kind: SpoutKind, seed: int):
+def test_h13_partitions_come_and_go_while_batches_are_in_flight(kind: SpoutKind, seed: int) -> Any:
     """In Storm a new owner of a partition reads it from before the old one's write: ranges twice, or from the start.
 
     Here partitions vanish from metadata answers and come back, and new ones appear, while attempts fail.
@@ -196,7 +200,7 @@ def test_h13_partitions_come_and_go_while_batches_are_in_flight(kind: SpoutKind,
     topic, hidden = payments(partitions=4), set[int]()
     job = hiding_job(topic, place.state("balances"), hidden=hidden, kind=kind)
 
-    def shift(request: ProcessRequest, result: JobResult) -> JobResult:
+    def shift(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         hidden.clear()
         hidden.update(rng.sample(range(len(topic.partitions)), 2))
         if request.batch.txid == 3 and len(topic.partitions) == 4:
@@ -215,12 +219,12 @@ def test_h13_partitions_come_and_go_while_batches_are_in_flight(kind: SpoutKind,
     assert place.rows("balances") == topic.expected()
 
 
-def test_h14_attempt_numbers_go_on_over_restarts(tmp_path: Path):
+def test_h14_attempt_numbers_go_on_over_restarts(tmp_path: Path) -> Any:
     """Storm's master starts again at attempt 0 (max pending 1): words of the old attempt 0 pass for the new one's."""
     place = sqlite_place(tmp_path)
     topic = payments()
 
-    def fail(request: ProcessRequest, result: JobResult) -> JobResult:
+    def fail(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid == 2:
             raise RetryableError("a task was lost")
         return result

@@ -42,7 +42,7 @@ every_store = pytest.mark.parametrize("name", ["memory", "sqlite", "sqlite apart
 
 
 @every_store
-def test_h02_a_key_of_a_failed_attempt_that_does_not_come_back_keeps_nothing(name: str, tmp_path: Path):
+def test_h02_a_key_of_a_failed_attempt_that_does_not_come_back_keeps_nothing(name: str, tmp_path: Path) -> None:
     """apple is 3 at txid 4; txid 5 brings 2, fails, brings none when tried again; txid 6 has the 2: 7 instead of 5."""
     make_ledger, state, found = store_of(name, StateKind.OPAQUE, tmp_path)
     topic, hidden = Topic([[], []]), set[int]()
@@ -83,7 +83,7 @@ class Flaky(DictMap):
 
 @pytest.mark.parametrize("failing", range(1, 14))
 @pytest.mark.parametrize("kind", [StateKind.TRANSACTIONAL, StateKind.OPAQUE])
-def test_h10_a_failed_put_is_done_again_and_nothing_remembers_it_as_done(failing: int, kind: StateKind):
+def test_h10_a_failed_put_is_done_again_and_nothing_remembers_it_as_done(failing: int, kind: StateKind) -> None:
     """Storm's cache has the txid before the store has: the replay skips it, and the keys miss a batch: 24 of 25."""
     backing_map, ledger = Flaky(failing), MemoryLedger()
     job = make_job(payments(partitions=1), BackingMapState("balances", backing_map, kind=kind, chunk_rows=2))
@@ -93,7 +93,7 @@ def test_h10_a_failed_put_is_done_again_and_nothing_remembers_it_as_done(failing
 
 
 @pytest.mark.parametrize("kind", list(StateKind))
-def test_h11_txids_that_begin_again_are_refused(kind: StateKind, tmp_path: Path):
+def test_h11_txids_that_begin_again_are_refused(kind: StateKind, tmp_path: Path) -> None:
     """Storm's root is wiped, txids start at 1 again: a transactional map applies all of it once more: 150, not 75.
 
     Here it stops each time, and a person may decide to count anew.
@@ -113,7 +113,7 @@ def test_h11_txids_that_begin_again_are_refused(kind: StateKind, tmp_path: Path)
     assert place.rows("balances") == job.topic.expected()
 
 
-def test_h11_a_ledger_that_has_seen_as_many_epochs_is_refused_too(tmp_path: Path):
+def test_h11_a_ledger_that_has_seen_as_many_epochs_is_refused_too(tmp_path: Path) -> None:
     place = sqlite_place(tmp_path, apart=True)
     job = make_job(payments(), place.state("balances"))
     run(job, place.ledger())
@@ -125,7 +125,7 @@ def test_h11_a_ledger_that_has_seen_as_many_epochs_is_refused_too(tmp_path: Path
     assert place.rows("balances") == job.topic.expected()
 
 
-def test_h11_a_ledger_from_an_older_backup_is_refused(tmp_path: Path):
+def test_h11_a_ledger_from_an_older_backup_is_refused(tmp_path: Path) -> None:
     """Storm applies the batches after the backup again, or takes them for replays: either way silently."""
     topic = payments()
     place = sqlite_place(tmp_path, apart=True)
@@ -139,7 +139,7 @@ def test_h11_a_ledger_from_an_older_backup_is_refused(tmp_path: Path):
     assert place.rows("balances") == topic.expected()
 
 
-def test_h11_a_person_may_go_on_with_a_ledger_from_an_older_backup(tmp_path: Path):
+def test_h11_a_person_may_go_on_with_a_ledger_from_an_older_backup(tmp_path: Path) -> None:
     """The rows are kept, the next txid is above every one that the state has ever seen, new records count once."""
     topic = payments()
     place = sqlite_place(tmp_path, apart=True)
@@ -173,7 +173,7 @@ def test_h11_a_map_of_another_life_is_refused():
 @pytest.mark.parametrize("point", [CrashPoint.AFTER_APPLY, CrashPoint.BEFORE_DONE, CrashPoint.AFTER_DONE])
 def test_h15_a_batch_that_is_applied_when_the_coordinator_dies_is_not_applied_again(
     name: str, kind: StateKind, point: CrashPoint, tmp_path: Path
-):
+) -> None:
     """Most of Storm's sinks ignore the txid: the batch is written once more, 85 instead of 75 records."""
     make_ledger, state, found = store_of(name, kind, tmp_path)
     together = name in ("memory", "sqlite")
@@ -185,7 +185,7 @@ def test_h15_a_batch_that_is_applied_when_the_coordinator_dies_is_not_applied_ag
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["beside the ledger", "apart"])
-def test_h16_a_reader_sees_whole_txids_and_nothing_of_failed_attempts(apart: bool, tmp_path: Path):
+def test_h16_a_reader_sees_whole_txids_and_nothing_of_failed_attempts(apart: bool, tmp_path: Path) -> None:
     """Storm's queries see what an attempt that fails later has put: 10 or 5 records too many, for a while.
 
     Here somebody reads at every border that the coordinator comes to, in every thread.

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 
 class PatchError(Exception):
     """The text to be replaced is not there exactly once: the product has changed and the mutant must follow."""
+
+
+class Layer(StrEnum):
+    """Which tests notice, from the quickest to the slowest; a mutant of a later one escapes all before it."""
+
+    TESTS = "tests"
+    """Ordinary tests of one thing, with or without a server."""
+    EXPLORATION = "exploration"
+    """Every order of events of a small world."""
+    SIMULATION = "simulation"
+    """Drawn worlds in virtual time."""
+    MATRIX = "crash matrix"
+    """A process that dies at every border."""
+    CHAOS = "chaos"
+    """Real kills of real servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +35,7 @@ class Mutant:
     before: str
     after: str
     killers: tuple[str, ...]
+    layer: Layer = Layer.TESTS
 
     def apply(self, root: Path) -> str:
         """Remove the guard in the tree below `root`; returns the file's text as it was. Raises PatchError."""

@@ -1,19 +1,22 @@
 """`make mutants`: removes each guard in a copy of the tree and asks the tests whether they notice.
 
 The exit code is 1 when a guard can be removed unnoticed, when a mutant's text is no longer in the
-product, or when its tests fail without it.
+product, or when its tests fail without it. With `--prove` also when a mutant of a slow layer is noticed
+by a quicker one: then it says nothing for the slow one.
 """
 
 from __future__ import annotations
 
 import argparse
 import queue
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -23,12 +26,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from tests.effort import draw_base_seed
 from tests.mutants.catalogue import MUTANTS
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Layer, Mutant
 from trident.local.postgres import LocalPostgres
 
 ROOT = Path(__file__).parents[2]
 _AT_ONCE = 2
+_ONLY_LONG = "integration_tests/test_chaos.py"
 _LEFT_OUT = (
     ".git",
     ".venv",
@@ -41,7 +46,12 @@ _LEFT_OUT = (
     ".hypothesis",
 )
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
-_SECONDS = 600
+_SECONDS = 900
+_QUICK = (
+    "tests/coordinators", "tests/ledger", "tests/cli", "tests/hazards", "tests/dsl", "tests/state",
+    "integration_tests/ledger", "integration_tests/state",
+)  # fmt: skip
+_SEARCHES = {Layer.EXPLORATION: "tests/simulation/test_exploration.py", Layer.SIMULATION: "tests/simulation"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +86,10 @@ def judge(mutant: Mutant, tree: Path, dsn: str) -> Verdict:
 def first_failure(tree: Path, killers: Sequence[str], dsn: str) -> str | None:
     """Return the name of the first test that fails, None when all pass; raises when pytest itself fails."""
     words = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    server = [f"--pg-dsn={dsn}"] if any(killer.startswith("integration_tests") for killer in killers) else []
-    answer = subprocess.run(
-        [*words, *server, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=_SECONDS
-    )
+    words += ["--base-seed=0", f"--pg-dsn={dsn}"]
+    if any(killer.startswith(_ONLY_LONG) for killer in killers):
+        words.append("--effort=verify")
+    answer = subprocess.run([*words, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=_SECONDS)
     if answer.returncode == 0:
         return None
     failed = _FAILED.search(answer.stdout)
@@ -104,9 +114,12 @@ def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Ver
             console.print(f"{verdict.seconds:6.1f} s  {'killed' if verdict.killer else 'SURVIVED'}  {mutant.guard}")
             return verdict
 
-        needed = sorted({killer for mutant in mutants for killer in mutant.killers})
+        needed = {killer for mutant in mutants for killer in mutant.killers}
+        long = {killer for killer in needed if killer.startswith(_ONLY_LONG)}
         tree = free.get()
-        unprovoked = first_failure(tree, needed, dsn)
+        unprovoked = next(
+            filter(None, (first_failure(tree, sorted(some), dsn) for some in (needed - long, long) if some)), None
+        )
         free.put(tree)
         if unprovoked:
             raise SystemExit(f"{unprovoked} fails without any mutant; nothing can be judged")
@@ -114,23 +127,70 @@ def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Ver
             return list(pool.map(judge_one, mutants))
 
 
+def quicker(layer: Layer) -> tuple[str, ...]:
+    """Return the tests of all layers before one."""
+    before = list(Layer)[: list(Layer).index(layer)]
+    searches = [_SEARCHES[each] for each in before if each in _SEARCHES]
+    matrix = ["integration_tests/crash_matrix"] if Layer.MATRIX in before else []
+    return (*_QUICK, *searches, *matrix) if before else ()
+
+
+def prove(mutants: Sequence[Mutant], dsn: str, console: Console) -> int:
+    """Run the quicker layers against every mutant of a slow one; returns how many are noticed there already."""
+    noticed = 0
+    with copy_of_the_tree() as tree:
+        for mutant in mutants:
+            if mutant.layer is Layer.TESTS:
+                continue
+            text = mutant.apply(tree)
+            try:
+                sooner = first_failure(tree, quicker(mutant.layer), dsn)
+            finally:
+                (tree / mutant.file).write_text(text)
+            noticed += sooner is not None
+            console.print(f"{mutant.layer}: {mutant.guard}: {f'noticed by {sooner}' if sooner else 'nothing sooner'}")
+    return noticed
+
+
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
-    """Print the verdict table."""
-    table = Table("guard that was removed", "in", "noticed by")
+    """Print the verdict table, and what each layer notices that no quicker one does."""
+    table = Table("guard that was removed", "in", "layer", "noticed by")
     for verdict in verdicts:
+        mutant = verdict.mutant
         killer = verdict.killer.split("::")[-1] if verdict.killer else "NOBODY"
-        table.add_row(verdict.mutant.guard, verdict.mutant.file, killer, style=None if verdict.killer else "bold red")
+        table.add_row(mutant.guard, mutant.file, mutant.layer, killer, style=None if verdict.killer else "bold red")
     console.print(table)
+    removed = Counter(verdict.mutant.layer for verdict in verdicts)
+    noticed = Counter(verdict.mutant.layer for verdict in verdicts if verdict.killer)
+    for layer in Layer:
+        if removed[layer]:
+            console.print(f"{layer}: {removed[layer]} removed, {noticed[layer]} noticed")
+
+
+def drawn(mutants: Sequence[Mutant], count: int, seed: int | None, console: Console) -> list[Mutant]:
+    """Draw so many; those that only chaos notices take minutes each, and are left to a run of all."""
+    seed = draw_base_seed() if seed is None else seed
+    quick = [mutant for mutant in mutants if mutant.layer is not Layer.CHAOS]
+    chosen = random.Random(seed).sample(quick, min(count, len(quick)))
+    console.print(f"{len(chosen)} of {len(mutants)} mutants, drawn with --seed {seed}")
+    return chosen
 
 
 def main() -> int:
-    """Judge the mutants whose guard contains the given word, or all; returns the exit code."""
+    """Judge the mutants whose guard contains the given word, or some that are drawn, or all; returns the exit code."""
     parser = argparse.ArgumentParser(description="Removes guards one at a time and asks the tests")
     parser.add_argument("--guard", default="", help="only guards whose text contains this")
-    word = parser.parse_args().guard
-    mutants = [mutant for mutant in MUTANTS if word in mutant.guard]
+    parser.add_argument("--drawn", type=int, help="only so many, drawn")
+    parser.add_argument("--seed", type=int, help="draw as an earlier run did; fresh without it")
+    parser.add_argument("--prove", action="store_true", help="do the quicker layers miss those of the slow ones?")
+    arguments = parser.parse_args()
+    mutants = [mutant for mutant in MUTANTS if arguments.guard in mutant.guard]
     console = Console(width=160)
+    if arguments.drawn is not None:
+        mutants = drawn(mutants, arguments.drawn, arguments.seed, console)
     with LocalPostgres() as server:
+        if arguments.prove:
+            return 1 if prove(mutants, server.dsn, console) else 0
         verdicts = judge_all(mutants, server.dsn, console)
     show(verdicts, console)
     survivors = [verdict for verdict in verdicts if verdict.killer is None]

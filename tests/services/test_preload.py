@@ -28,7 +28,8 @@ from trident.spouts.decoders.raw import RawTaskDecoder
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
 
 FIELDS = StructType([StructField("n", LongType()), StructField(CONTROL, StringType())])
-SCHEMA = pa.schema([("n", pa.int64()), (CONTROL, pa.string())])
+TYPES: dict[str, pa.DataType] = {"n": pa.int64(), CONTROL: pa.string()}
+SCHEMA = pa.schema(TYPES)
 TASKS = """
 import pickle, sys
 from pathlib import Path
@@ -76,7 +77,7 @@ def test_tasks_import_nothing_more(tmp_path: Path) -> None:
     nothing = Edge(1, OffsetRange(PartitionId("topic", 0), "id", 5, 5))
     groups = ((nothing,),)
     records = pa.RecordBatch.from_pydict({"n": [1, 2], CONTROL: [None, None]}, schema=SCHEMA)
-    tasks = [
+    tasks: list[tuple[object, list[pa.RecordBatch]]] = [
         (ReadRanges({}, groups, decoder, 10, 1.0), [pa.RecordBatch.from_pydict({"id": [0]})])
         for decoder in (RawTaskDecoder(), JsonTaskDecoder(FIELDS, plan_of(FIELDS)))
     ]

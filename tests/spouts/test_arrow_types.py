@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -68,7 +69,7 @@ NESTED: tuple[DataType, ...] = (
 
 def pysparks(schema: StructType) -> pa.Schema:
     """What pyspark makes of it; newer ones must be told the zone that the older ones took for granted."""
-    zone = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
+    zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **zone)
 
 

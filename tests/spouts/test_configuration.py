@@ -137,7 +137,7 @@ def test_empty_schema_and_reader_options_are_refused() -> None:
         Json("  ")
     for options in ({"chunk_records": 0}, {"stall_seconds": 0.0}):
         with pytest.raises(ConfigurationError):
-            ArrowReader(**options)  # type: ignore[arg-type]
+            ArrowReader(**options)
 
 
 def test_missing_connector_is_named_exactly() -> None:
@@ -152,7 +152,7 @@ def test_missing_connector_is_named_exactly() -> None:
     spark = MagicMock()
     chain = spark.read.format.return_value
     chain.options.return_value = chain.option.return_value = chain
-    chain.load.side_effect = AnalysisException("Failed to find data source: kafka", {})
+    chain.load.side_effect = AnalysisException("Failed to find data source: kafka")
     edges = [Edge(1, OffsetRange(PartitionId("t", 0), "id", 0, 5))]
     with pytest.raises(ConfigurationError) as caught:
         SparkReader().read(spark, KafkaOptions("h:1"), MagicMock(wants_headers=False), edges, 1)

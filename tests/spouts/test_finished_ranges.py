@@ -44,7 +44,7 @@ def read() -> tuple[list[tuple[int, int]], list[tuple[int, int | None, int]]]:
     task = ReadRanges({}, (edges,), RawTaskDecoder(), 100, 1.0)
     table = pa.Table.from_batches(task([pa.RecordBatch.from_pydict({"group": [0]})]))
     rows = [(row["partition"], row["offset"]) for row in table.to_pylist() if row[CONTROL] is None]
-    words = [decode(word) for word in table.column(CONTROL).drop_null().to_pylist()]
+    words = [decode(str(word)) for word in table.column(CONTROL).drop_null().to_pylist()]
     return rows, [(word.edge, word.position, word.count) for word in words if isinstance(word, RangeManifest)]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import trident.state.memory.state as memory_state
+from tests.effort import effort
 from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap, MemoryHarness, SqliteHarness
 from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
@@ -90,16 +91,18 @@ BENCHES = {
 }
 
 
+@pytest.mark.verify(short=True)
 @pytest.mark.parametrize("kind", list(StateKind))
 @pytest.mark.parametrize("make", BENCHES.values(), ids=BENCHES)
 def test_a_long_life_ends_with_the_models_values(make, kind: StateKind) -> None:
-    live_long(kind, make, examples=40)
+    live_long(kind, make, examples=effort().state_lives, steps=effort().state_steps)
 
 
+@pytest.mark.verify(short=True)
 @pytest.mark.parametrize("kind", list(StateKind))
 @pytest.mark.parametrize("apart", [False, True], ids=["beside the ledger", "apart"])
 def test_a_long_life_in_sqlite_ends_with_the_models_values(apart: bool, kind: StateKind) -> None:
-    live_long(kind, lambda: SqliteBench(apart), examples=12)
+    live_long(kind, lambda: SqliteBench(apart), examples=effort().server_lives, steps=effort().state_steps)
 
 
 def forgetful(kind, stored, txid, update):
@@ -120,4 +123,4 @@ BROKEN = {
 def test_a_broken_store_does_not_live_long(monkeypatch: pytest.MonkeyPatch, place, name: str, instead) -> None:
     monkeypatch.setattr(place, name, instead)
     with pytest.raises((AssertionError, pytest.fail.Exception, TridentError)):
-        live_long(StateKind.OPAQUE, lambda: MemoryBench(apart=True), examples=200, shrink=False)
+        live_long(StateKind.OPAQUE, lambda: MemoryBench(apart=True), examples=effort().searched_lives, shrink=False)

@@ -9,7 +9,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
+import psutil
 import pyspark
 
 from trident.local.java import find_java

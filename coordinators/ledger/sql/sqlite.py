@@ -63,7 +63,7 @@ def _started(pid: int) -> float | None:
     """Return when a process started in seconds since the epoch, None if there is none or psutil is missing."""
     if find_spec("psutil") is None:
         return None
-    import psutil  # type: ignore[import-untyped]
+    import psutil
 
     try:
         return float(psutil.Process(pid).create_time())

@@ -1,0 +1,95 @@
+"""What every call of pytest can be told: how much is done, from which seed, and on which servers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.effort import Length, base_seed, choose, draw_base_seed, effort
+
+VERIFY = "verify"
+_COSTLY = {"kafka", "spark"}
+_APART = "tests/simulation/"
+_ORDER = ("integration_tests/crash_matrix/", _APART, "integration_tests/")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Know these options in every folder, so that PYTEST_ADDOPTS may hold them."""
+    group = parser.getgroup("effort")
+    lengths = [length.value for length in Length]
+    group.addoption("--effort", choices=lengths, default=Length.TEST.value, help="short forms, or all long ones")
+    group.addoption("--long-too", action="store_true", help="what has no short form as well, for a few named tests")
+    group.addoption("--base-seed", type=int, help="draw from this seed as an earlier run did; fresh without it")
+    group = parser.getgroup("servers")
+    group.addoption("--kafka-bootstrap", help="host:port of a Kafka broker to use instead of a local one")
+    group.addoption("--pg-dsn", help="address of a Postgres server where tests may make databases")
+    group.addoption("--require-servers", action="store_true", help="fail where a server can't be had")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose before any test module is imported; the workers of pytest-xdist get the same seed."""
+    if config.option.base_seed is None:
+        config.option.base_seed = draw_base_seed()
+    choose(Length(config.option.effort), config.option.base_seed)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep what the run is for, and deal it to the workers of pytest-xdist, if there are any.
+
+    The searches are not measured: they would take twice as long, and cover what other tests cover as well.
+    """
+    _keep_wanted(config, items)
+    for item in items:
+        if item.get_closest_marker(VERIFY) or item.nodeid.startswith(_APART):
+            item.add_marker("no_cover")
+    if hasattr(config, "workerinput"):
+        for item in items:
+            if group := _group(item):
+                item.add_marker(pytest.mark.xdist_group(group))
+        items.sort(key=_place)
+
+
+def _group(item: pytest.Item) -> str | None:
+    """Return what has to stay on one worker: Kafka and Spark are started once, a module's fixtures once.
+
+    The searches of the simulation share nothing, and are long.
+    """
+    if _COSTLY.intersection(getattr(item, "fixturenames", ())):
+        return "kafka and spark"
+    return None if item.nodeid.startswith(_APART) else item.nodeid.partition("::")[0]
+
+
+def _place(item: pytest.Item) -> int:
+    """Return when it is dealt: what takes longest first, so that the workers end together."""
+    if _COSTLY.intersection(getattr(item, "fixturenames", ())):
+        return -1
+    places = (number for number, folder in enumerate(_ORDER) if item.nodeid.startswith(folder))
+    return next(places, len(_ORDER))
+
+
+def _keep_wanted(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what this run is not for: `verify` is for the long forms, `test` for all that has no other form."""
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        (kept if _is_wanted(item, config.option.long_too) else left).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+
+def _is_wanted(item: pytest.Item, long_too: bool) -> bool:
+    marker = item.get_closest_marker(VERIFY)
+    if effort().length is Length.VERIFY:
+        return marker is not None
+    return marker is None or long_too or bool(marker.kwargs.get("short", False))
+
+
+def pytest_report_header() -> list[str]:
+    """Say what was drawn before anything can fail."""
+    return [f"effort: {effort().length}, --base-seed {base_seed()}"]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say after a failure how the same is drawn again."""
+    if terminalreporter.stats.get("failed"):
+        terminalreporter.line(f"drawn with --effort {effort().length} --base-seed {base_seed()}")

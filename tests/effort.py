@@ -1,0 +1,115 @@
+"""How much the suite does: `make test` takes a small sample of everything, `make verify` the long forms.
+
+No test holds a number of its own: what is drawn, searched or played through is read from `effort()`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Length(StrEnum):
+    """Which of the two runs this is."""
+
+    TEST = "test"
+    VERIFY = "verify"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """What one run does of each search."""
+
+    length: Length
+    seeds: int
+    """Worlds of the simulation, from the base seed on."""
+    must_meet_everything: bool
+    """Whether so many worlds have to show every move, fault and outcome that there is."""
+    state_lives: int
+    """Lives of each store beside the model."""
+    state_steps: int
+    """Steps of each of these lives."""
+    server_lives: int
+    """Lives of each state in a database, SQLite's or PostgreSQL's."""
+    searched_lives: int
+    """Within so many lives a broken store has to be found."""
+    searched_seeds: int
+    """Within so many worlds a planted bug has to be found."""
+    json_examples: int
+    """Blocks of records that Spark and the fast decoder must agree about."""
+    json_from_anew: bool
+    """Whether these blocks are drawn anew in each run."""
+    matrix_is_whole: bool
+    """Whether a border of the crash matrix is met in every variant, or in one that is drawn."""
+    demo_records: int
+    """Payments of the demo."""
+
+
+_EFFORTS = {
+    Length.TEST: Effort(
+        length=Length.TEST,
+        seeds=1_000,
+        must_meet_everything=False,
+        state_lives=10,
+        state_steps=20,
+        server_lives=3,
+        searched_lives=200,
+        searched_seeds=200,
+        json_examples=5,
+        json_from_anew=False,
+        matrix_is_whole=False,
+        demo_records=45_000,
+    ),
+    Length.VERIFY: Effort(
+        length=Length.VERIFY,
+        seeds=20_000,
+        must_meet_everything=True,
+        state_lives=60,
+        state_steps=40,
+        server_lives=15,
+        searched_lives=200,
+        searched_seeds=200,
+        json_examples=30,
+        json_from_anew=True,
+        matrix_is_whole=True,
+        demo_records=90_000,
+    ),
+}
+_MOST_SEEDS = 10**9
+
+
+@dataclass(slots=True)
+class _Chosen:
+    effort: Effort
+    base_seed: int
+
+
+_chosen = _Chosen(_EFFORTS[Length.TEST], 0)
+
+
+def draw_base_seed() -> int:
+    """Return a seed that nobody has used on purpose: code that has not changed meets new worlds in each run."""
+    return secrets.randbelow(_MOST_SEEDS)
+
+
+def choose(length: Length, seed: int) -> None:
+    """Say for this process how much is done, and from which seed on."""
+    _chosen.effort, _chosen.base_seed = _EFFORTS[length], seed
+
+
+def effort() -> Effort:
+    """Return what was chosen; the small sample outside of pytest."""
+    return _chosen.effort
+
+
+def base_seed() -> int:
+    """Return the seed that everything drawn in this run comes from."""
+    return _chosen.base_seed
+
+
+def processes() -> int:
+    """Return how many processes a search may use: the cores, shared with the other workers of pytest-xdist."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    return max(1, (os.cpu_count() or 1) // workers)

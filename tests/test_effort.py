@@ -1,0 +1,63 @@
+"""The two lengths of a run, and what the run of coverage refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.covered import by_package, show, too_low
+from tests.effort import _EFFORTS, Effort, Length, base_seed, choose, draw_base_seed, effort, processes
+
+
+@pytest.fixture
+def _chosen_again() -> Iterator[None]:
+    before = (effort().length, base_seed())
+    yield
+    choose(*before)
+
+
+def test_the_long_form_does_at_least_what_the_short_one_does() -> None:
+    short, whole = _EFFORTS[Length.TEST], _EFFORTS[Length.VERIFY]
+    for field in dataclasses.fields(Effort):
+        if field.name != "length":
+            assert getattr(whole, field.name) >= getattr(short, field.name), field.name
+    assert whole.seeds >= 20_000
+    assert whole.matrix_is_whole
+
+
+@pytest.mark.usefixtures("_chosen_again")
+def test_what_is_chosen_holds_until_something_else_is() -> None:
+    choose(Length.VERIFY, 17)
+    assert (effort().length, base_seed()) == (Length.VERIFY, 17)
+    choose(Length.TEST, 18)
+    assert (effort().length, base_seed()) == (Length.TEST, 18)
+
+
+def test_a_base_seed_is_fresh() -> None:
+    assert len({draw_base_seed() for _ in range(5)}) > 1
+
+
+def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)
+    assert processes() == 4
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "3")
+    assert processes() == 1
+
+
+def counts(lines: int, branches: int) -> Counter[str]:
+    return Counter(num_statements=100, covered_lines=lines, num_branches=50, covered_branches=branches)
+
+
+def test_a_package_of_the_core_that_was_run_too_little_is_refused() -> None:
+    files = {f"{package}/a.py": {"summary": counts(100, 35)} for package in ("coordinators", "state", "trident")}
+    assert too_low(by_package(files)) == []
+    files["state/b.py"] = {"summary": counts(85, 35)}
+    files["trident/b.py"] = {"summary": counts(0, 0)}
+    packages = by_package(files)
+    assert too_low(packages) == ["state"]
+    assert "185 of 200" in show(packages)
+    assert too_low({}) == ["coordinators", "state"]
