@@ -83,7 +83,7 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "window": ("window function", lambda s: s.each(n=F.row_number().over(Window.orderBy("amount")))),
     "random": ("not deterministic", lambda s: s.filter(F.rand() < 0.5)),
     "clock": ("batch_time", lambda s: s.each(at=F.current_timestamp())),
-    "python udf": ("Python UDF", lambda s: s.each(x=F.udf(str)("amount"))),
+    "python udf": ("Python UDF", lambda s: s.each(x=F.udf(lambda amount: str(amount))("amount"))),
     "schema text": ("does not declare fields", lambda s: s.map(identity, "amount lots of")),
     "no schema": ("declares", lambda s: s.map(identity)),
     "schema for columns": ("named columns", lambda s: s.each(None, "x int", x=F.lit(1))),

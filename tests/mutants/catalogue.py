@@ -490,4 +490,20 @@ _OF_A_PERSON = (
         _STATES,
     ),
 )
-MUTANTS = (*_VALUES, *_STATE, *_VERSIONS, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON)
+_TASKS = (
+    Mutant(
+        "a finished partition leaves the assignment",
+        "spouts/kafka/readers/arrow_task.py",
+        "            consumer.incremental_unassign(",
+        "            consumer.pause(",
+        ("tests/spouts/test_finished_ranges.py",),
+    ),
+    Mutant(
+        "a daemon with threads begins again",
+        "trident/executor/preload.py",
+        "return _threads() == 1",
+        "return True",
+        ("tests/services/test_preload.py",),
+    ),
+)
+MUTANTS = (*_VALUES, *_STATE, *_VERSIONS, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON, *_TASKS)
