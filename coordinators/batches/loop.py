@@ -80,7 +80,7 @@ class Pace(NamedTuple):
     batch_timeout: float
     retry_pause: float
     ends_caught_up: bool
-    clean_up_every: int = _CLEAN_UP_EVERY
+    clean_up_every: int
 
     @classmethod
     def of(cls, options: RunOptions) -> Pace:
@@ -91,6 +91,7 @@ class Pace(NamedTuple):
             options.batch_timeout.total_seconds(),
             options.retry_pause.total_seconds(),
             options.until is Until.CAUGHT_UP,
+            _CLEAN_UP_EVERY,
         )
 
 

@@ -20,7 +20,7 @@ from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
-from trident.coordinators.batches import threads as batch_coordinator
+from trident.coordinators.batches import loop as batch_loop
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
@@ -73,7 +73,7 @@ class Life:
 
 def live(life: Life) -> None:
     """Do what the life says; a death is a SIGKILL of this very process."""
-    batch_coordinator._CLEAN_UP_EVERY = TARGET
+    batch_loop._CLEAN_UP_EVERY = TARGET
     death = _Death(life)
     with armed(death):
         match life.does:
