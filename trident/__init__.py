@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from trident.coordinators.holding.run import RunSummary
     from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
     from trident.coordinators.options import OnRunning, RunOptions
-    from trident.coordinators.records import Keep
+    from trident.coordinators.registered import Keep
     from trident.engine.recommended import recommended_options
     from trident.engine.staging import Staging
     from trident.language.grouped import GroupedStream
@@ -62,7 +62,7 @@ _MODULES = {
     "trident.language.timing": ("batch_time",),
     "trident.coordinators.ledger": ("MemoryLedger", "PostgresLedger", "SqliteLedger"),
     "trident.coordinators.options": ("OnRunning", "RunOptions"),
-    "trident.coordinators.records": ("Keep",),
+    "trident.coordinators.registered": ("Keep",),
     "trident.coordinators.holding.run": ("RunSummary",),
     "trident.managing.deciding": ("divert", "retry", "status", "undo"),
     "trident.engine.staging": ("Staging",),

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping
 
 from trident.base.ranges import Edge
-from trident.coordinators.records import Plan
+from trident.coordinators.planned import Plan
 
 BatchEdges = Mapping[str, tuple[Edge, ...]]
 """For each spout of a plan, the non-empty ranges to read."""

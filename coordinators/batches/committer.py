@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from trident.base.advice import UNDO
+from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
@@ -15,7 +15,8 @@ from trident.base.ranges import RangeManifest
 from trident.coordinators.batches.stopping import StoppedError
 from trident.coordinators.decided import Diverted, Refusal, StopKind
 from trident.coordinators.ledger.base import Ledger, TransactionStep
-from trident.coordinators.records import Commit, DeadLetter, Pin, Plan, StatePin
+from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
+from trident.coordinators.planned import Plan
 from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import Transaction, beside_of, names_beside
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
@@ -52,8 +53,8 @@ class Outcome:
         )
         return Pin(self.plan, self.manifests, states, self.dead_letters, self.diverts)
 
-    def commit(self, started: float) -> Commit:
-        """Return the record of the finished txid; `started` is when its turn began (perf_counter)."""
+    def commit(self, commit_ms: int) -> Commit:
+        """Return the record of the finished txid, whose turn took so long."""
         plan = self.plan
         return Commit(
             txid=plan.txid,
@@ -64,7 +65,7 @@ class Outcome:
             keys=self.keys,
             plan_ms=self.plan_ms,
             process_ms=self.process_ms,
-            commit_ms=round((time.perf_counter() - started) * 1000),
+            commit_ms=commit_ms,
         )
 
 
@@ -120,32 +121,38 @@ class Committer:
     Every call is idempotent: after a lost answer it is repeated and finds its own effect.
     """
 
-    def __init__(self, ledger: Ledger, stores: Mapping[str, Target], repeater: Repeater) -> None:
+    def __init__(self, ledger: Ledger, stores: Mapping[str, Target], repeater: Repeater, clock: Clock) -> None:
         self._ledger = ledger
         self._stores = stores
         self._repeater = repeater
+        self._clock = clock
         self._started: dict[BatchId, float] = {}
 
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Pin, apply and finish the batch in one transaction of the ledger's database."""
-        started = time.perf_counter()
+        started = self._clock.monotonic()
         steps = _Steps(batch, self._stores, outcome.updates)
         reached(CrashPoint.IN_TURN, batch.txid)
         try:
             self._repeater.call(
                 f"committing {batch}",
                 lambda: self._ledger.commit_together(
-                    batch.owner, batch.epoch, outcome.pin(), outcome.commit(started), steps.copies, steps.applies
+                    batch.owner,
+                    batch.epoch,
+                    outcome.pin(),
+                    outcome.commit(self._since(started)),
+                    steps.copies,
+                    steps.applies,
                 ),
             )
         except RefusedError as error:
             raise steps.refused(error) from error
         reached(CrashPoint.AFTER_DONE, batch.txid)
-        return outcome.commit(started)
+        return outcome.commit(self._since(started))
 
     def pin(self, batch: BatchId, outcome: Outcome) -> None:
         """Make the durable decision; the states beside the ledger have the batch with it."""
-        self._started[batch] = time.perf_counter()
+        self._started[batch] = self._clock.monotonic()
         reached(CrashPoint.IN_TURN, batch.txid)
         pin = outcome.pin()
         steps = _Steps(batch, self._stores, outcome.updates)
@@ -184,12 +191,15 @@ class Committer:
 
     def done(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Record that every state has the txid."""
-        started = self._started.pop(batch, time.perf_counter())
-        commit = outcome.commit(started)
+        started = self._started.pop(batch, self._clock.monotonic())
+        commit = outcome.commit(self._since(started))
         reached(CrashPoint.BEFORE_DONE, batch.txid)
         self._repeater.call(f"finishing {batch}", lambda: self._ledger.done(batch.owner, batch.epoch, commit))
         reached(CrashPoint.AFTER_DONE, batch.txid)
         return commit
+
+    def _since(self, started: float) -> int:
+        return round((self._clock.monotonic() - started) * 1000)
 
 
 def outcome_of_pin(pin: Pin) -> Outcome:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge, RangeManifest
-from trident.coordinators.records import DeadLetter
+from trident.coordinators.pinned import DeadLetter
 from trident.state.staged import HeldUpdates, WrittenUpdates
 
 

@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from trident.base.clock import SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
 from trident.coordinators.batches.committer import Committer, outcome_of_pin
-from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
 from trident.coordinators.holding.finishing import check_divert, check_undo, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.records import ResetDecision, Snapshot
+from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import check_resettable, diverting_of
 from trident.state.target import Target
@@ -146,7 +147,7 @@ def _roll_forward(taking: TakeOver) -> None:
     except MismatchError as error:
         raise MismatchError(f"{error} While a batch is pinned, only states='clear' can be carried out.") from error
     taking.require_no_refusal(waiting)
-    committer = Committer(taking.ledger, taking.stores, taking.repeater)
+    committer = Committer(taking.ledger, taking.stores, taking.repeater, SystemClock())
     for name in sorted(waiting):
         committer.apply(pinned.batch, name, pinned.pin)
     committer.done(pinned.batch, outcome_of_pin(pinned.pin))

@@ -9,7 +9,8 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
 from trident.coordinators.decided import DecisionKind
-from trident.coordinators.records import Pin, Snapshot
+from trident.coordinators.pinned import Pin
+from trident.coordinators.registered import Snapshot
 from trident.state.capabilities import names_beside
 from trident.state.positions import Position
 from trident.state.target import Target

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.ranges import OffsetRange, PartitionId
-from trident.coordinators.records import Plan, Snapshot
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import Snapshot
 
 _SMOOTHING = 0.2
 
@@ -35,6 +36,14 @@ class PlanBook:
             self.plans[self.snapshot.done] = self.snapshot.done_plan
         if self.snapshot.pin is not None:
             self.plans[self.snapshot.pin.txid] = self.snapshot.pin.plan
+
+    def copy(self) -> PlanBook:
+        """Return an equal book that shares nothing that changes."""
+        other = object.__new__(PlanBook)
+        other.__dict__.update(self.__dict__)
+        other.plans = dict(self.plans)
+        other._record_bytes = dict(self._record_bytes)
+        return other
 
     def positions(self, spout: str, txid: int) -> dict[PartitionId, OffsetRange]:
         """Return the ranges that a plan for `txid` follows on, for every partition ever seen."""

@@ -46,3 +46,5 @@ class ProtocolState(NamedTuple):
     """(txid, how often attempted) for txids above `done` that were attempted before."""
     phase: Phase = Phase.RUNNING
     error: BaseException | None = None
+    turn_work: bool = False
+    """Whether each batch has work in its commit turn, before the pin."""

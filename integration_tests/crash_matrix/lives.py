@@ -20,14 +20,14 @@ from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
-from trident.coordinators.batches import threads as batch_coordinator
+from trident.coordinators.batches import loop
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, Source, Spout
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.target import Target
@@ -74,7 +74,7 @@ class Life:
 
 def live(life: Life) -> None:
     """Do what the life says; a death is a SIGKILL of this very process."""
-    batch_coordinator._CLEAN_UP_EVERY = TARGET
+    loop._CLEAN_UP_EVERY = TARGET  # read whenever a run is made
     death = _Death(life)
     with armed(death):
         match life.does:

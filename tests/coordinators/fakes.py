@@ -14,7 +14,8 @@ from trident.base.digest import Digest, hash64, seed_of
 from trident.base.ranges import BadRecordRow, Edge, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology
-from trident.coordinators.records import DeadLetter, TopologySpec
+from trident.coordinators.pinned import DeadLetter
+from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.staged import HeldUpdates

@@ -30,7 +30,7 @@ from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning, RunOptions, Until
-from trident.coordinators.records import Lease
+from trident.coordinators.registered import Lease
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
 from trident.state import MemoryState, SqliteState, StateKind

@@ -17,9 +17,10 @@ from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, Ra
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.completeness import complete_edges
 from trident.coordinators.batches.processor import ProcessResult
-from trident.coordinators.records import DeadLetter
+from trident.coordinators.pinned import DeadLetter
 from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
+from trident.engine.parallel import run_all
 from trident.engine.staging import StageRows, Staging, StagingChoice
 from trident.graph.nodes import End, SinkNode, SourceNode
 from trident.operations.aggregate import COPIES, REPEATED, fold
@@ -331,3 +332,15 @@ def test_results_of_jobs_are_one_result() -> None:
     assert both.manifests == (word,)
     assert both.bad_records == (letter,)
     assert list(both.updates) == ["a", "b", "c"]
+
+
+def test_a_job_that_can_not_be_cancelled_does_not_hide_why_another_failed(caplog):
+    def fail() -> None:
+        raise RetryableError("a task was lost")
+
+    def cancel() -> None:
+        raise OSError("the engine is gone")
+
+    with pytest.raises(RetryableError, match="a task was lost"):
+        run_all([fail, lambda: None], cancel)
+    assert "the engine is gone" in caplog.text

@@ -11,6 +11,7 @@ import pytest
 from trident import ConfigurationError
 from trident.coordinators.ledger import MemoryLedger
 from trident.engine.compiled import CompiledTopology
+from trident.engine.running import make_run
 from trident.engine.staging import Staging
 from trident.graph.jobs import Job, Trunk, jobs_of
 from trident.graph.nodes import (
@@ -24,7 +25,6 @@ from trident.graph.nodes import (
     SourceNode,
     sources_of,
 )
-from trident.managing.running import make_run
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation
 from trident.spouts.base import Spout

@@ -22,7 +22,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, Spout, SpoutKind
 from trident.state import MemoryState
 

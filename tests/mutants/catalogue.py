@@ -398,7 +398,7 @@ _COORDINATOR = (
     Mutant(
         "a batch is processed when all of it is acked",
         "coordinators/acking/acker.py",
-        "return self._value.get(batch) == 0 and not self._open[batch]",
+        "return self.value == 0 and not self.open",
         "return True",
         ("tests/coordinators/test_acker.py",),
     ),

@@ -14,7 +14,7 @@ from trident.base.errors import FatalError, RetryableError
 from trident.base.ranges import Edge, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.processor import ProcessResult
-from trident.coordinators.records import DeadLetter
+from trident.coordinators.pinned import DeadLetter
 from trident.graph.nodes import End, sources_of
 from trident.operations.aggregate import COPIES, REPEATED
 from trident.state.staged import HeldUpdates, WrittenUpdates

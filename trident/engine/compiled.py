@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, QueryNode, SinkNode, walk

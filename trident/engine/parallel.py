@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from trident.base.errors import TridentError
+from trident.coordinators.closing import after_error
 
 T = TypeVar("T")
 
@@ -24,5 +25,5 @@ def run_all(actions: Sequence[Callable[[], T]], cancel: Callable[[], None]) -> t
         try:
             return (first(), *(future.result() for future in futures))
         except TridentError:
-            cancel()
+            after_error("cancelling the other jobs", cancel)
             raise

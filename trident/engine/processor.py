@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -53,6 +53,7 @@ class SparkProcessor:
         if staging_threshold < 1 or (parallelism is not None and parallelism < 1):
             raise ConfigurationError("staging_threshold and parallelism must be above zero")
         self._jobs = compiled.jobs
+        assert not any(job.commit_turn for job in self._jobs), "check_runnable refuses them"
         parallelism = parallelism or parallelism_of(spark)
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
@@ -147,8 +148,10 @@ class SparkProcessor:
         try:
             yield keep
         finally:
-            for frame in kept:
-                frame.unpersist()
+            # where Spark is gone its storage is too, and what ended the block is to be raised
+            with suppress(*SPARK_FAILURES):
+                for frame in kept:
+                    frame.unpersist()
 
     def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T]) -> T:
         try:

@@ -13,11 +13,11 @@ from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
 from trident.engine.building import prototype
 from trident.engine.compiled import CompiledTopology
+from trident.engine.running import make_run, run_to_end
 from trident.engine.spark import active_session
 from trident.engine.staging import Staging
 from trident.graph.nodes import End, PersistNode, SourceNode, sources_of
 from trident.language.stream import Stream
-from trident.managing.running import make_run, run_to_end
 from trident.spouts.base import Spout
 
 _LONGEST_NAME = 200
