@@ -163,6 +163,24 @@ def test_the_shortcut_is_one_command():
     assert (state.done, state.live) == (11, ())
 
 
+def test_states_beside_the_ledger_are_applied_with_the_pin_and_only_the_others_after_it():
+    state, commands = processed(FRESH._replace(beside=frozenset({"totals"})), 11, 21)
+    assert commands == [DecidePin(batch(11, 21))]
+    state, commands = run(state, Happened(batch(11, 21), Word.PINNED))
+    assert commands == [Apply(batch(11, 21), "balances")]
+    again, _ = step(state, Happened(batch(11, 21), Word.APPLIED, state="totals"))
+    assert again.phase is Phase.POISONED
+    state, commands = run(state, Happened(batch(11, 21), Word.APPLIED, state="balances"))
+    assert commands == [RecordDone(batch(11, 21))]
+
+
+def test_a_pin_that_no_state_waits_for_is_finished_at_once():
+    state, _ = processed(FRESH, 11, 21)
+    state, commands = run(state._replace(beside=state.states), Happened(batch(11, 21), Word.PINNED))
+    assert commands == [RecordDone(batch(11, 21))]
+    assert state.live[0].status is Status.FINISHING
+
+
 @pytest.mark.parametrize(("together", "decision"), [(True, CommitTogether), (False, DecidePin)])
 def test_work_in_the_turn_comes_between_done_of_the_txid_before_and_the_pin(together, decision):
     state, _ = planned(FRESH._replace(turn_work=True, beside=FRESH.states if together else frozenset()), 11, 21)
@@ -186,24 +204,6 @@ def test_work_in_the_turn_that_fails_drops_the_attempt_and_all_later_ones_and_pl
     state, commands = run(state, Happened(batch(11, 21), Word.FAILED, reason="lost"))
     assert commands == [Cancel(batch(11, 21)), Cancel(batch(12, 22)), MakePlan(batch(11, 23), 2, drop_from=11)]
     assert step(state, Happened(batch(11, 21), Word.TURN_WORKED)) == (state, ())
-
-
-def test_states_beside_the_ledger_are_applied_with_the_pin_and_only_the_others_after_it():
-    state, commands = processed(FRESH._replace(beside=frozenset({"totals"})), 11, 21)
-    assert commands == [DecidePin(batch(11, 21))]
-    state, commands = run(state, Happened(batch(11, 21), Word.PINNED))
-    assert commands == [Apply(batch(11, 21), "balances")]
-    again, _ = step(state, Happened(batch(11, 21), Word.APPLIED, state="totals"))
-    assert again.phase is Phase.POISONED
-    state, commands = run(state, Happened(batch(11, 21), Word.APPLIED, state="balances"))
-    assert commands == [RecordDone(batch(11, 21))]
-
-
-def test_a_pin_that_no_state_waits_for_is_finished_at_once():
-    state, _ = processed(FRESH, 11, 21)
-    state, commands = run(state._replace(beside=state.states), Happened(batch(11, 21), Word.PINNED))
-    assert commands == [RecordDone(batch(11, 21))]
-    assert state.live[0].status is Status.FINISHING
 
 
 def test_a_failure_drops_the_attempt_and_all_later_ones_and_plans_again():
