@@ -30,7 +30,15 @@ class Undecoded:
     count: int
 
 
-ControlRow = RangeManifest | BadRecordRow | WriteManifest | Undecoded
+@dataclass(frozen=True, slots=True)
+class BadRecordWord:
+    """A record that did not decode, with the edge that it was read under: two spouts may read one topic."""
+
+    edge: int
+    record: BadRecordRow
+
+
+ControlRow = RangeManifest | BadRecordWord | WriteManifest | Undecoded
 
 
 def encode(row: ControlRow) -> str:
@@ -40,9 +48,10 @@ def encode(row: ControlRow) -> str:
             partition = [row.id.topic, row.id.partition] if row.id else None
             word = ["range", row.edge, partition, row.position, _digest(row.digest)]
             return json.dumps([*word, row.size_bytes, row.newest])
-        case BadRecordRow():
-            where = [row.id.topic, row.id.partition, row.offset, row.timestamp]
-            return json.dumps(["bad", *where, row.reason, _to_text(row.key), _to_text(row.value)])
+        case BadRecordWord():
+            bad = row.record
+            where = [row.edge, bad.id.topic, bad.id.partition, bad.offset, bad.timestamp]
+            return json.dumps(["bad", *where, bad.reason, _to_text(bad.key), _to_text(bad.value)])
         case WriteManifest():
             return json.dumps(["write", row.state, row.write_id, _digest(row.digest)])
         case Undecoded():
@@ -57,9 +66,9 @@ def decode(text: str) -> ControlRow:
         id_ = PartitionId(partition[0], partition[1]) if partition else None
         return RangeManifest(edge, id_, position, Digest(*digest), size_bytes, newest)
     if kind == "bad":
-        topic, number, offset, timestamp, reason, key, value = rest
-        id_ = PartitionId(topic, number)
-        return BadRecordRow(id_, offset, timestamp, reason, _to_bytes(key), _to_bytes(value))
+        edge, topic, number, offset, timestamp, reason, key, value = rest
+        record = BadRecordRow(PartitionId(topic, number), offset, timestamp, reason, _to_bytes(key), _to_bytes(value))
+        return BadRecordWord(edge, record)
     if kind == "write":
         state, write_id, digest = rest
         return WriteManifest(state, write_id, Digest(*digest))

@@ -69,3 +69,15 @@ class Diverted:
 
     state: str
     rows: tuple[str, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ResetDecision:
+    """A person's recorded decision to open a new incarnation; finished at take-over if it was cut off."""
+
+    incarnation: str
+    birth_txid: int
+    states: str
+    """"clear" or "adopt"."""
+    start: str | None
+    """A start policy to use once instead of the spouts' own: "earliest", "latest" or an ISO time."""

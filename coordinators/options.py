@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.records import Keep
+from trident.coordinators.registered import Keep
 
 
 class OnRunning(StrEnum):

@@ -110,9 +110,9 @@ class Source(Protocol):
         A `quick` read may answer with an `Undecoded` word instead of decoding a record; then its rows are
         not all there, and the caller throws them away and reads the ranges again without `quick`.
 
-        The frame has the fields of `schema()` and the control column (`spouts.control`): null for
+        The frame has the fields of `schema()` and the control column (`base.control`): null for
         a record, an encoded `RangeManifest` (one per range, also for a range without rows) or
-        `BadRecordRow` otherwise. `tasks` is how many Spark tasks to spread the ranges over.
+        `BadRecordWord` otherwise. `tasks` is how many Spark tasks to spread the ranges over.
         May be called from several threads, once per attempt.
         """
 

@@ -53,6 +53,26 @@ def imports(file: Path) -> set[str]:
     return names
 
 
+def runtime_imports(file: Path) -> set[str]:
+    """As `imports`, without those that are made for the type checker only."""
+    tree = ast.parse(file.read_text())
+    for node in ast.walk(tree):
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                setattr(node, name, [each for each in value if not _is_for_types(each)])
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names.add(str(node.module))
+    return names
+
+
+def _is_for_types(node: object) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
 def layer_of(name: str) -> str:
     return next((layer for layer in BELOW if name == layer or name.startswith(layer + ".")), "trident")
 
@@ -68,6 +88,34 @@ def test_arrows_point_down(layer: str) -> None:
         if name.startswith("trident.") and layer_of(name) not in BELOW[layer]
     ]
     assert not upwards
+
+
+UPPER = ("operations", "graph", "engine", "managing", "language", "cli")
+"""The floors inside `trident/`, the lowest first.
+
+Operations know how one step is lowered; the graph holds them and knows no Spark; the engine runs graphs; managing
+starts runs and decisions; the language, which users write, builds graphs and hands them down.
+"""
+
+
+@pytest.mark.parametrize("floor", UPPER)
+def test_arrows_point_down_inside_the_package(floor: str) -> None:
+    above = {f"trident.{name}" for name in UPPER[UPPER.index(floor) + 1 :]}
+    files = sorted((ROOT / "trident" / floor).rglob("*.py"))
+    assert files
+    upwards = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for file in files
+        for name in sorted(runtime_imports(file))
+        if ".".join(name.split(".")[:2]) in above
+    ]
+    assert not upwards
+
+
+def test_the_engine_knows_nothing_of_the_language() -> None:
+    """Not even its types: graphs are what they have in common."""
+    files = sorted((ROOT / "trident" / "engine").rglob("*.py"))
+    assert not [file.name for file in files for name in imports(file) if name.startswith("trident.language")]
 
 
 @pytest.mark.parametrize("layer", list(BELOW))
@@ -113,9 +161,8 @@ def test_top_folders_are_linked_into_the_package() -> None:
 
 
 def test_nothing_imports_the_local_services() -> None:
-    upper = ("language", "operations", "engine", "managing", "cli")
     files = [file for folder in FOLDERS.values() for file in (ROOT / folder).rglob("*.py")]
-    files += [file for folder in upper for file in (ROOT / "trident" / folder).glob("*.py")]
+    files += [file for folder in UPPER for file in (ROOT / "trident" / folder).rglob("*.py")]
     users = [
         f"{file.relative_to(ROOT)} imports {name}"
         for file in files
@@ -133,6 +180,7 @@ SPARK_FREE = (
     "trident.coordinators.ledger.view",
     "trident.state.postgres.state",
     "trident.spouts.base",
+    "trident.graph.jobs",
     "trident.cli.app",
 )
 

@@ -23,10 +23,9 @@ if TYPE_CHECKING:
     from trident.coordinators.holding.run import RunSummary
     from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
     from trident.coordinators.options import OnRunning, RunOptions
-    from trident.coordinators.records import Keep
+    from trident.coordinators.registered import Keep
     from trident.engine.recommended import recommended_options
     from trident.engine.staging import Staging
-    from trident.language.aggregators import Aggregator, Combiner, Count, Max, Min, Sum
     from trident.language.grouped import GroupedStream
     from trident.language.stream import Stream
     from trident.language.timing import batch_time
@@ -35,9 +34,18 @@ if TYPE_CHECKING:
     from trident.local.session import local_session
     from trident.managing.deciding import divert, retry, status, undo
     from trident.managing.resets import reset
+    from trident.operations.aggregators.base import Aggregator
+    from trident.operations.aggregators.combiner import Combiner
+    from trident.operations.aggregators.counting import Count
+    from trident.operations.aggregators.extremes import Max, Min
+    from trident.operations.aggregators.sums import Sum
 
 _MODULES = {
-    "trident.language.aggregators": ("Aggregator", "Combiner", "Count", "Max", "Min", "Sum"),
+    "trident.operations.aggregators.base": ("Aggregator",),
+    "trident.operations.aggregators.combiner": ("Combiner",),
+    "trident.operations.aggregators.counting": ("Count",),
+    "trident.operations.aggregators.extremes": ("Max", "Min"),
+    "trident.operations.aggregators.sums": ("Sum",),
     "trident.base.errors": (
         "ConfigurationError",
         "DecisionNeededError",
@@ -54,7 +62,7 @@ _MODULES = {
     "trident.language.timing": ("batch_time",),
     "trident.coordinators.ledger": ("MemoryLedger", "PostgresLedger", "SqliteLedger"),
     "trident.coordinators.options": ("OnRunning", "RunOptions"),
-    "trident.coordinators.records": ("Keep",),
+    "trident.coordinators.registered": ("Keep",),
     "trident.coordinators.holding.run": ("RunSummary",),
     "trident.managing.deciding": ("divert", "retry", "status", "undo"),
     "trident.engine.staging": ("Staging",),

@@ -6,29 +6,21 @@ import random
 from collections.abc import Mapping
 
 from trident.base.ranges import Edge
-from trident.coordinators.batches.processor import Job
-from trident.coordinators.records import Plan
+from trident.coordinators.planned import Plan
 
-JobEdges = Mapping[str, Mapping[str, tuple[Edge, ...]]]
-
-"""For each job (by its state) and spout, the non-empty ranges to read."""
+BatchEdges = Mapping[str, tuple[Edge, ...]]
+"""For each spout of a plan, the non-empty ranges to read."""
 
 
-def draw_edges(plan: Plan, jobs: tuple[Job, ...], rng: random.Random) -> JobEdges:
-    """Return an edge with a random non-zero 63-bit id for each job and non-empty range."""
-    return {
-        job.state: {
-            spout: tuple(
-                Edge(rng.randrange(1, 1 << 63), item.range)
-                for item in plan.ranges
-                if item.spout == spout and item.range.width
-            )
-            for spout in job.spouts
-        }
-        for job in jobs
-    }
+def draw_edges(plan: Plan, rng: random.Random) -> BatchEdges:
+    """Return an edge with a random non-zero 63-bit id for each non-empty range."""
+    edges: dict[str, tuple[Edge, ...]] = {}
+    for item in plan.ranges:
+        drawn = (Edge(rng.randrange(1, 1 << 63), item.range),) if item.range.width else ()
+        edges[item.spout] = edges.get(item.spout, ()) + drawn
+    return edges
 
 
-def edge_ids(edges: JobEdges) -> list[int]:
-    """Return all edge ids, to be registered with the acker before the job is sent."""
-    return [edge.id for spouts in edges.values() for items in spouts.values() for edge in items]
+def edge_ids(edges: BatchEdges) -> list[int]:
+    """Return all edge ids, to be registered with the acker before the batch is processed."""
+    return [edge.id for items in edges.values() for edge in items]

@@ -15,7 +15,8 @@ from trident.base.ranges import RangeManifest
 from trident.coordinators.batches.stopping import StoppedError
 from trident.coordinators.decided import Diverted, Refusal, StopKind
 from trident.coordinators.ledger.base import Ledger, TransactionStep
-from trident.coordinators.records import Commit, DeadLetter, Pin, Plan, StatePin
+from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
+from trident.coordinators.planned import Plan
 from trident.coordinators.retrying import Repeater
 from trident.state.target import StagedUpdates, StagingLostError, StateStore, Transaction, WrittenUpdates
 

@@ -6,7 +6,7 @@ import logging
 from dataclasses import asdict
 
 from trident.base.identity import BatchId
-from trident.coordinators.records import Commit
+from trident.coordinators.pinned import Commit
 
 _log = logging.getLogger("trident.batch")
 

@@ -9,48 +9,42 @@ from typing import Protocol
 
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge, RangeManifest
-from trident.coordinators.records import DeadLetter
+from trident.coordinators.pinned import DeadLetter
 from trident.state.target import HeldUpdates, WrittenUpdates
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One engine job of a batch: all that ends in one state, and the spouts that it reads."""
-
-    state: str
-    spouts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ProcessRequest:
-    """One attempt, as the engine gets it: `edges[state][spout]` are the non-empty ranges of that job."""
+    """One attempt, as the engine gets it: `edges[spout]` are the non-empty ranges of that spout.
+
+    A spout is read once per attempt, whatever hangs on it, so a range has one edge.
+    """
 
     batch: BatchId
     tries: int
     batch_time: datetime
-    edges: Mapping[str, Mapping[str, tuple[Edge, ...]]]
+    edges: Mapping[str, tuple[Edge, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class JobResult:
-    """What one job's successful action returned, and nothing that any other run of a task said."""
+class ProcessResult:
+    """What the attempt's successful actions returned, and nothing that any other run of a task said."""
 
-    state: str
     manifests: tuple[tuple[str, RangeManifest], ...]
-    """(spout, manifest) pairs."""
+    """(spout, manifest) pairs, each range's once."""
     bad_records: tuple[DeadLetter, ...]
-    updates: HeldUpdates | WrittenUpdates
+    updates: Mapping[str, HeldUpdates | WrittenUpdates]
+    """By target; every target is there, also with nothing to change."""
 
 
 class Processor(Protocol):
-    """Turns planned ranges into staged updates, without any effect that a reader could see."""
+    """Turns planned ranges into staged updates, without any effect that a reader could see.
 
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        """The jobs of each batch, the same for every batch of a run."""
+    How the work is cut into jobs is its own affair.
+    """
 
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
-        """Run all jobs of the attempt; called from several threads at once, each with its own attempt.
+    def process(self, request: ProcessRequest) -> ProcessResult:
+        """Process the attempt; called from several threads at once, each with its own attempt.
 
         Raises `RetryableError` when another attempt may succeed, `FatalError` when none can.
         """

@@ -1,4 +1,4 @@
-"""One attempt from plan to staged: runs the engine's jobs, checks that all was read, stages the updates."""
+"""One attempt from plan to staged: runs the engine, checks that all was read, stages the updates."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
-from trident.base.ranges import RangeManifest
-from trident.coordinators.acking.edges import JobEdges
+from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.committer import Outcome
-from trident.coordinators.batches.completeness import complete_edges, require_agreement
-from trident.coordinators.batches.processor import JobResult, Processor, ProcessRequest
+from trident.coordinators.batches.completeness import complete_edges
+from trident.coordinators.batches.processor import Processor, ProcessRequest, ProcessResult
 from trident.coordinators.batches.stopping import StoppedError
 from trident.coordinators.decided import Decision, Diverted, Refusal, StopKind
 from trident.coordinators.ledger.rules.decisions import held_states
-from trident.coordinators.records import DeadLetter, Plan
+from trident.coordinators.pinned import DeadLetter
+from trident.coordinators.planned import Plan
 from trident.spouts.base import BadRecord, Source, Spout
 from trident.state.rows import json_rows
 from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
@@ -38,34 +38,31 @@ class BatchRunner:
     decisions: tuple[Decision, ...] = ()
     """What a person decided and waits for the attempt that commits."""
 
-    def run(self, batch: BatchId, plan: Plan, edges: JobEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
+    def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
         """Return the acknowledged edge ids and the outcome, its updates staged as the pin needs them."""
         started = time.perf_counter()
         request = ProcessRequest(batch, plan.tries, plan.batch_time, edges)
-        results = self.processor.process(request)
+        result = self.processor.process(request)
         reached(CrashPoint.AFTER_PROCESSING, batch.txid)
-        acknowledged = tuple(id_ for result in results for id_ in complete_edges(edges[result.state], result))
-        require_agreement(results)
+        acknowledged = complete_edges(edges, result)
         self._verify_sources(plan)
-        bad = self._judge_bad_records(batch, results)
+        bad = self._judge_bad_records(batch, result)
         held = held_states(self.decisions, batch.txid)
-        diverts = tuple(self._divert(batch, result) for result in results if result.state in held)
+        diverts = tuple(self._divert(batch, name, staged) for name, staged in result.updates.items() if name in held)
         updates = {
-            result.state: WrittenUpdates(()) if result.state in held else self._stage(batch, result)
-            for result in results
+            name: WrittenUpdates(()) if name in held else self._stage(batch, name, staged)
+            for name, staged in result.updates.items()
         }
         process_ms = round((time.perf_counter() - started) * 1000)
-        manifests = _first_of_each(results)
-        return acknowledged, Outcome(plan, manifests, bad, updates, plan_ms, process_ms, diverts)
+        return acknowledged, Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts)
 
     def _verify_sources(self, plan: Plan) -> None:
         for name, source in self.sources.items():
             source.verify([item.range for item in plan.ranges if item.spout == name and item.range.width])
 
-    def _judge_bad_records(self, batch: BatchId, results: tuple[JobResult, ...]) -> tuple[DeadLetter, ...]:
-        """Return what goes to the dead letters, once each, or raise if the spout's policy says so."""
-        found = {(bad.spout, bad.record.id, bad.record.offset): bad for result in results for bad in result.bad_records}
-        letters = sorted(found.values(), key=lambda bad: (bad.spout, bad.record.id, bad.record.offset))
+    def _judge_bad_records(self, batch: BatchId, result: ProcessResult) -> tuple[DeadLetter, ...]:
+        """Return what goes to the dead letters, in order, or raise if the spout's policy says so."""
+        letters = sorted(result.bad_records, key=lambda bad: (bad.spout, bad.record.id, bad.record.offset))
         for bad in letters:
             if self.spouts[bad.spout].on_bad_record is BadRecord.FAIL:
                 record = bad.record
@@ -80,29 +77,17 @@ class BatchRunner:
                 )
         return tuple(letters)
 
-    def _stage(self, batch: BatchId, result: JobResult) -> StagedUpdates:
-        staged = result.updates
+    def _stage(self, batch: BatchId, name: str, staged: StagedUpdates) -> StagedUpdates:
         if isinstance(staged, HeldUpdates):
             try:
-                staged = self.stores[result.state].stage(batch, staged)
+                staged = self.stores[name].stage(batch, staged)
             except RefusedError as error:
-                refusal = Refusal(batch.txid, batch.attempt, StopKind.REFUSED, result.state, str(error))
-                text = f"state {result.state!r} refused {batch} for good: {error}. Nothing of this txid was applied."
+                refusal = Refusal(batch.txid, batch.attempt, StopKind.REFUSED, name, str(error))
+                text = f"state {name!r} refused {batch} for good: {error}. Nothing of this txid was applied."
                 raise StoppedError(text, refusal) from error
         reached(CrashPoint.AFTER_STAGING, batch.txid)
         return staged
 
-    def _divert(self, batch: BatchId, result: JobResult) -> Diverted:
+    def _divert(self, batch: BatchId, name: str, staged: HeldUpdates | WrittenUpdates) -> Diverted:
         """Take the rows of a state out of the batch, as a person decided."""
-        return Diverted(result.state, json_rows(self.stores[result.state].staged_rows(batch, result.updates)))
-
-
-def _first_of_each(results: tuple[JobResult, ...]) -> tuple[tuple[str, RangeManifest], ...]:
-    """Return the manifests of each spout once: jobs that read the same ranges agree (checked before)."""
-    taken: set[str] = set()
-    chosen: list[tuple[str, RangeManifest]] = []
-    for result in results:
-        mine = {spout for spout, _ in result.manifests} - taken
-        chosen.extend(pair for pair in result.manifests if pair[0] in mine)
-        taken |= mine
-    return tuple(chosen)
+        return Diverted(name, json_rows(self.stores[name].staged_rows(batch, staged)))

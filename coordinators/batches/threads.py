@@ -30,6 +30,8 @@ from trident.coordinators.batches.stopping import StoppedError, gave_up, record_
 from trident.coordinators.closing import after_error
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions, Until
+from trident.coordinators.pinned import Commit
+from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import (
@@ -53,7 +55,6 @@ from trident.coordinators.protocol.messages import (
 from trident.coordinators.protocol.state import Phase
 from trident.coordinators.protocol.step import Step, step, wants_plan
 from trident.coordinators.protocol.transitions import Word
-from trident.coordinators.records import Commit, Plan
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
 from trident.state.target import StagingLostError, StateStore
@@ -242,7 +243,7 @@ class BatchCoordinator:
 
     def _start_processing(self, batch: BatchId) -> None:
         plan = self._planned[batch]
-        edges = draw_edges(plan, self._parts.runner.processor.jobs, self._rng)
+        edges = draw_edges(plan, self._rng)
         self._acker.register(batch, edge_ids(edges))
         self._deadlines[batch] = self._clock.monotonic() + self._options.batch_timeout.total_seconds()
         run = partial(self._parts.runner.run, batch, plan, edges, self._plan_ms.get(batch, 0))

@@ -9,14 +9,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from trident.base.identity import Epoch
-from trident.coordinators.decided import Decision
+from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.decisions.deciding import WantedDecision, WantedReset, decide, decide_reset, decide_retry
 from trident.coordinators.holding.keeping import held
 from trident.coordinators.holding.opening import opened
 from trident.coordinators.holding.takeover import LedgerBehindError, TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
-from trident.coordinators.records import ResetDecision, TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.state.layout import StateLayout
 from trident.state.target import State

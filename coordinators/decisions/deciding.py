@@ -14,12 +14,12 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
 from trident.coordinators.batches.committer import Committer, outcome_of_pin
-from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
 from trident.coordinators.holding.finishing import check_divert, check_undo, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.records import ResetDecision, Snapshot
+from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
 from trident.state.target import StateStore
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.records import Pin, ResetDecision, Snapshot
+from trident.coordinators.pinned import Pin
+from trident.coordinators.registered import Snapshot
 from trident.state.rows import json_rows
 from trident.state.target import StateStore, WrittenUpdates
 

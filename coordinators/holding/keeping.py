@@ -16,7 +16,7 @@ from trident.base.identity import Epoch
 from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
-from trident.coordinators.records import Lease
+from trident.coordinators.registered import Lease
 from trident.coordinators.retrying import Repeater
 
 _log = logging.getLogger("trident.coordinator")

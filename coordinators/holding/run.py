@@ -22,7 +22,7 @@ from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Spout
 from trident.state.layout import StateLayout

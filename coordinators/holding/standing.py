@@ -8,7 +8,7 @@ from trident.base.advice import RESET
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
-from trident.coordinators.records import Snapshot
+from trident.coordinators.registered import Snapshot
 from trident.state.target import Position, StateStore
 
 

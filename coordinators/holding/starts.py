@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from trident.coordinators.records import Snapshot, StartPosition
+from trident.coordinators.registered import Snapshot, StartPosition
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Start, StartAt
 

@@ -10,7 +10,7 @@ from trident.coordinators.options import RunOptions
 from trident.coordinators.protocol.state import Live, ProtocolState
 from trident.coordinators.protocol.step import Step, take_over
 from trident.coordinators.protocol.transitions import Status
-from trident.coordinators.records import Snapshot
+from trident.coordinators.registered import Snapshot
 from trident.state.target import StateStore
 
 

@@ -9,14 +9,14 @@ from trident.base.advice import RESET, UNDO
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decided import Decision
+from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.holding.finishing import carry_out, carry_out_reset, check_undo, pinned_batch
 from trident.coordinators.holding.standing import check_positions
 from trident.coordinators.holding.starts import starts_to_store
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.records import ResetDecision, Snapshot, TopologySpec
 from trident.coordinators.refusals import decision_needed, refused_by_state, ways_on
+from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
 from trident.state.target import CannotUndoError, StateStore

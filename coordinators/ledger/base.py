@@ -17,20 +17,11 @@ from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import Timeouts
-from trident.coordinators.decided import Decision, Refusal
+from trident.coordinators.decided import Decision, Refusal, ResetDecision
 from trident.coordinators.ledger.view import LedgerView
-from trident.coordinators.records import (
-    Acquired,
-    Commit,
-    Keep,
-    Lease,
-    Pin,
-    Plan,
-    ResetDecision,
-    Snapshot,
-    StartPosition,
-    TopologySpec,
-)
+from trident.coordinators.pinned import Commit, Pin
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
 from trident.state.target import LedgerDatabase, Transaction
 
 TransactionStep = Callable[[Transaction], None]

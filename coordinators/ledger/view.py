@@ -15,7 +15,9 @@ import msgspec
 
 from trident.base.ranges import RangeManifest
 from trident.coordinators.decided import Refusal
-from trident.coordinators.records import Loss, Plan, ReceivedIds, SpoutRange, StartPosition, StatePin
+from trident.coordinators.pinned import StatePin
+from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange
+from trident.coordinators.registered import StartPosition
 
 
 @dataclass(frozen=True, slots=True)

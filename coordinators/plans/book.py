@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.ranges import OffsetRange, PartitionId
-from trident.coordinators.records import Plan, Snapshot
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import Snapshot
 
 _SMOOTHING = 0.2
 

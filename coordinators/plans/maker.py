@@ -10,10 +10,10 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.identity import Epoch
 from trident.base.ranges import OffsetRange
 from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.planned import Loss, Plan, SpoutRange
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.ranges import SpoutView, plan_ranges
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
-from trident.coordinators.records import Loss, Plan, SpoutRange
 from trident.spouts.base import Source, Spout, SpoutKind
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from trident.base.advice import RESET
 from trident.base.errors import FatalError
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
-from trident.coordinators.records import Loss, SpoutRange
+from trident.coordinators.planned import Loss, SpoutRange
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
 
 

@@ -12,7 +12,7 @@ from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Place, Rows, Seen
 from tests.coordinators.fakes import Topic
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.records import Plan
+from trident.coordinators.planned import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,13 +21,13 @@ from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches import threads as batch_coordinator
-from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, Source, Spout
 from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
 
@@ -110,18 +110,19 @@ class _Processor(ListProcessor):
     stores: Mapping[str, StateStore] = field(default_factory=dict)
     writes: bool = False
 
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
+    def process(self, request: ProcessRequest) -> ProcessResult:
         reached(CrashPoint.READING, request.batch.txid)
-        results = super().process(request)
-        return tuple(self._written(request, result) for result in results) if self.writes else results
+        result = super().process(request)
+        if not self.writes:
+            return result
+        return replace(result, updates={name: self._written(request, name, x) for name, x in result.updates.items()})
 
-    def _written(self, request: ProcessRequest, result: JobResult) -> JobResult:
-        writer = self.stores[result.state].writer(request.batch)
+    def _written(self, request: ProcessRequest, state: str, updates: StagedUpdates) -> WrittenUpdates:
+        writer = self.stores[state].writer(request.batch)
         assert writer is not None
-        assert isinstance(result.updates, HeldUpdates)
-        words = [decode(word) for word in writer(iter(result.updates.rows.to_batches()))]
-        writes = tuple(word for word in words if isinstance(word, WriteManifest))
-        return JobResult(result.state, result.manifests, result.bad_records, WrittenUpdates(writes))
+        assert isinstance(updates, HeldUpdates)
+        words = [decode(word) for word in writer(iter(updates.rows.to_batches()))]
+        return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
 
 
 def _plan(life: Life, death: _Death) -> RunnableTopology:
@@ -129,11 +130,12 @@ def _plan(life: Life, death: _Death) -> RunnableTopology:
     spout = ListSpout(topic, kind=life.case.spout, limits=Limits(max_records=life.limit))
     failures = life.case.tries - 1 if life.dies_at and life.case.tries > 1 else 0
 
-    def meddle(request: ProcessRequest, result: JobResult) -> JobResult:
+    def meddle(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid != TARGET:
             return result
-        if life.is_refused and result.state == states[-1].name:
-            result = replace(result, updates=_too_large(result.updates))
+        if life.is_refused:
+            last = states[-1].name
+            result = replace(result, updates={**result.updates, last: _too_large(result.updates[last])})
         if request.tries <= failures:
             raise RetryableError("an ordinary failure")
         if life.dies_at in _RENEWALS:

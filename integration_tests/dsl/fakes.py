@@ -11,19 +11,19 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
-from trident.base.control import CONTROL, encode
+from trident.base.control import CONTROL, BadRecordWord, Undecoded, encode
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
-from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.engine.compiled import CompiledTopology
 from trident.engine.processor import SparkProcessor
 from trident.engine.staging import Staging
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
 from trident.state.layout import StateKind, StateLayout
-from trident.state.target import LedgerDatabase, StagingWriter, StateStore
+from trident.state.target import HeldUpdates, LedgerDatabase, StagingWriter, StateStore
 
 BATCH = BatchId(Owner("fakes", "incarnation-1"), Epoch(1, "token"), txid=1, attempt=1)
 BATCH_TIME = datetime(2026, 3, 4, 5, 6, 7, 891011, tzinfo=UTC)
@@ -33,12 +33,16 @@ Rows = Sequence[tuple[object, ...]]
 
 @dataclass(frozen=True)
 class RowsSource:
-    """One partition per list of rows; with `repeat`, every range is read twice, as a broken reader would."""
+    """One partition per list of rows.
+
+    With `repeat` every range is read twice, as a broken reader would; with `slow` the quick way does not do.
+    """
 
     ddl: str
     partitions: tuple[Rows, ...]
     bad: tuple[BadRecordRow, ...] = ()
     repeat: bool = False
+    slow: bool = False
 
     def schema(self, spark: SparkSession) -> StructType:
         schema = StructType.fromDDL(self.ddl)
@@ -58,11 +62,13 @@ class RowsSource:
             wanted = self.partitions[edge.range.id.partition][edge.range.start : edge.range.stop]
             rows.extend((*row, None) for row in wanted)
             rows.append((*[None] * (len(schema) - 1), encode(manifest(edge))))
-        rows.extend((*[None] * (len(schema) - 1), encode(row)) for row in self.bad)
+            words = [BadRecordWord(edge.id, bad) for bad in self.bad if bad.id == edge.range.id]
+            rows.extend((*[None] * (len(schema) - 1), encode(word)) for word in words)
+        if quick and self.slow:
+            rows = [(*[None] * (len(schema) - 1), encode(Undecoded(1)))]
         rows *= 2 if self.repeat else 1
-        columns = list(zip(*rows, strict=True))
         arrow = arrow_schema(schema)
-        table = pa.table([pa.array(c, f.type) for c, f in zip(columns, arrow, strict=True)], schema=arrow)
+        table = pa.Table.from_pylist([dict(zip(arrow.names, row, strict=True)) for row in rows], schema=arrow)
         return spark.createDataFrame(table, schema).repartition(tasks)
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
@@ -145,10 +151,7 @@ def edges_of(source: RowsSource, first: int = 1) -> tuple[Edge, ...]:
 
 
 def request_for(compiled: CompiledTopology, sources: dict[str, RowsSource]) -> ProcessRequest:
-    edges = {
-        job.state: {spout: edges_of(sources[spout], 1 + 100 * n) for spout in job.spouts}
-        for n, job in enumerate(compiled.jobs)
-    }
+    edges = {spout: edges_of(sources[spout], 1 + 100 * n) for n, spout in enumerate(compiled.spouts)}
     return ProcessRequest(BATCH, 1, BATCH_TIME, edges)
 
 
@@ -158,14 +161,16 @@ def run(
     *,
     staging: Staging = Staging.AUTO,
     stores: dict[str, StateStore] | None = None,
-) -> dict[str, JobResult]:
-    """Process all rows of all spouts as one batch; returns the results by state."""
+) -> ProcessResult:
+    """Process all rows of all spouts as one batch."""
     sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}
     processor = SparkProcessor(compiled, spark, sources, stores or {}, staging=staging)
-    return {result.state: result for result in processor.process(request_for(compiled, sources))}
+    return processor.process(request_for(compiled, sources))
 
 
-def held_rows(result: JobResult) -> list[tuple[object, ...]]:
-    """Return the staged rows as sorted tuples."""
-    rows = [tuple(row.values()) for row in result.updates.rows.to_pylist()]
+def held_rows(result: ProcessResult, state: str) -> list[tuple[object, ...]]:
+    """Return a state's staged rows as sorted tuples."""
+    updates = result.updates[state]
+    assert isinstance(updates, HeldUpdates)
+    rows = [tuple(row.values()) for row in updates.rows.to_pylist()]
     return sorted(rows, key=repr)

@@ -126,7 +126,7 @@ def test_a_failed_step_leaves_the_topology_as_it_was(stream: Stream) -> None:
     with pytest.raises(FieldError):
         base.persistent_aggregate(UnopenedState("s"), total=Sum("nothing"))
     handle = base.group_by("account").persistent_aggregate(UnopenedState("s"), total=Sum("amount"))
-    assert [leaf.state.name for leaf in topology.compile().leaves] == ["s"]
+    assert [end.name for end in topology.compile().ends] == ["s"]
     assert handle.layout.keys == (KeyColumn("account", pa.string()),)
     assert [(v.name, v.type, v.merge) for v in handle.layout.values] == [("total", pa.int64(), Merge.ADD)]
 

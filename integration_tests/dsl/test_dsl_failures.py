@@ -26,7 +26,9 @@ from integration_tests.dsl.fakes import (
 )
 from trident import ConfigurationError, Count, FatalError, RetryableError, Staging, Sum, Topology
 from trident.base.control import CONTROL
+from trident.engine.lowering import from_source
 from trident.engine.processor import SparkProcessor
+from trident.graph.nodes import sources_of
 from trident.operations.base import BatchContext
 from trident.state.target import WrittenUpdates
 
@@ -117,10 +119,11 @@ def test_tasks_stage_what_is_large(spark: SparkSession, tmp_path: Path) -> None:
     stream = topology.stream("payments", rows_spout("account string, amount bigint", rows[:60], rows[60:], []))
     stream.group_by("account").persistent_aggregate(UnopenedState("s"), n=Count(), total=Sum("amount"))
     store = WriterStore(FileWriter(str(tmp_path), "s"))
-    result = run(topology.compile(), spark, staging=Staging.EXECUTORS, stores={"s": store})["s"]  # type: ignore[dict-item]
-    assert isinstance(result.updates, WrittenUpdates)
+    result = run(topology.compile(), spark, staging=Staging.EXECUTORS, stores={"s": store})  # type: ignore[dict-item]
+    updates = result.updates["s"]
+    assert isinstance(updates, WrittenUpdates)
     tables = {path.stem: pa.ipc.open_file(path).read_all() for path in tmp_path.iterdir()}
-    assert {write.write_id: write.rows for write in result.updates.writes} == {
+    assert {write.write_id: write.rows for write in updates.writes} == {
         name: table.num_rows for name, table in tables.items()
     }
     staged = {row["account"]: (row["n"], row["total"]) for table in tables.values() for row in table.to_pylist()}
@@ -142,7 +145,8 @@ def test_a_small_batch_is_one_task_without_a_shuffle(spark: SparkSession) -> Non
     topology = Topology("t")
     stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS, ROWS))
     stream.filter(F.col("amount") > 0).group_by("account").persistent_aggregate(UnopenedState("s"), total=Sum("amount"))
-    (leaf,) = topology.compile().leaves
+    (end,) = topology.compile().ends
+    (payments,) = sources_of(end)
     source = rows_spout("account string, amount bigint", ROWS, ROWS).source
 
     class OneTask(RowsSource):
@@ -150,6 +154,7 @@ def test_a_small_batch_is_one_task_without_a_shuffle(spark: SparkSession) -> Non
             return spark.range(10).selectExpr("'a' AS account", "id AS amount", f"CAST(NULL AS STRING) AS {CONTROL}")
 
     frame = OneTask(source.ddl, source.partitions).read(spark, (), 1).coalesce(1)
-    plan = leaf.lower(frame, BatchContext(BATCH_TIME), for_driver=True)._jdf.queryExecution().executedPlan().toString()
+    lowering = from_source(payments, frame, BatchContext(BATCH_TIME))
+    plan = lowering.updates(end, for_driver=True)._jdf.queryExecution().executedPlan().toString()
     assert "HashAggregate" in plan
     assert "Exchange" not in plan

@@ -22,7 +22,7 @@ from integration_tests.dsl.fakes import (
 )
 from trident import Combiner, Count, Max, Min, RetryableError, Sum, Topology, batch_time
 from trident.base.ranges import BadRecordRow, PartitionId
-from trident.coordinators.batches.processor import JobResult
+from trident.coordinators.batches.processor import ProcessResult
 from trident.language.stream import Stream
 
 PAYMENTS = "account string, amount bigint"
@@ -47,7 +47,7 @@ def payments(*, repeat: bool = False) -> tuple[Topology, Stream]:
     return topology, topology.stream("payments", rows_spout(PAYMENTS, FIRST, SECOND, [], bad=(BAD,), repeat=repeat))
 
 
-def check_words(result: JobResult, spout_rows: tuple[list[tuple[object, ...]], ...] = (FIRST, SECOND)) -> None:
+def check_words(result: ProcessResult, spout_rows: tuple[list[tuple[object, ...]], ...] = (FIRST, SECOND)) -> None:
     expected = [("payments", manifest(edge)) for edge in edges_of(rows_spout(PAYMENTS, *spout_rows).source)]
     assert sorted(result.manifests, key=repr) == sorted(expected, key=repr)
     assert [letter.record for letter in result.bad_records] == [BAD]
@@ -59,14 +59,16 @@ def test_the_documented_example(spark: SparkSession) -> None:
     stream.filter(F.col("amount") > 0).group_by("account").persistent_aggregate(
         UnopenedState("balances"), n=Count(), total=Sum("amount")
     )
-    result = run(topology.compile(), spark)["balances"]
+    result = run(topology.compile(), spark)
     expected: dict[str | None, list[int]] = defaultdict(lambda: [0, 0])
     for account, amount in FIRST + SECOND:
         if amount is not None and amount > 0:
             expected[account][0] += 1
             expected[account][1] += amount
-    assert held_rows(result) == sorted(((key, *value) for key, value in expected.items()), key=repr)
-    assert result.updates.rows.schema == pa.schema([("account", pa.string()), ("n", pa.int64()), ("total", pa.int64())])
+    assert held_rows(result, "balances") == sorted(((key, *value) for key, value in expected.items()), key=repr)
+    assert result.updates["balances"].rows.schema == pa.schema(
+        [("account", pa.string()), ("n", pa.int64()), ("total", pa.int64())]
+    )
     check_words(result)
 
 
@@ -75,16 +77,16 @@ def test_without_keys_there_is_one_row(spark: SparkSession) -> None:
     stream.persistent_aggregate(
         UnopenedState("all"), n=Count(), total=Sum("amount"), least=Min("amount"), last=Max("account")
     )
-    result = run(topology.compile(), spark)["all"]
-    assert held_rows(result) == [(9, 29, -1, "c")]
+    result = run(topology.compile(), spark)
+    assert held_rows(result, "all") == [(9, 29, -1, "c")]
     check_words(result)
 
 
 def test_no_record_left_means_no_update(spark: SparkSession) -> None:
     topology, stream = payments()
     stream.filter(F.lit(False)).persistent_aggregate(UnopenedState("all"), n=Count())
-    result = run(topology.compile(), spark)["all"]
-    assert held_rows(result) == []
+    result = run(topology.compile(), spark)
+    assert held_rows(result, "all") == []
     check_words(result)
 
 
@@ -98,10 +100,10 @@ def test_columns_add_replace_and_expand(spark: SparkSession) -> None:
         .group_by("number")
         .persistent_aggregate(UnopenedState("numbers"), n=Count())
     )
-    result = run(topology.compile(), spark)["numbers"]
+    result = run(topology.compile(), spark)
     expected = Counter(n for _, amount in FIRST + SECOND for n in (amount and amount * 2, 1) if n is not None)
     expected[0] = 1  # 0 is a value, not a missing one
-    assert held_rows(result) == sorted(expected.items(), key=repr)
+    assert held_rows(result, "numbers") == sorted(expected.items(), key=repr)
     check_words(result)
 
 
@@ -131,12 +133,14 @@ def test_functions_see_records_only(spark: SparkSession) -> None:
         .group_by("who")
         .persistent_aggregate(UnopenedState("doubles"), total=Sum("value"))
     )
-    result = run(topology.compile(), spark)["doubles"]
+    result = run(topology.compile(), spark)
     expected: dict[str | None, Decimal] = defaultdict(Decimal)
     for account, amount in FIRST + SECOND:
         if amount is not None:
             expected[account] += 2 * amount
-    assert held_rows(result) == sorted(((k, v.quantize(Decimal("0.01"))) for k, v in expected.items()), key=repr)
+    assert held_rows(result, "doubles") == sorted(
+        ((k, v.quantize(Decimal("0.01"))) for k, v in expected.items()), key=repr
+    )
     check_words(result)
 
 
@@ -147,8 +151,8 @@ def test_a_function_may_return_more_rows(spark: SparkSession) -> None:
 
     topology, stream = payments()
     stream.flat_map(copies, PAYMENTS).persistent_aggregate(UnopenedState("n"), n=Count())
-    result = run(topology.compile(), spark)["n"]
-    assert held_rows(result) == [(sum(max(0, amount or 0) for _, amount in FIRST + SECOND),)]
+    result = run(topology.compile(), spark)
+    assert held_rows(result, "n") == [(sum(max(0, amount or 0) for _, amount in FIRST + SECOND),)]
     check_words(result)
 
 
@@ -161,8 +165,8 @@ def test_an_aggregate_can_be_followed_by_another(spark: SparkSession) -> None:
         .aggregate(groups=Count(), total=Sum("total"))
         .persistent_aggregate(UnopenedState("groups"), groups=Sum("groups"), total=Max("total"))
     )
-    result = run(topology.compile(), spark)["groups"]
-    assert held_rows(result) == [(4, 29)]
+    result = run(topology.compile(), spark)
+    assert held_rows(result, "groups") == [(4, 29)]
     check_words(result)
 
 
@@ -175,8 +179,8 @@ def test_functions_after_an_aggregate(spark: SparkSession) -> None:
         .each(lambda batch: [batch["n"]], "again bigint")
         .persistent_aggregate(UnopenedState("n"), n=Sum("again"))
     )
-    result = run(topology.compile(), spark)["n"]
-    assert held_rows(result) == [(3,)]
+    result = run(topology.compile(), spark)
+    assert held_rows(result, "n") == [(3,)]
     check_words(result)
 
 
@@ -187,24 +191,22 @@ def test_own_combiner_beside_built_in_ones(spark: SparkSession) -> None:
         .group_by("account")
         .persistent_aggregate(UnopenedState("words"), n=Count(), longest=Longest("text"))
     )
-    result = run(topology.compile(), spark)["words"]
-    assert held_rows(result) == [("a", 3, "a7"), ("b", 2, "b-1"), ("c", 2, "c9"), (None, 2, None)]
+    result = run(topology.compile(), spark)
+    assert held_rows(result, "words") == [("a", 3, "a7"), ("b", 2, "b-1"), ("c", 2, "c9"), (None, 2, None)]
     check_words(result)
     combine = handle.layout.values[1].combine
     assert combine is not None
     assert combine("aa", "b") == "aa"
 
 
-def test_several_states_are_several_jobs(spark: SparkSession) -> None:
+def test_several_states_share_one_reading(spark: SparkSession) -> None:
     topology, stream = payments()
     stream.persistent_aggregate(UnopenedState("n"), n=Count())
     stream.group_by("account").persistent_aggregate(UnopenedState("by_account"), n=Count())
-    compiled = topology.compile()
-    assert [job.state for job in compiled.jobs] == ["n", "by_account"]
-    results = run(compiled, spark)
-    assert held_rows(results["n"]) == [(9,)]
-    assert held_rows(results["by_account"]) == [("a", 3), ("b", 2), ("c", 2), (None, 2)]
-    assert {m.edge for _, m in results["n"].manifests}.isdisjoint({m.edge for _, m in results["by_account"].manifests})
+    result = run(topology.compile(), spark)
+    assert held_rows(result, "n") == [(9,)]
+    assert held_rows(result, "by_account") == [("a", 3), ("b", 2), ("c", 2), (None, 2)]
+    check_words(result)
 
 
 def test_the_batch_time_is_the_planned_one(spark: SparkSession) -> None:
@@ -216,8 +218,8 @@ def test_the_batch_time_is_the_planned_one(spark: SparkSession) -> None:
         .persistent_aggregate(UnopenedState("at"), n=Count())
     )
     assert stream.each(at=batch_time()).fields == ("account", "amount", "at")
-    result = run(topology.compile(), spark)["at"]
-    assert held_rows(result) == [(BATCH_TIME, 9)]
+    result = run(topology.compile(), spark)
+    assert held_rows(result, "at") == [(BATCH_TIME, 9)]
 
 
 @pytest.mark.parametrize("grouped", [False, True])

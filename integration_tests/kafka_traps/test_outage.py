@@ -22,7 +22,7 @@ from integration_tests.spouts.logs import produce
 from trident import Count, PostgresLedger, Sum, Topology
 from trident.local.kafka import LocalKafka
 from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
-from trident.spouts.decoders.base import Decoder, Records, TaskDecoder
+from trident.spouts.decoders.base import Decoder, RawRecords, TaskDecoder
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.state import PostgresState
 
@@ -63,7 +63,7 @@ class WaitingTask:
     def wants_headers(self) -> bool:
         return self.inner.wants_headers
 
-    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+    def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         yield from self.inner.decode(records)
         folder = Path(self.folder)
         (folder / "reading").touch()

@@ -20,7 +20,8 @@ from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, PostgresLedger
 from trident.coordinators.ledger.sql.tables import METADATA, SCHEMA
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
-from trident.coordinators.records import Lease, Plan
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import Lease
 from trident.state.databases.base import SqlTransaction
 
 OpenLedger = Callable[..., PostgresLedger]

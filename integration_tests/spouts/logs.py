@@ -13,7 +13,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.protocol.consumer.offsets import IsolationLevel, OffsetSpec
 from pyspark.sql import Row, SparkSession
 
-from trident.base.control import CONTROL, decode
+from trident.base.control import CONTROL, BadRecordWord, decode
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, RangeManifest
 from trident.spouts.base import Source
 
@@ -105,8 +105,9 @@ def read_back(source: Source, spark: SparkSession, edges: Sequence[Edge], tasks:
         if isinstance(word, RangeManifest):
             manifests.append(word)
         else:
-            assert isinstance(word, BadRecordRow)
-            bad.append(word)
+            assert isinstance(word, BadRecordWord)
+            assert {edge.range.id for edge in edges if edge.id == word.edge} == {word.record.id}
+            bad.append(word.record)
     return ReadBack(
         sorted(rows, key=repr), sorted(manifests, key=lambda m: m.edge), sorted(bad, key=lambda b: (b.id, b.offset))
     )

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StringType, StructField, StructType, TimestampType
 
 from tests.effort import effort
-from trident.base.control import decode
+from trident.base.control import BadRecordWord, decode
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts import Json
@@ -122,6 +122,7 @@ class Given:
     """Records as a reader hands them to a decoder."""
 
     values: Sequence[bytes | None]
+    edge: int = 77
     topic: str = "topic"
     partition: int = 3
 
@@ -183,14 +184,15 @@ def require_equal(spark: SparkSession, json: Json, values: Sequence[bytes | None
             word = decode(control)
             given = Given(values)
             stamp = int(given.timestamps[index])
-            assert word == BadRecordRow(
+            record = BadRecordRow(
                 PartitionId("topic", 3),
                 100 + index,
                 None if stamp < 0 else stamp,
                 "not valid JSON for the schema",
                 given.keys([index])[0],
                 value,
-            ), value
+            )
+            assert word == BadRecordWord(77, record), value
             bad += 1
         else:
             assert control is None, value

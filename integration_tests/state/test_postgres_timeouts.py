@@ -15,14 +15,14 @@ from trident.base.control import decode
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import Timeouts
 from trident.base.writes import WriteManifest
-from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
 from trident.state import PostgresState
 from trident.state.databases.postgres import PostgresDatabase
 from trident.state.postgres.state import PostgresStore
-from trident.state.target import HeldUpdates, StateStore, WrittenUpdates
+from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
 
 LEASE = timedelta(seconds=4)
 HALF = ("2s", "2s")
@@ -46,20 +46,20 @@ class Looking(ListProcessor):
     stores: Mapping[str, StateStore] = field(default_factory=dict)
     seen: list[tuple[str, str]] = field(default_factory=list)
 
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
-        return tuple(self._written(request, result) for result in super().process(request))
+    def process(self, request: ProcessRequest) -> ProcessResult:
+        result = super().process(request)
+        return replace(result, updates={name: self._written(request, name, x) for name, x in result.updates.items()})
 
-    def _written(self, request: ProcessRequest, result: JobResult) -> JobResult:
-        store = self.stores[result.state]
+    def _written(self, request: ProcessRequest, state: str, updates: StagedUpdates) -> WrittenUpdates:
+        store = self.stores[state]
         assert isinstance(store, PostgresStore)
-        assert isinstance(result.updates, HeldUpdates)
+        assert isinstance(updates, HeldUpdates)
         self.seen.append(limits(store._postgres))
         spy_on(store)
         writer = store.writer(request.batch)
         assert writer is not None
-        words = [decode(word) for word in writer(iter(result.updates.rows.to_batches()))]
-        writes = tuple(word for word in words if isinstance(word, WriteManifest))
-        return replace(result, updates=WrittenUpdates(writes))
+        words = [decode(word) for word in writer(iter(updates.rows.to_batches()))]
+        return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
 
 
 def spy_on(store: PostgresStore) -> None:

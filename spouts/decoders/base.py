@@ -15,8 +15,12 @@ Headers = Sequence[tuple[str, bytes | None]] | None
 """A record's headers in order; None when it has none."""
 
 
-class Records(Protocol):
+class RawRecords(Protocol):
     """Some consecutive records of one partition, as a reading task holds them."""
+
+    @property
+    def edge(self) -> int:
+        """The id of the edge that they are read under."""
 
     @property
     def topic(self) -> str:
@@ -60,7 +64,7 @@ class TaskDecoder(Protocol):
     def wants_headers(self) -> bool:
         """Whether `decode` asks for headers; a reader need not fetch them otherwise."""
 
-    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+    def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return batches in `task_schema` that hold each of the records exactly once; never raises for bad ones."""
 
     def quick(self) -> TaskDecoder:

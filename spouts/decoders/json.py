@@ -14,7 +14,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 from trident.base.control import CONTROL, Undecoded
 from trident.base.errors import ConfigurationError
 from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.decoders.base import Records
+from trident.spouts.decoders.base import RawRecords
 from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
 from trident.spouts.rows import control_batch
 
@@ -25,6 +25,7 @@ _PARSED = "__trident_parsed"
 _RESERVED = "__trident"
 _ORIGIN = StructType(
     [
+        StructField("edge", LongType()),
         StructField("topic", StringType()),
         StructField("partition", IntegerType()),
         StructField("offset", LongType()),
@@ -104,7 +105,7 @@ class JsonTaskDecoder:
         """JSON records have no use for them."""
         return False
 
-    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+    def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return one batch of what the fast path accepted and one of what it leaves to Spark."""
         schema = arrow_schema(self.task_schema)
         left: list[int] | range = range(len(records.values))
@@ -158,7 +159,7 @@ class QuickJsonTaskDecoder:
         """JSON records have no use for them."""
         return False
 
-    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+    def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return what the fast path accepted, and a word on how many it did not."""
         schema = arrow_schema(self.task_schema)
         columns, left = FastJson.of(self.plan).decode(records.values)
@@ -177,24 +178,25 @@ class QuickJsonTaskDecoder:
         return frame
 
 
-def _left_to_spark(schema: pa.Schema, records: Records, rows: list[int] | range) -> pa.RecordBatch:
+def _left_to_spark(schema: pa.Schema, records: RawRecords, rows: list[int] | range) -> pa.RecordBatch:
     count = len(rows)
     indexes = pa.array(rows, pa.int64())
     offsets = pa.array(records.offsets).take(indexes)
     stamps = pa.array(records.timestamps, mask=records.timestamps < 0).take(indexes)
     values = pa.array([records.values[row] for row in rows], pa.binary())
+    edge = pa.repeat(pa.scalar(records.edge, pa.int64()), count)
     topic = pa.repeat(pa.scalar(records.topic, pa.string()), count)
     partition = pa.repeat(pa.scalar(records.partition, pa.int32()), count)
     keys = pa.array(records.keys(rows), pa.binary())
     origin = pa.StructArray.from_arrays(
-        [topic, partition, offsets, stamps, keys, values], fields=list(schema.field(FALLBACK).type)
+        [edge, topic, partition, offsets, stamps, keys, values], fields=list(schema.field(FALLBACK).type)
     )
     columns = [origin if field.name == FALLBACK else pa.nulls(count, field.type) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _bad_record_text() -> Column:
-    """Build in the JVM what `control.encode` makes of a BadRecordRow; topic names need no JSON escapes."""
+    """Build in the JVM what `control.encode` makes of a BadRecordWord; topic names need no JSON escapes."""
 
     def part(name: str) -> Column:
         return F.col(f"{FALLBACK}.{name}")
@@ -209,7 +211,7 @@ def _bad_record_text() -> Column:
 
     comma = F.lit(", ")
     pieces = [
-        *(F.lit('["bad", "'), part("topic"), F.lit('", ')),
+        *(F.lit('["bad", '), number("edge"), F.lit(', "'), part("topic"), F.lit('", ')),
         *(number("partition"), comma, number("offset"), comma, number("timestamp"), comma),
         *(F.lit(f'"{_REASON}"'), comma, data("key"), comma, data("value"), F.lit("]")),
     ]

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from trident.base.control import CONTROL
 from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.decoders.base import Records
+from trident.spouts.decoders.base import RawRecords
 
 _HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _FIELDS = StructType(
@@ -73,7 +73,7 @@ class RawTaskDecoder:
         """They are one of the fields."""
         return True
 
-    def decode(self, records: Records) -> Iterator[pa.RecordBatch]:
+    def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return one batch with every record."""
         count = len(records.offsets)
         rows = range(count)

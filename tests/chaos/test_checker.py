@@ -94,7 +94,7 @@ def test_a_reader_may_see_prefixes_of_committed_txids_only():
 def test_ranges_are_read_from_the_ledgers_own_text():
     from trident.base.ranges import OffsetRange, PartitionId
     from trident.coordinators.ledger.sql.codec import RANGES
-    from trident.coordinators.records import SpoutRange
+    from trident.coordinators.planned import SpoutRange
 
     text = RANGES.encode((SpoutRange("s", OffsetRange(PartitionId("t", 3), "id", 4, 9)),))
     assert parse_ranges(text) == {("s", 3): (4, 9)}

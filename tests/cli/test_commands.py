@@ -21,7 +21,7 @@ from tests.ledger.making import started
 from trident.base import advice
 from trident.cli.app import app, run
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import Lease
+from trident.coordinators.registered import Lease
 
 
 @pytest.fixture(params=[False, True], ids=["shortcut", "apart"])

@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.ranges import BadRecordRow, Edge, PartitionBounds, PartitionId, RangeManifest
-from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology
-from trident.coordinators.records import DeadLetter, TopologySpec
+from trident.coordinators.pinned import DeadLetter
+from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.target import HeldUpdates, State
@@ -94,24 +95,20 @@ class ListProcessor:
 
     topic: Topic
     states: Sequence[str]
-    meddle: Callable[[ProcessRequest, JobResult], JobResult]
+    meddle: Callable[[ProcessRequest, ProcessResult], ProcessResult]
     cancelled: list[int] = field(default_factory=list)
     attempts: list[ProcessRequest] = field(default_factory=list)
     running: int = 0
     most_running: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        return tuple(Job(state, ("s",)) for state in self.states)
-
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
+    def process(self, request: ProcessRequest) -> ProcessResult:
         with self._lock:
             self.attempts.append(request)
             self.running += 1
             self.most_running = max(self.most_running, self.running)
         try:
-            return tuple(self.meddle(request, self._job(job.state, request.edges[job.state]["s"])) for job in self.jobs)
+            return self.meddle(request, self.read("s", request.edges["s"]))
         finally:
             with self._lock:
                 self.running -= 1
@@ -119,7 +116,7 @@ class ListProcessor:
     def cancel(self, batch) -> None:
         self.cancelled.append(batch.attempt)
 
-    def _job(self, state: str, edges: Sequence[Edge]) -> JobResult:
+    def read(self, spout: str, edges: Sequence[Edge]) -> ProcessResult:
         sums: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         manifests, bad = [], []
         for edge in edges:
@@ -127,16 +124,16 @@ class ListProcessor:
             for offset in range(span.start, span.stop):
                 record = self.topic.partitions[span.id.partition][offset]
                 if record == POISON:
-                    bad.append(DeadLetter("s", BadRecordRow(span.id, offset, None, "unreadable", None, b"{")))
+                    bad.append(DeadLetter(spout, BadRecordRow(span.id, offset, None, "unreadable", None, b"{")))
                     continue
                 sums[record[0]][0] += 1
                 sums[record[0]][1] += record[1]
             positions = np.arange(span.start, span.stop, dtype=np.int64)
             digest = Digest.of(hash64(seed_of(span.id.topic, span.id.partition), positions))
-            manifests.append(("s", RangeManifest(edge.id, span.id, span.stop, digest, size_bytes=10 * span.width)))
+            manifests.append((spout, RangeManifest(edge.id, span.id, span.stop, digest, size_bytes=10 * span.width)))
         columns = [list(sums), [item[0] for item in sums.values()], [item[1] for item in sums.values()]]
         rows = pa.table(dict(zip(LAYOUT.schema().names, columns, strict=True)), schema=LAYOUT.schema())
-        return JobResult(state, tuple(manifests), tuple(bad), HeldUpdates(rows))
+        return ProcessResult(tuple(manifests), tuple(bad), {state: HeldUpdates(rows) for state in self.states})
 
 
 @dataclass

@@ -9,8 +9,8 @@ import pytest
 
 from trident.base.digest import Digest
 from trident.base.ranges import Edge, OffsetRange, PartitionId, RangeManifest
-from trident.coordinators.batches.completeness import IncompleteError, complete_edges, require_agreement
-from trident.coordinators.batches.processor import JobResult
+from trident.coordinators.batches.completeness import IncompleteError, complete_edges
+from trident.coordinators.batches.processor import ProcessResult
 from trident.state.target import HeldUpdates
 
 EDGES = {"s": tuple(Edge(7 + n, OffsetRange(PartitionId("t", n), "id", 10, 20)) for n in range(3))}
@@ -20,8 +20,8 @@ def manifest(n: int, **changes) -> tuple[str, RangeManifest]:
     return "s", replace(RangeManifest(7 + n, PartitionId("t", n), 20, Digest(9, 1, 2, 3)), **changes)
 
 
-def result(*manifests) -> JobResult:
-    return JobResult("balances", tuple(manifests), (), HeldUpdates(pa.table({})))
+def result(*manifests) -> ProcessResult:
+    return ProcessResult(tuple(manifests), (), {"balances": HeldUpdates(pa.table({}))})
 
 
 def test_positions_at_or_behind_the_stop_are_complete_whatever_the_count():
@@ -56,9 +56,3 @@ def test_a_reader_without_positions_vouches_by_its_number_of_manifests():
     assert sorted(complete_edges(EDGES, read)) == [7, 8, 9]
     with pytest.raises(IncompleteError):
         complete_edges(EDGES, result(manifest(1), unnamed, unnamed, unnamed))
-
-
-def test_two_jobs_of_one_attempt_must_agree():
-    require_agreement([result(manifest(0)), result(manifest(0))])
-    with pytest.raises(IncompleteError, match="different records"):
-        require_agreement([result(manifest(0)), result(manifest(0, digest=Digest(9, 1, 2, 4)))])

@@ -30,7 +30,7 @@ from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning, RunOptions, Until
-from trident.coordinators.records import Lease
+from trident.coordinators.registered import Lease
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
 from trident.state import MemoryState, SqliteState, StateKind
@@ -139,7 +139,7 @@ def test_a_transactional_spout_reads_the_same_ranges_in_every_attempt_and_run():
     seen: dict[int, set[tuple]] = {}
 
     def grow_and_fail(request, result):
-        seen.setdefault(request.batch.txid, set()).add(tuple(edge.range for edge in request.edges["balances"]["s"]))
+        seen.setdefault(request.batch.txid, set()).add(tuple(edge.range for edge in request.edges["s"]))
         if request.tries == 1:
             for partition in job.topic.partitions:
                 partition.append(("more", 1))
@@ -202,7 +202,7 @@ def test_staging_that_a_server_lost_before_the_pin_is_read_again():
     def lose_once(request, result):
         if request.tries == 1 and request.batch.txid == 2:
             lost = WriteManifest("balances", "gone", Digest(3, 1, 2, 3))
-            return replace(result, updates=WrittenUpdates((lost,)))
+            return replace(result, updates={"balances": WrittenUpdates((lost,))})
         return result
 
     job = make_job(payments(), place.state("balances"), meddle=lose_once)

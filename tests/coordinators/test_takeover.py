@@ -13,7 +13,7 @@ from trident.base.errors import FencedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.holding.takeover import LedgerBehindError, TakeOver
 from trident.coordinators.ledger import MemoryLedger
-from trident.coordinators.records import Lease, Snapshot, TopologySpec
+from trident.coordinators.registered import Lease, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.state import SqliteState
 from trident.state.target import StateStore, WrittenUpdates

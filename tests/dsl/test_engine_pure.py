@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import pyarrow as pa
 import pytest
 from pyspark.errors import PythonException
 
 from trident import Combiner, ConfigurationError, FatalError, FieldError, RetryableError, Topology
-from trident.base.control import CONTROL, encode
+from trident.base.control import CONTROL, BadRecordWord, encode
 from trident.base.digest import Digest
-from trident.base.ranges import Edge, OffsetRange, PartitionId, RangeManifest
+from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.completeness import complete_edges
-from trident.engine.collecting import read_table, result_of
+from trident.coordinators.batches.processor import ProcessResult
+from trident.coordinators.pinned import DeadLetter
+from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
+from trident.engine.parallel import run_all
 from trident.engine.staging import StageRows, Staging, StagingChoice
+from trident.graph.nodes import End, SinkNode, SourceNode
 from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
-from trident.spouts.base import OffsetsLostError
+from trident.spouts.base import OffsetsLostError, Spout
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.target import HeldUpdates, WrittenUpdates
+from trident.state.values import StaleTxidError
 
 LAYOUT = StateLayout((KeyColumn("k", pa.string()),), (ValueColumn("n", pa.int64(), Merge.ADD),))
+SCHEMA = LAYOUT.schema()
 WORD = encode(RangeManifest(7, PartitionId("t", 0), 3, Digest()))
 WRITE = encode(WriteManifest("s", "w1", Digest(count=2)))
 
@@ -73,7 +80,7 @@ def test_own_errors_of_other_modules_keep_kind_and_text_too() -> None:
     error = classify(trace(f"trident.spouts.base.OffsetsLostError: {lost}"), "job")
     assert isinstance(error, RetryableError)
     assert "no longer holds the beginning of what was planned: t[3] 10..20; nothing of it was applied" in str(error)
-    stale = classify(trace("trident.state.values.StaleTxidError: the stored value is of txid 2"), "job")
+    stale = classify(trace(f"{StaleTxidError.__module__}.StaleTxidError: the stored value is of txid 2"), "job")
     assert isinstance(stale, FatalError)
 
 
@@ -94,14 +101,14 @@ def test_field_errors_can_be_pickled() -> None:
 
 
 def test_the_first_batch_is_expected_to_have_a_key_per_record() -> None:
-    choice = StagingChoice(Staging.AUTO, 40_000, LAYOUT)
+    choice = StagingChoice(Staging.AUTO, 40_000, SCHEMA)
     assert choice.expected_bytes(1000) == 1000 * (32 + 8)
     assert not choice.by_executors(1000)
     assert choice.by_executors(1001)
 
 
 def test_later_batches_are_expected_to_be_like_the_last() -> None:
-    choice = StagingChoice(Staging.AUTO, 10_000, LAYOUT)
+    choice = StagingChoice(Staging.AUTO, 10_000, SCHEMA)
     choice.learn(width=1000, rows=10, size=1000)
     assert choice.expected_bytes(500) == 10 * 100.0
     assert choice.expected_bytes(4000) == 40 * 100.0
@@ -114,7 +121,7 @@ def test_later_batches_are_expected_to_be_like_the_last() -> None:
 
 @pytest.mark.parametrize(("mode", "expected"), [(Staging.DRIVER, False), (Staging.EXECUTORS, True)])
 def test_a_fixed_choice_stays(mode: Staging, *, expected: bool) -> None:
-    choice = StagingChoice(mode, 1, LAYOUT)
+    choice = StagingChoice(mode, 1, SCHEMA)
     assert choice.by_executors(1) is expected
     assert choice.by_executors(10**9) is expected
 
@@ -181,37 +188,45 @@ def test_what_a_function_returns_must_be_what_was_declared(returned: object, pat
         list(step([batch(("secret", 1, None))]))
 
 
+def result_of(collected: Collected, edges: dict[str, tuple[Edge, ...]]) -> ProcessResult:
+    (spout,) = edges
+    readings = Readings(edges)
+    readings.add(spout, collected)
+    return readings.result({"s": collected})
+
+
 def edges() -> dict[str, tuple[Edge, ...]]:
     return {"payments": (Edge(7, OffsetRange(PartitionId("t", 0), "id", 0, 3)),)}
 
 
 def test_a_table_is_updates_and_words() -> None:
     table = pa.Table.from_batches([batch(("a", 1, None), (None, None, WORD))])
-    result = result_of("s", read_table(table, LAYOUT), edges())
-    assert isinstance(result.updates, HeldUpdates)
-    assert result.updates.rows.to_pylist() == [{"k": "a", "n": 1}]
+    result = result_of(read_table(table, SCHEMA), edges())
+    updates = result.updates["s"]
+    assert isinstance(updates, HeldUpdates)
+    assert updates.rows.to_pylist() == [{"k": "a", "n": 1}]
     assert result.manifests == (("payments", RangeManifest(7, PartitionId("t", 0), 3, Digest())),)
 
 
 def test_a_table_of_words_only_is_what_tasks_staged() -> None:
     table = pa.table({CONTROL: [WORD, WRITE]})
-    result = result_of("s", read_table(table, None), edges())
-    assert result.updates == WrittenUpdates((WriteManifest("s", "w1", Digest(count=2)),))
+    result = result_of(read_table(table, None), edges())
+    assert result.updates == {"s": WrittenUpdates((WriteManifest("s", "w1", Digest(count=2)),))}
 
 
 def test_a_word_of_another_job_fails_the_attempt() -> None:
     stranger = encode(RangeManifest(8, PartitionId("t", 0), 3, Digest()))
     with pytest.raises(RetryableError, match="not given"):
-        result_of("s", read_table(pa.table({CONTROL: [stranger]}), None), edges())
+        result_of(read_table(pa.table({CONTROL: [stranger]}), None), edges())
 
 
 def test_a_word_that_came_twice_fails_the_attempt() -> None:
     with pytest.raises(RetryableError, match="read twice"):
         read_table(pa.table({CONTROL: [REPEATED + WORD]}), None)
     rows = pa.Table.from_batches([batch(("a", 1, None), (None, None, WORD))])
-    read_table(rows.append_column(COPIES, pa.array([5, 1])), LAYOUT)
+    read_table(rows.append_column(COPIES, pa.array([5, 1])), SCHEMA)
     with pytest.raises(RetryableError, match="read twice"):
-        read_table(rows.append_column(COPIES, pa.array([1, 2])), LAYOUT)
+        read_table(rows.append_column(COPIES, pa.array([1, 2])), SCHEMA)
 
 
 def test_a_word_nobody_knows_is_fatal() -> None:
@@ -226,7 +241,7 @@ def test_staged_rows_leave_words_only() -> None:
         staged.extend(batches)
         yield WRITE
 
-    step = StageRows(writer, LAYOUT.schema())
+    step = StageRows(writer, SCHEMA)
     (out,) = step([batch(("a", 1, None), (None, None, WORD)), batch(("b", 2, None))])
     assert sorted(out.column(CONTROL).to_pylist(), key=str) == sorted([WORD, WRITE])
     assert [row for part in staged for row in part.to_pylist()] == [{"k": "a", "n": 1}, {"k": "b", "n": 2}]
@@ -236,9 +251,9 @@ def test_nothing_to_stage_makes_no_write() -> None:
     def writer(batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
         raise AssertionError("nothing to write")
 
-    (out,) = StageRows(writer, LAYOUT.schema())([batch((None, None, WORD))])
+    (out,) = StageRows(writer, SCHEMA)([batch((None, None, WORD))])
     assert out.column(CONTROL).to_pylist() == [WORD]
-    assert list(StageRows(writer, LAYOUT.schema())([])) == []
+    assert list(StageRows(writer, SCHEMA)([])) == []
 
 
 def test_a_writer_that_stops_early_fails_the_attempt() -> None:
@@ -246,7 +261,7 @@ def test_a_writer_that_stops_early_fails_the_attempt() -> None:
         next(batches)
         yield WRITE
 
-    step = StageRows(writer, LAYOUT.schema())
+    step = StageRows(writer, SCHEMA)
     with pytest.raises(FatalError, match="left rows unread"):
         list(step([batch(("a", 1, None)), batch(("b", 2, None))]))
 
@@ -262,6 +277,70 @@ def test_a_word_that_can_not_name_its_range_is_about_the_jobs_only_spout() -> No
     edges = {"in": tuple(Edge(n, OffsetRange(PartitionId("t", n), "id", 0, 3)) for n in (7, 8))}
     nameless = [encode(RangeManifest(-n, None, None, Digest())) for n in (1, 2)]
     table = pa.Table.from_batches([batch(*((None, None, word) for word in nameless))])
-    result = result_of("s", read_table(table, LAYOUT), edges)
+    result = result_of(read_table(table, SCHEMA), edges)
     assert [(spout, manifest.id) for spout, manifest in result.manifests] == [("in", None)] * 2
     assert complete_edges(edges, result) == (7, 8)
+
+
+def readings() -> tuple[Readings, End]:
+    """One source that has been read, and an end on it."""
+    given = Readings(edges())
+    given.add("payments", read_table(pa.table({CONTROL: [WORD]}), None))
+    return given, SinkNode("out", SCHEMA, SourceNode("payments", cast(Spout, None)))
+
+
+def test_actions_on_kept_records_agree_with_what_was_read() -> None:
+    given, end = readings()
+    given.require_agreement(end, read_table(pa.table({CONTROL: [WRITE, WORD]}), None))
+
+
+OTHER_WORDS = {
+    "other records": [encode(RangeManifest(7, PartitionId("t", 0), 3, Digest(count=1)))],
+    "a range less": [],
+    "a bad record more": [
+        WORD,
+        encode(BadRecordWord(7, BadRecordRow(PartitionId("t", 0), 1, None, "not JSON", None, None))),
+    ],
+}
+
+
+@pytest.mark.parametrize("words", OTHER_WORDS)
+def test_kept_records_that_were_read_anew_must_be_the_same(words: str) -> None:
+    given, end = readings()
+    table = pa.table({CONTROL: pa.array(OTHER_WORDS[words], pa.string())})
+    with pytest.raises(RetryableError, match="two reads of one attempt found different records"):
+        given.require_agreement(end, read_table(table, None))
+
+
+def test_a_bad_record_of_a_range_that_was_not_given_fails_the_attempt() -> None:
+    stranger = encode(BadRecordWord(8, BadRecordRow(PartitionId("t", 0), 1, None, "not JSON", None, None)))
+    with pytest.raises(RetryableError, match="not given"):
+        result_of(read_table(pa.table({CONTROL: [stranger]}), None), edges())
+
+
+def test_the_same_word_twice_among_words_alone_fails_the_attempt() -> None:
+    with pytest.raises(RetryableError, match="read twice"):
+        read_table(pa.table({CONTROL: [WORD, WORD]}), None)
+
+
+def test_results_of_jobs_are_one_result() -> None:
+    letter = DeadLetter("right", BadRecordRow(PartitionId("t", 0), 1, None, "not JSON", None, None))
+    word = ("left", RangeManifest(7, PartitionId("t", 0), 3, Digest()))
+    first = ProcessResult((word,), (), {"a": WrittenUpdates(()), "b": WrittenUpdates(())})
+    second = ProcessResult((), (letter,), {"c": WrittenUpdates(())})
+    both = joined([first, second])
+    assert both.manifests == (word,)
+    assert both.bad_records == (letter,)
+    assert list(both.updates) == ["a", "b", "c"]
+
+
+def test_a_job_that_can_not_be_cancelled_does_not_hide_why_another_failed(caplog):
+    def fail() -> None:
+        raise RetryableError("a task was lost")
+
+    def cancel() -> None:
+        raise OSError("the engine is gone")
+
+    with pytest.raises(RetryableError, match="a task was lost"):
+        run_all([fail, lambda: None], cancel)
+    assert "the engine is gone" in caplog.text

@@ -11,7 +11,7 @@ from tests.coordinators.fakes import ListJob, ListProcessor, ListSource, ListSpo
 from tests.state.harnesses import DictMap
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.ranges import OffsetRange, PartitionBounds
-from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.spouts.base import Limits, SpoutKind
 from trident.state import BackingPosition
 from trident.state.folding import current
@@ -42,7 +42,7 @@ class HidingSpout(ListSpout):
         return HidingSource(self.topic, name, self.hidden)
 
 
-def as_it_is(request: ProcessRequest, result: JobResult) -> JobResult:
+def as_it_is(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
     return result
 
 
@@ -51,10 +51,10 @@ def hiding_job(topic: Topic, *states: State, hidden: set[int], kind: SpoutKind =
     return ListJob(topic, spout, states, ListProcessor(topic, [state.name for state in states], as_it_is))
 
 
-def ranges_of(job: ListJob, txid: int, state: str = "balances") -> list[tuple[OffsetRange, ...]]:
+def ranges_of(job: ListJob, txid: int) -> list[tuple[OffsetRange, ...]]:
     """Return what each attempt at the txid read, in the order of its tries."""
     mine = sorted((item for item in job.processor.attempts if item.batch.txid == txid), key=lambda item: item.tries)
-    return [tuple(edge.range for edge in item.edges[state]["s"]) for item in mine]
+    return [tuple(edge.range for edge in item.edges["s"]) for item in mine]
 
 
 def tries_of(job: ListJob) -> dict[int, int]:

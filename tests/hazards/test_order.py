@@ -19,10 +19,10 @@ from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic, ma
 from tests.coordinators.test_run import OPTIONS, memory_place, payments, run, sqlite_place
 from tests.hazards.replays import Death, hiding_job, ranges_of, tries_of
 from trident.base.errors import FatalError, RetryableError
-from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, Spout, SpoutKind
 from trident.state import MemoryState
 
@@ -35,7 +35,7 @@ def test_h01_txids_are_emitted_in_order_and_share_no_offset():
     topic = Topic([[("ann", 1)] * 45])
     all_at_work = threading.Barrier(4)
 
-    def later_ones_first(request: ProcessRequest, result: JobResult) -> JobResult:
+    def later_ones_first(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid <= 4:
             all_at_work.wait(20)
             time.sleep(0.03 * (4 - request.batch.txid))
@@ -58,7 +58,7 @@ def test_h06_the_failure_of_an_old_attempt_leaves_the_live_one_alone():
     place = memory_place()
     second_at_work = threading.Event()
 
-    def fail_late(request: ProcessRequest, result: JobResult) -> JobResult:
+    def fail_late(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid == 2 and request.tries == 1:
             assert second_at_work.wait(20)
             raise RetryableError("an old attempt fails")
@@ -145,24 +145,23 @@ class TwoStreams:
     topics: dict[str, Topic]
     attempts: list[ProcessRequest] = field(default_factory=list)
 
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        return tuple(Job(f"from {spout}", (spout,)) for spout in self.topics)
-
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
+    def process(self, request: ProcessRequest) -> ProcessResult:
         if request.tries == 1 and request.batch.txid % 2:
             raise RetryableError("a task was lost")
         self.attempts.append(request)
-        return tuple(self._job(request, spout) for spout in self.topics)
+        results = [self._read(request, spout) for spout in self.topics]
+        return ProcessResult(
+            tuple(pair for result in results for pair in result.manifests),
+            tuple(bad for result in results for bad in result.bad_records),
+            {name: staged for result in results for name, staged in result.updates.items()},
+        )
 
     def cancel(self, batch: Any) -> None:
         pass
 
-    def _job(self, request: ProcessRequest, spout: str) -> JobResult:
-        state = f"from {spout}"
-        reader = ListProcessor(self.topics[spout], [state], lambda request, result: result)
-        result = reader._job(state, request.edges[state][spout])
-        return replace(result, manifests=tuple((spout, manifest) for _, manifest in result.manifests))
+    def _read(self, request: ProcessRequest, spout: str) -> ProcessResult:
+        reader = ListProcessor(self.topics[spout], [f"from {spout}"], lambda request, result: result)
+        return reader.read(spout, request.edges[spout])
 
 
 @pytest.mark.parametrize("kind", SpoutKind)
@@ -201,7 +200,7 @@ def test_h13_partitions_come_and_go_while_batches_are_in_flight(kind: SpoutKind,
     topic, hidden = payments(partitions=4), set[int]()
     job = hiding_job(topic, place.state("balances"), hidden=hidden, kind=kind)
 
-    def shift(request: ProcessRequest, result: JobResult) -> JobResult:
+    def shift(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         hidden.clear()
         hidden.update(rng.sample(range(len(topic.partitions)), 2))
         if request.batch.txid == 3 and len(topic.partitions) == 4:
@@ -225,7 +224,7 @@ def test_h14_attempt_numbers_go_on_over_restarts(tmp_path: Path) -> Any:
     place = sqlite_place(tmp_path)
     topic = payments()
 
-    def fail(request: ProcessRequest, result: JobResult) -> JobResult:
+    def fail(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid == 2:
             raise RetryableError("a task was lost")
         return result

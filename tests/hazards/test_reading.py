@@ -9,7 +9,7 @@ from tests.coordinators.test_run import memory_place, run
 from tests.hazards.replays import ranges_of, tries_of
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge
-from trident.coordinators.batches.processor import JobResult, ProcessRequest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.spouts.base import SpoutKind
 
 
@@ -18,7 +18,7 @@ def test_h03_an_empty_range_of_a_replayed_batch_reads_no_old_record():
     place = memory_place()
     topic = Topic([[("ann", 1)] * 2 for _ in range(4)])
 
-    def fail_once(request: ProcessRequest, result: JobResult) -> JobResult:
+    def fail_once(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid == 2 and request.tries == 1:
             raise RetryableError("a task was lost")
         return result
@@ -38,12 +38,12 @@ def test_h04_a_short_read_is_no_whole_batch():
     place = memory_place()
     topic = Topic([[("ann", 1)] * 10])
 
-    def short_read(request: ProcessRequest, result: JobResult) -> JobResult:
+    def short_read(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.tries == 3:
             return result
-        (edge,) = request.edges["balances"]["s"]
+        (edge,) = request.edges["s"]
         shorter = Edge(edge.id, replace(edge.range, stop=edge.range.stop - 4))
-        return job.processor._job("balances", [shorter])
+        return job.processor.read("s", [shorter])
 
     job = make_job(topic, place.state("balances"), meddle=short_read, kind=SpoutKind.TRANSACTIONAL)
     run(job, place.ledger())

@@ -29,10 +29,12 @@ from tests.ledger.making import (
 from tests.ledger.view_contract import ViewContract
 from trident.base.errors import FencedError, LeaseHeldError, MismatchError, RefusedError
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql.tables import HEARTBEAT
-from trident.coordinators.records import Keep, Lease, ReceivedIds, ResetDecision, TopologySpec
+from trident.coordinators.planned import ReceivedIds
+from trident.coordinators.registered import Keep, Lease, TopologySpec
 
 AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger
 NOTHING = Keep(0, timedelta(0))

@@ -8,9 +8,10 @@ import pytest
 
 from tests.ledger.making import Run, commit_of, dead_letter_of, pin_of, plan_of, range_of, started, successor
 from trident.base.errors import MismatchError
-from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, StopKind
+from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, ResetDecision, StopKind
 from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
-from trident.coordinators.records import Pin, Plan, ResetDecision, StatePin
+from trident.coordinators.pinned import Pin, StatePin
+from trident.coordinators.planned import Plan
 
 AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger
 RETRY = Decision(DecisionKind.RETRY, 1, 1)

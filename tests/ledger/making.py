@@ -11,20 +11,9 @@ from trident.base.identity import Epoch, Owner
 from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.records import (
-    Commit,
-    DeadLetter,
-    Lease,
-    Loss,
-    Pin,
-    Plan,
-    ReceivedIds,
-    Snapshot,
-    SpoutRange,
-    StartPosition,
-    StatePin,
-    TopologySpec,
-)
+from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
+from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange
+from trident.coordinators.registered import Lease, Snapshot, StartPosition, TopologySpec
 
 BATCH_TIME = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 SPEC = TopologySpec("payments", {"in": {"kind": "opaque", "topic": "t"}}, {"balances": {"kind": "opaque"}})

@@ -18,7 +18,8 @@ from trident.coordinators.ledger.rules.following import check_follows, has_new_p
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
-from trident.coordinators.records import Plan, TopologySpec
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import TopologySpec
 
 OWNER = Owner("payments", "life")
 EPOCH = Epoch(3, "token")

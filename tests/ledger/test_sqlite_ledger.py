@@ -16,16 +16,18 @@ from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_over
 from trident.base.errors import ConfigurationError, FatalError, LeaseHeldError, MismatchError
 from trident.base.timeouts import Timeouts
+from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
-from trident.coordinators.records import Lease, ResetDecision
+from trident.coordinators.registered import Lease
 from trident.state.databases.base import SqlTransaction
 
 _TAKE_AND_DIE = """
 import os, sys
 from datetime import timedelta
 from trident.coordinators.ledger import SqliteLedger
-from trident.coordinators.records import Lease, ResetDecision
+from trident.coordinators.decided import ResetDecision
+from trident.coordinators.registered import Lease
 from trident.state.databases.base import SqlTransaction
 ledger = SqliteLedger(sys.argv[1])
 ledger.open()

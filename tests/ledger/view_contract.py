@@ -23,7 +23,7 @@ from trident.base.errors import MismatchError
 from trident.base.identity import Owner
 from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
 from trident.coordinators.ledger.view import BatchRow, PartitionProgress, record_of
-from trident.coordinators.records import Lease
+from trident.coordinators.registered import Lease
 
 AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger
 

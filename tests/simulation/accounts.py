@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.simulation.data import amount_of, is_bad, key_of
 from trident.coordinators.ledger.memory.rows import Entry
-from trident.coordinators.records import Plan
+from trident.coordinators.planned import Plan
 from trident.state.positions import Standing
 
 TOPOLOGY = "sim"

@@ -41,6 +41,7 @@ from trident.coordinators.acking.edges import draw_edges, edge_ids
 from trident.coordinators.batches.committer import Committer, Outcome, outcome_of_pin
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopping import StoppedError, gave_up, record_stop
+from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import (
@@ -64,7 +65,7 @@ from trident.coordinators.protocol.messages import (
 from trident.coordinators.protocol.state import Phase
 from trident.coordinators.protocol.step import step, wants_plan
 from trident.coordinators.protocol.transitions import Status, Word
-from trident.coordinators.records import Keep, Lease, Plan
+from trident.coordinators.registered import Keep, Lease
 from trident.state.target import StagingLostError
 
 
@@ -367,7 +368,7 @@ class Coordinator:
                 self._queue(Drop(command))
             case Process(batch, _):
                 plan = self.planned[batch.attempt]
-                edges = draw_edges(plan, self.runner.processor.jobs, self.around.rng)
+                edges = draw_edges(plan, self.around.rng)
                 self.acker.register(batch, edge_ids(edges))
                 self.processing.add(batch.attempt)
                 self.host.send(self, Work(batch, plan, edges), 0)

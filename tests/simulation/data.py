@@ -9,9 +9,9 @@ from functools import cache
 import pyarrow as pa
 
 from trident.base.digest import Digest
-from trident.base.ranges import BadRecordRow, Edge, PartitionBounds, PartitionId, RangeManifest
-from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
-from trident.coordinators.records import DeadLetter
+from trident.base.ranges import BadRecordRow, PartitionBounds, PartitionId, RangeManifest
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.pinned import DeadLetter
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.target import HeldUpdates
@@ -112,22 +112,16 @@ class TopicSpout:
 
 
 class TopicProcessor:
-    """Counts and sums per key, one job for each state; `short` lets the next task stop before the end of its range."""
+    """Counts and sums per key, the same for each state; `short` lets the next task stop before the end of its range."""
 
     def __init__(self, states: Sequence[str]) -> None:
-        self.jobs = tuple(Job(state, (SPOUT,)) for state in states)
+        self.states = tuple(states)
         self.short = False
 
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
-        return tuple(self._job(job.state, request.edges[job.state][SPOUT]) for job in self.jobs)
-
-    def cancel(self, batch: object) -> None:
-        pass
-
-    def _job(self, state: str, edges: Sequence[Edge]) -> JobResult:
+    def process(self, request: ProcessRequest) -> ProcessResult:
         rows = PlainTable()
         manifests, bad = [], []
-        for edge in edges:
+        for edge in request.edges[SPOUT]:
             span = edge.range
             partition, stop = span.id.partition, span.stop
             if self.short:
@@ -141,7 +135,10 @@ class TopicProcessor:
                 rows[key] = (n + 1, total + amount_of(partition, offset))
             digest = Digest(stop - span.start, span.start, stop, partition)
             manifests.append((SPOUT, RangeManifest(edge.id, span.id, stop, digest, 10 * (stop - span.start))))
-        return JobResult(state, tuple(manifests), tuple(bad), HeldUpdates(rows))
+        return ProcessResult(tuple(manifests), tuple(bad), {state: HeldUpdates(rows) for state in self.states})
+
+    def cancel(self, batch: object) -> None:
+        pass
 
 
 def _bad(id_: PartitionId, offset: int) -> BadRecordRow:

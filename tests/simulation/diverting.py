@@ -9,7 +9,7 @@ from dataclasses import replace
 from tests.simulation.accounts import TOPOLOGY, Batch, ViolationError, batch_of
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.ledger.memory.rows import Entry
-from trident.coordinators.records import Pin
+from trident.coordinators.pinned import Pin
 
 Tables = Mapping[str, Mapping]
 

@@ -11,7 +11,7 @@ from tests.simulation.jobs import Job
 from trident.base.clock import Clock
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
-from trident.coordinators.records import TopologySpec
+from trident.coordinators.registered import TopologySpec
 from trident.state.target import StateStore
 
 if TYPE_CHECKING:

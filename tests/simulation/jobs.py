@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from tests.simulation.scripts import Answer
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.acking.edges import JobEdges
+from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.planned import Plan
 from trident.coordinators.protocol.messages import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
-from trident.coordinators.records import Plan
 
 Lane = str
 """What runs one by one; batches are processed side by side and have no lane."""
@@ -43,7 +43,7 @@ class Work(NamedTuple):
 
     batch: BatchId
     plan: Plan
-    edges: JobEdges
+    edges: BatchEdges
 
 
 class Commit(NamedTuple):

@@ -17,7 +17,7 @@ from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.deciding import WantedDecision, WantedReset
 from trident.coordinators.holding.takeover import LedgerBehindError
 from trident.coordinators.ledger.memory.rows import Entry
-from trident.coordinators.records import Lease
+from trident.coordinators.registered import Lease
 from trident.spouts.base import LostOffsets, SpoutKind
 from trident.state.target import CannotUndoError
 

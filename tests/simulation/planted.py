@@ -169,10 +169,7 @@ BUGS = (
     ),
     PlantedBug(
         "a task's word is taken for the end of its range",
-        _both(
-            _patched(batch_runner, "complete_edges", _believes_every_task),
-            _patched(batch_runner, "require_agreement", _nothing),
-        ),
+        _patched(batch_runner, "complete_edges", _believes_every_task),
     ),
     PlantedBug(
         "a raised fence does not wait for a backend at work", _patched(SimulatedDatabase, "__enter__", _never_locked)

@@ -27,7 +27,7 @@ from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.memory.ledger import MemoryLedger
 from trident.coordinators.options import RunOptions
-from trident.coordinators.records import Acquired, TopologySpec
+from trident.coordinators.registered import Acquired, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
 from trident.state.layout import StateKind
 

@@ -19,7 +19,7 @@ from trident.coordinators.decisions.deciding import WantedDecision, WantedReset,
 from trident.coordinators.decisions.deciding import decide as decide_about_txid
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
-from trident.coordinators.records import Acquired, Lease, TopologySpec
+from trident.coordinators.registered import Acquired, Lease, TopologySpec
 
 GIVE_UP_AFTER = 12
 """So many failures of one call in a row are the time after which a coordinator gives up."""

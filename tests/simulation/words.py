@@ -5,7 +5,8 @@ from __future__ import annotations
 from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Start, Stop, Store, Work
 from tests.simulation.scripts import Progressed
 from trident.base.identity import BatchId, Epoch
-from trident.coordinators.records import Acquired, Plan
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import Acquired
 from trident.state.target import Position
 
 

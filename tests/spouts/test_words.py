@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trident.base.control import ControlRow, Undecoded, decode, encode
+from trident.base.control import BadRecordWord, ControlRow, Undecoded, decode, encode
 from trident.base.digest import Digest
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
@@ -22,9 +22,10 @@ BIGINT = st.integers(-(2**63), 2**63 - 1)
 IDS = st.builds(PartitionId, st.text(max_size=20), st.integers(0, 2**31 - 1))
 DIGESTS = st.builds(Digest, st.integers(0, 2**63), st.integers(0, 2**80), st.integers(0, 2**80), BIGINT)
 BYTES = st.none() | st.binary(max_size=50)
+BAD = st.builds(BadRecordRow, IDS, BIGINT, st.none() | BIGINT, st.text(max_size=20), BYTES, BYTES)
 ROWS = st.one_of(
     st.builds(RangeManifest, BIGINT, st.none() | IDS, st.none() | BIGINT, DIGESTS, BIGINT, st.none() | BIGINT),
-    st.builds(BadRecordRow, IDS, BIGINT, st.none() | BIGINT, st.text(max_size=20), BYTES, BYTES),
+    st.builds(BadRecordWord, BIGINT, BAD),
     st.builds(WriteManifest, st.text(max_size=20), st.text(max_size=20), DIGESTS),
     st.builds(Undecoded, BIGINT),
 )

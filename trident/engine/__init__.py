@@ -1,1 +1,1 @@
-"""How a topology runs on Spark: compiled leaves, the processor of batches, staging and error mapping."""
+"""How a topology runs on Spark: compiled graphs, the processor of batches, staging and error mapping."""

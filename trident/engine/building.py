@@ -9,6 +9,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
+from trident.coordinators.closing import giving_back
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic
 from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names
@@ -25,10 +26,8 @@ def fields_of(frame: DataFrame) -> Fields:
 def prototype(spark: SparkSession, name: str, spout: Spout) -> DataFrame:
     """Return an empty frame as the spout's own will be."""
     source = spout.open(name)
-    try:
+    with giving_back(f"closing stream {name!r}", source.close):
         schema = source.schema(spark)
-    finally:
-        source.close()
     check_new_names(schema.names, f"stream {name!r}")
     # a reader's control rows are null elsewhere, whatever the declared fields say
     fields = [StructField(field.name, field.dataType) for field in schema.fields]

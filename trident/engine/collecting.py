@@ -1,21 +1,22 @@
-"""What a job's one Arrow table says: staged updates, and the words of its tasks."""
+"""What actions return as Arrow tables: staged updates, and the words of their tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trident.base.control import CONTROL, ControlRow, decode
+from trident.base.control import CONTROL, BadRecordWord, ControlRow, decode
 from trident.base.errors import FatalError, RetryableError
-from trident.base.ranges import BadRecordRow, Edge, RangeManifest
+from trident.base.ranges import Edge, RangeManifest
 from trident.base.writes import WriteManifest
-from trident.coordinators.batches.processor import JobResult
-from trident.coordinators.records import DeadLetter
+from trident.coordinators.batches.processor import ProcessResult
+from trident.coordinators.pinned import DeadLetter
+from trident.graph.nodes import End, sources_of
 from trident.operations.aggregate import COPIES, REPEATED
-from trident.state.layout import StateLayout
 from trident.state.target import HeldUpdates, WrittenUpdates
 
 _READ_TWICE = "a task's word came more than once, so a range was read twice; nothing was applied"
@@ -23,69 +24,106 @@ _READ_TWICE = "a task's word came more than once, so a range was read twice; not
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """A job's table, split."""
+    """An action's table, split."""
 
     words: tuple[ControlRow, ...]
     rows: pa.Table | None
-    """The staged updates in the layout's schema; None when tasks staged them."""
+    """The staged updates in the end's schema; None when tasks staged them."""
+
+    @property
+    def updates(self) -> HeldUpdates | WrittenUpdates:
+        """The updates as the coordinator gets them."""
+        if self.rows is not None:
+            return HeldUpdates(self.rows)
+        return WrittenUpdates(tuple(word for word in self.words if isinstance(word, WriteManifest)))
+
+    @property
+    def read(self) -> tuple[RangeManifest | BadRecordWord, ...]:
+        """What was said of ranges and records."""
+        return tuple(word for word in self.words if isinstance(word, RangeManifest | BadRecordWord))
 
 
-def read_table(table: pa.Table, layout: StateLayout | None) -> Collected:
-    """Split a job's table; without a layout it holds words only.
+def read_table(table: pa.Table, schema: pa.Schema | None) -> Collected:
+    """Split an action's table; without a schema it holds words only.
 
     Raises `RetryableError` when a word came more than once: then a range was read twice.
     """
     column = table.column(CONTROL)
     if COPIES in table.column_names:
         _refuse_copies(table)
-    words = tuple(_decoded(str(text)) for text in column.drop_null().to_pylist())
-    if layout is None:
+    texts = [str(text) for text in column.drop_null().to_pylist()]
+    if len(set(texts)) < len(texts):
+        raise RetryableError(_READ_TWICE)
+    words = tuple(map(_decoded, texts))
+    if schema is None:
         return Collected(words, None)
-    schema = layout.schema()
     rows = table.select(schema.names) if not words else table.filter(pc.is_null(column)).select(schema.names)
     return Collected(words, rows.cast(schema).combine_chunks())
 
 
-def result_of(state: str, collected: Collected, edges: Mapping[str, tuple[Edge, ...]]) -> JobResult:
-    """Return the job's result for the coordinator."""
-    spout_of = {edge.id: spout for spout, items in edges.items() for edge in items}
-    by_partition = {edge.range.id: spout for spout, items in edges.items() for edge in items}
-    manifests: list[tuple[str, RangeManifest]] = []
-    bad: list[DeadLetter] = []
-    writes: list[WriteManifest] = []
-    for word in collected.words:
-        match word:
-            case RangeManifest():
-                spout = _only(edges) if word.id is None else spout_of.get(word.edge)
-                manifests.append((_known(spout, state), word))
-            case BadRecordRow():
-                bad.append(DeadLetter(_known(by_partition.get(word.id), state), word))
-            case WriteManifest():
-                writes.append(word)
-    updates = WrittenUpdates(tuple(writes)) if collected.rows is None else HeldUpdates(collected.rows)
-    return JobResult(state, tuple(manifests), tuple(bad), updates)
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What was said of each source that one job read; `edges` are what it was given, by spout."""
+
+    edges: Mapping[str, tuple[Edge, ...]]
+    _found: dict[str, tuple[RangeManifest | BadRecordWord, ...]] = field(default_factory=dict)
+
+    def add(self, spout: str, collected: Collected) -> None:
+        """Take what the action that read a source returned; raises `RetryableError` for a range that nobody gave."""
+        given = {edge.id for edge in self.edges.get(spout, ())}
+        for word in collected.read:
+            named = isinstance(word, BadRecordWord) or word.id is not None
+            if named and word.edge not in given:
+                raise RetryableError(
+                    f"a task of the stream {spout!r} returned a range that it was not given; nothing was applied"
+                )
+        self._found[spout] = collected.read
+
+    def require_agreement(self, end: End, collected: Collected) -> None:
+        """Raise `RetryableError` unless an action on kept records saw all of its sources as they were read at first.
+
+        Kept records that were lost with their executor are read again, under the same edges.
+        """
+        expected = Counter(word for source in sources_of(end) for word in self._found[source.name])
+        if Counter(collected.read) != expected:
+            raise RetryableError(
+                f"two reads of one attempt found different records, the second one for {end.name!r}; "
+                "nothing was applied"
+            )
+
+    def result(self, collected: Mapping[str, Collected]) -> ProcessResult:
+        """Return the job's result for the coordinator; `collected` is by target."""
+        manifests: list[tuple[str, RangeManifest]] = []
+        bad: list[DeadLetter] = []
+        for spout, words in self._found.items():
+            for word in words:
+                match word:
+                    case RangeManifest():
+                        manifests.append((spout, word))
+                    case BadRecordWord():
+                        bad.append(DeadLetter(spout, word.record))
+        return ProcessResult(tuple(manifests), tuple(bad), {target: item.updates for target, item in collected.items()})
 
 
-def empty_result(state: str, layout: StateLayout) -> JobResult:
+def empty_result(ends: Sequence[End]) -> ProcessResult:
     """Return the result of a job that had nothing to read."""
-    return JobResult(state, (), (), HeldUpdates(layout.schema().empty_table()))
+    return ProcessResult((), (), {end.name: HeldUpdates(end.schema.empty_table()) for end in ends})
+
+
+def joined(results: Iterable[ProcessResult]) -> ProcessResult:
+    """Return the results of jobs, which share no spout and no target, as one."""
+    found = tuple(results)
+    return ProcessResult(
+        tuple(pair for result in found for pair in result.manifests),
+        tuple(letter for result in found for letter in result.bad_records),
+        {target: updates for result in found for target, updates in result.updates.items()},
+    )
 
 
 def _refuse_copies(table: pa.Table) -> None:
     words = table.filter(pc.is_valid(table.column(CONTROL)))
     if any(copies != 1 for copies in words.column(COPIES).to_pylist()):
         raise RetryableError(_READ_TWICE)
-
-
-def _only(spouts: Collection[str]) -> str | None:
-    """Return the one spout that a job reads: a word that can't name its range is about that one."""
-    return next(iter(spouts)) if len(spouts) == 1 else None
-
-
-def _known(spout: str | None, state: str) -> str:
-    if spout is None:
-        raise RetryableError(f"the job of the state {state!r} returned a range that it was not given; nothing applied")
-    return spout
 
 
 def _decoded(text: str) -> ControlRow:

@@ -1,31 +1,36 @@
-"""Turns planned ranges into staged updates with Spark jobs: one job per state and attempt."""
+"""Turns planned ranges into staged updates with Spark: each source is read once, whatever hangs on it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from trident.base.control import Undecoded
-from trident.base.errors import ConfigurationError, TridentError
+from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge
-from trident.coordinators.batches.processor import Job, JobResult, ProcessRequest
-from trident.engine.collecting import Collected, empty_result, read_table, result_of
-from trident.engine.compiled import CompiledTopology, Leaf
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.engine.collecting import Collected, Readings, empty_result, joined, read_table
+from trident.engine.compiled import CompiledTopology
+from trident.engine.ending import Ends
 from trident.engine.errors import SPARK_FAILURES, classify
+from trident.engine.lowering import Lowering, from_source, words_of
+from trident.engine.parallel import run_all
 from trident.engine.quiet import quiet_spark_errors
+from trident.engine.reading import Readers, width_of
 from trident.engine.spark import cancel_tagged, engine_session, parallelism_of, tagged
-from trident.engine.staging import DEFAULT_THRESHOLD, WORDS_ONLY, StageRows, Staging, StagingChoice
+from trident.engine.staging import DEFAULT_THRESHOLD, Staging
+from trident.graph.jobs import Job, Trunk
+from trident.graph.nodes import End
 from trident.operations.base import BatchContext
 from trident.spouts.base import Source
 from trident.state.target import StateStore
 
-CAREFUL_BATCHES = 50
-"""After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
-SMALL_BATCH = 20_000
-"""Up to so many positions one task does all: a second one costs more than it saves."""
+T = TypeVar("T")
 
 
 class SparkProcessor:
@@ -47,110 +52,136 @@ class SparkProcessor:
     ) -> None:
         if staging_threshold < 1 or (parallelism is not None and parallelism < 1):
             raise ConfigurationError("staging_threshold and parallelism must be above zero")
-        self._leaves = {leaf.state.name: leaf for leaf in compiled.leaves}
-        self._sources = sources
-        self._stores = stores
         self._jobs = compiled.jobs
-        self._parallelism = parallelism or parallelism_of(spark)
-        self._spark = engine_session(spark, self._parallelism)
-        self._choices = {
-            name: StagingChoice(staging, staging_threshold, leaf.layout) for name, leaf in self._leaves.items()
-        }
-        self._careful_batches = dict.fromkeys(compiled.spouts, 0)
-        self._only_executors = staging is Staging.EXECUTORS
+        assert not any(job.commit_turn for job in self._jobs), "check_runnable refuses them"
+        parallelism = parallelism or parallelism_of(spark)
+        self._spark = engine_session(spark, parallelism)
+        self._readers = Readers(self._spark, sources, parallelism)
+        self._ends = Ends(compiled.ends, stores, staging, staging_threshold)
 
-    @property
-    def jobs(self) -> tuple[Job, ...]:
-        """The jobs of each batch, the same for every batch of a run."""
-        return self._jobs
-
-    def process(self, request: ProcessRequest) -> tuple[JobResult, ...]:
-        """Run all jobs of the attempt, those after the first in threads of their own.
-
-        When one fails the others are cancelled and waited for, then the first failure is raised.
-        """
-        first, *others = self._jobs
-        if not others:
-            return (self._run(first.state, request),)
-        with ThreadPoolExecutor(len(others), thread_name_prefix="trident-job") as pool:
-            futures = [pool.submit(self._run, job.state, request) for job in others]
-            return self._gather(first, futures, request)
+    def process(self, request: ProcessRequest) -> ProcessResult:
+        """Run all jobs of the attempt, side by side."""
+        attempts = [_Attempt(job, request) for job in self._jobs]
+        runs = [partial(self._run, attempt) for attempt in attempts]
+        return joined(run_all(runs, partial(self.cancel, request.batch)))
 
     def cancel(self, batch: BatchId) -> None:
         """Ask running jobs of the attempt to end; a hint, never relied on for correctness."""
         cancel_tagged(self._spark, _tag(batch))
 
-    def _gather(
-        self, first: Job, futures: Sequence[Future[JobResult]], request: ProcessRequest
-    ) -> tuple[JobResult, ...]:
-        try:
-            return (self._run(first.state, request), *(future.result() for future in futures))
-        except TridentError:
-            self.cancel(request.batch)
-            raise
+    def _run(self, attempt: _Attempt) -> ProcessResult:
+        if not attempt.width:
+            return empty_result(attempt.job.processing)
+        return self._chain(attempt) if attempt.job.is_chain else self._shared(attempt)
 
-    def _run(self, state: str, request: ProcessRequest) -> JobResult:
-        leaf = self._leaves[state]
-        edges = request.edges[state]
-        width = sum(edge.range.width for items in edges.values() for edge in items)
-        if width == 0:
-            return empty_result(state, leaf.layout)
+    def _chain(self, attempt: _Attempt) -> ProcessResult:
+        """One action does all: what it returns vouches for what it read."""
+        (trunk,), (end,) = attempt.job.trunks, attempt.job.processing
+
+        def action(frame: DataFrame) -> Collected:
+            lowering = from_source(trunk.source, frame, attempt.context)
+            return self._ends.collect(end, lowering, attempt.batch, attempt.width)
+
+        readings = Readings(attempt.request.edges)
+        name = trunk.source.name
+        collected = self._on_spark(
+            attempt, f"job of the state {end.name!r}", lambda: self._readers.collect(name, attempt.edges(trunk), action)
+        )
+        readings.add(name, collected)
+        return readings.result({end.name: collected})
+
+    def _shared(self, attempt: _Attempt) -> ProcessResult:
+        """Each trunk is kept in Spark's storage first, then the ends' actions begin there, side by side.
+
+        The control rows stay among the kept records, and every action returns those of the blocks that it used:
+        a block that was lost and made again must have said the same.
+        """
+        cancel = partial(self.cancel, attempt.batch)
+        readings = Readings(attempt.request.edges)
+        with self._storage() as keep:
+            read = [partial(self._keep, attempt, trunk, keep) for trunk in attempt.job.trunks]
+            kept = run_all(read, cancel)
+            for trunk, (_, collected) in zip(attempt.job.trunks, kept, strict=True):
+                readings.add(trunk.source.name, collected)
+            tops = {trunk: frame for trunk, (frame, _) in zip(attempt.job.trunks, kept, strict=True)}
+            ends = attempt.job.processing
+            found = run_all([partial(self._collect, attempt, end, tops) for end in ends], cancel)
+        for end, collected in zip(ends, found, strict=True):
+            readings.require_agreement(end, collected)
+        return readings.result({end.name: collected for end, collected in zip(ends, found, strict=True)})
+
+    def _keep(
+        self, attempt: _Attempt, trunk: Trunk, keep: Callable[[DataFrame], DataFrame]
+    ) -> tuple[DataFrame, Collected]:
+        """Read a source and keep the top of its trunk; return it with the control rows that are in it."""
+        tops: list[DataFrame] = []
+
+        def action(frame: DataFrame) -> Collected:
+            tops.append(keep(from_source(trunk.source, frame, attempt.context).frame(trunk.top)))
+            return read_table(words_of(tops[-1]).toArrow(), None)
+
+        name = trunk.source.name
+        collected = self._on_spark(
+            attempt,
+            f"reading of the stream {name!r}",
+            lambda: self._readers.collect(name, attempt.edges(trunk), action),
+        )
+        return tops[-1], collected
+
+    def _collect(self, attempt: _Attempt, end: End, tops: Mapping[Trunk, DataFrame]) -> Collected:
+        lowering = Lowering(tops, attempt.context)
+        return self._on_spark(
+            attempt,
+            f"job of the state {end.name!r}",
+            lambda: self._ends.collect(end, lowering, attempt.batch, attempt.width),
+        )
+
+    @contextmanager
+    def _storage(self) -> Iterator[Callable[[DataFrame], DataFrame]]:
+        """Return a way to keep frames in Spark's storage up to the end of the block; callable from several threads."""
+        kept: list[DataFrame] = []
+
+        def keep(frame: DataFrame) -> DataFrame:
+            kept.append(frame.persist())
+            return kept[-1]
+
         try:
-            with tagged(self._spark, _tag(request.batch)), quiet_spark_errors():
-                collected = self._read_as_needed(leaf, request, edges[leaf.spout], width)
+            yield keep
+        finally:
+            # where Spark is gone its storage is too, and what ended the block is to be raised
+            with suppress(*SPARK_FAILURES):
+                for frame in kept:
+                    frame.unpersist()
+
+    def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T]) -> T:
+        try:
+            with tagged(self._spark, _tag(attempt.batch)), quiet_spark_errors():
+                return action()
         except SPARK_FAILURES as error:
-            raise classify(error, f"{request.batch}, job of the state {state!r}") from None
-        self._learn(state, width, collected)
-        return result_of(state, collected, edges)
+            raise classify(error, f"{attempt.batch}, {what}") from None
 
-    def _read_as_needed(self, leaf: Leaf, request: ProcessRequest, edges: Sequence[Edge], width: int) -> Collected:
-        """Read the quick way; where that does not do, read again carefully, and the next batches too."""
-        careful = self._careful_batches[leaf.spout]
-        if not careful:
-            collected = self._collect(leaf, request, edges, width, quick=True)
-            if not any(isinstance(word, Undecoded) for word in collected.words):
-                return collected
-            careful = CAREFUL_BATCHES
-        self._careful_batches[leaf.spout] = careful - 1
-        return self._collect(leaf, request, edges, width, quick=False)
 
-    def _collect(
-        self, leaf: Leaf, request: ProcessRequest, edges: Sequence[Edge], width: int, *, quick: bool
-    ) -> Collected:
-        frame = self._read(leaf, edges, width, quick)
-        context = BatchContext(request.batch_time)
-        staged_by_tasks = self._stage_rows(leaf, request.batch, width)
-        if staged_by_tasks is None:
-            return read_table(leaf.lower(frame, context, for_driver=True).toArrow(), leaf.layout)
-        staged = leaf.lower(frame, context, for_driver=False).mapInArrow(staged_by_tasks, WORDS_ONLY)
-        return read_table(staged.toArrow(), None)
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One job of one attempt."""
 
-    def _read(self, leaf: Leaf, edges: Sequence[Edge], width: int, quick: bool) -> DataFrame:
-        tasks = 1 if width <= SMALL_BATCH else max(1, min(len(edges), self._parallelism))
-        frame = self._sources[leaf.spout].read(self._spark, edges, tasks, quick)
-        # coalesce tells Spark that all rows are in one place, so that no grouping shuffles them
-        return frame.coalesce(1) if tasks == 1 else frame
+    job: Job
+    request: ProcessRequest
 
-    def _stage_rows(self, leaf: Leaf, batch: BatchId, width: int) -> StageRows | None:
-        state = leaf.state.name
-        if not self._choices[state].by_executors(width):
-            return None
-        writer = self._stores[state].writer(batch)
-        if writer is None:
-            if self._only_executors:
-                raise ConfigurationError(
-                    f"the state {state!r} can be staged by the driver only; use Staging.AUTO or Staging.DRIVER. "
-                    "Nothing of the batch was applied"
-                )
-            return None
-        return StageRows(writer, leaf.layout.schema())
+    @property
+    def batch(self) -> BatchId:
+        return self.request.batch
 
-    def _learn(self, state: str, width: int, collected: Collected) -> None:
-        if collected.rows is not None:
-            self._choices[state].learn(width, collected.rows.num_rows, collected.rows.nbytes)
-            return
-        written = sum(getattr(word, "rows", 0) for word in collected.words)
-        self._choices[state].learn(width, written, None)
+    @property
+    def context(self) -> BatchContext:
+        return BatchContext(self.request.batch_time)
+
+    @property
+    def width(self) -> int:
+        return sum(width_of(self.edges(trunk)) for trunk in self.job.trunks)
+
+    def edges(self, trunk: Trunk) -> tuple[Edge, ...]:
+        return self.request.edges.get(trunk.source.name, ())
 
 
 def _tag(batch: BatchId) -> str:

@@ -14,7 +14,6 @@ from pyspark.sql.types import StringType, StructField, StructType
 from trident.base.control import CONTROL
 from trident.base.errors import FatalError
 from trident.operations.arrow import split
-from trident.state.layout import StateLayout
 from trident.state.target import StagingWriter
 
 DEFAULT_THRESHOLD = 64 * 1024 * 1024
@@ -45,11 +44,11 @@ class _Seen:
 class StagingChoice:
     """Expects the size of one state's next updates from its last ones; may be called from any thread."""
 
-    def __init__(self, mode: Staging, threshold: int, layout: StateLayout) -> None:
+    def __init__(self, mode: Staging, threshold: int, schema: pa.Schema) -> None:
         self._mode = mode
         self._threshold = threshold
         self._lock = threading.Lock()
-        self._last = _Seen(width=1, rows=1, bytes_per_row=float(sum(map(_width, layout.schema().types))))
+        self._last = _Seen(width=1, rows=1, bytes_per_row=float(sum(map(_width, schema.types))))
 
     def by_executors(self, width: int) -> bool:
         """Whether tasks should stage a batch of so many positions."""

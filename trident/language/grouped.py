@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trident.language.aggregators import Aggregator
 from trident.operations.aggregate import Aggregate
+from trident.operations.aggregators.base import Aggregator
 from trident.state.target import State
 
 if TYPE_CHECKING:

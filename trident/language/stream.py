@@ -10,11 +10,12 @@ from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
 from trident.engine.building import apply_step, fields_of
-from trident.engine.compiled import Leaf, layout_of
-from trident.language.aggregators import Aggregator
+from trident.engine.compiled import layout_of
+from trident.graph.nodes import Node, OperationNode, PersistNode
 from trident.language.grouped import GroupedStream
 from trident.language.trident_state import TridentState
 from trident.operations.aggregate import Aggregate
+from trident.operations.aggregators.base import Aggregator
 from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
 from trident.operations.base import Operation
 from trident.operations.columns import EachColumns, FilterColumn, FlatMapColumn, MapColumns, Project
@@ -35,10 +36,9 @@ class Stream:
     A name that is not a field raises `FieldError` at once, and whatever else can't work `ConfigurationError`.
     """
 
-    def __init__(self, topology: Topology, spout: str, operations: tuple[Operation, ...], sample: DataFrame) -> None:
+    def __init__(self, topology: Topology, node: Node, sample: DataFrame) -> None:
         self._topology = topology
-        self._spout = spout
-        self._operations = operations
+        self._node = node
         self._sample = sample
 
     @property
@@ -102,14 +102,14 @@ class Stream:
 
     def _then(self, operation: Operation) -> Stream:
         sample = apply_step(operation, self._sample)
-        return Stream(self._topology, self._spout, (*self._operations, operation), sample)
+        return Stream(self._topology, OperationNode(operation, self._node), sample)
 
     def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator]) -> TridentState:
         if not (hasattr(state, "name") and hasattr(state, "kind")):
             raise ConfigurationError(f"persistent_aggregate needs a state, not {type(state).__name__}")
-        aggregate = Aggregate(keys, aggregators)
-        layout = layout_of(state.name, self._then(aggregate).schema, keys, aggregators)
-        self._topology._add_leaf(Leaf(state, layout, self._spout, self._operations, aggregate))
+        aggregate = Aggregate(keys, aggregators, stored=True)
+        layout = layout_of(state.name, aggregate, self._then(aggregate).schema)
+        self._topology._add_end(PersistNode(state, layout, aggregate, self._node))
         return TridentState(state, layout)
 
 

@@ -12,11 +12,12 @@ from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
 from trident.engine.building import prototype
-from trident.engine.compiled import CompiledTopology, Leaf
+from trident.engine.compiled import CompiledTopology
+from trident.engine.running import make_run, run_to_end
 from trident.engine.spark import active_session
 from trident.engine.staging import Staging
+from trident.graph.nodes import End, PersistNode, SourceNode, sources_of
 from trident.language.stream import Stream
-from trident.managing.running import make_run, run_to_end
 from trident.spouts.base import Spout
 
 _LONGEST_NAME = 200
@@ -31,7 +32,7 @@ class Topology:
     def __init__(self, name: str) -> None:
         self.name = _checked_name("topology", name)
         self._spouts: dict[str, Spout] = {}
-        self._leaves: list[Leaf] = []
+        self._ends: list[End] = []
         self._run: TopologyRun | None = None
         self._lock = threading.Lock()
 
@@ -45,18 +46,18 @@ class Topology:
             raise ConfigurationError(f"the topology {self.name!r} has a stream {name!r} already")
         sample = prototype(active_session(), name, spout)
         self._spouts[name] = spout
-        return Stream(self, name, (), sample)
+        return Stream(self, SourceNode(name, spout), sample)
 
     def compile(self) -> CompiledTopology:
         """Return the topology as it is now, for a coordinator to run; may be called again."""
-        used = {leaf.spout for leaf in self._leaves}
+        used = {source.name for end in self._ends for source in sources_of(end)}
         idle = [name for name in self._spouts if name not in used]
-        if idle or not self._leaves:
+        if idle or not self._ends:
             what = f"the stream {idle[0]!r}" if idle else f"the topology {self.name!r}"
             raise ConfigurationError(
                 f"{what} ends in no state, so nothing would come of it; add a persistent_aggregate"
             )
-        return CompiledTopology(self.name, dict(self._spouts), tuple(self._leaves))
+        return CompiledTopology(self.name, dict(self._spouts), tuple(self._ends))
 
     def run(
         self,
@@ -91,11 +92,12 @@ class Topology:
         if run is not None:
             run.stop()
 
-    def _add_leaf(self, leaf: Leaf) -> None:
-        _checked_name("state", leaf.state.name)
-        if any(other.state.name == leaf.state.name for other in self._leaves):
-            raise ConfigurationError(f"the topology {self.name!r} has a state {leaf.state.name!r} already")
-        self._leaves.append(leaf)
+    def _add_end(self, end: End) -> None:
+        kind = "state" if isinstance(end, PersistNode) else "sink"
+        _checked_name(kind, end.name)
+        if any(other.name == end.name for other in self._ends):
+            raise ConfigurationError(f"the topology {self.name!r} has a {kind} {end.name!r} already")
+        self._ends.append(end)
 
 
 def _checked_name(kind: str, name: str) -> str:

@@ -1,1 +1,1 @@
-"""Running a topology and deciding about it, from Python."""
+"""Deciding about a topology, from Python."""

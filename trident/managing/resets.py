@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from trident.base.errors import ConfigurationError
+from trident.coordinators.decided import ResetDecision
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
-from trident.coordinators.records import ResetDecision
 from trident.spouts.base import StartAt
 
 if TYPE_CHECKING:

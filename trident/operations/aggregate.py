@@ -14,9 +14,10 @@ from pyspark.sql.types import StructField, StructType
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
-from trident.language.aggregators import Aggregator, Combiner
+from trident.operations.aggregators.base import Aggregator, OneColumn, StoredColumn
+from trident.operations.aggregators.combiner import Combiner
 from trident.operations.arrow import AnyArray, assemble, bare, split
-from trident.operations.base import BatchContext, Fields, check_new_names, control, field, nullable
+from trident.operations.base import BatchContext, Fields, check_new_names, control, field, guarded, nullable
 from trident.spouts.arrow_types import arrow_schema
 
 COPIES = "__trident_copies"
@@ -26,36 +27,48 @@ REPEATED = "!"
 
 
 class Aggregate:
-    """One row per group and batch (without keys, one per batch that has records): keys, then results."""
+    """One row per group and batch (without keys, one per batch that has records): keys, then results.
+
+    With `stored` the columns that a state keeps come in place of the results that are shown.
+    """
 
     verb = "aggregate"
 
-    def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator]) -> None:
-        self._keys = keys
+    def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator], *, stored: bool = False) -> None:
+        self.keys = keys
         self._aggregators = dict(aggregators)
-        self._check_names()
+        self._check_aggregators()
+        columns = {name: aggregator.columns() for name, aggregator in aggregators.items()}
+        kept = [(name + column.suffix, column) for name, several in columns.items() for column in several]
+        check_new_names((*keys, *(name for name, _ in kept)), self.verb)
+        self.kept: Mapping[str, StoredColumn] = dict(kept)
+        """The columns that a state keeps, by name."""
         self._grouping = [*(field(key) for key in keys), control()]
-        self._results = [aggregator.expression().alias(name) for name, aggregator in aggregators.items()]
-        self._results.append(F.count(F.lit(1)).alias(COPIES))
-        self._selected = self._output()
-        self._combiners = {name: a for name, a in aggregators.items() if isinstance(a, Combiner)}
+        self._results = [*(column.expression.alias(name) for name, column in kept), F.count(F.lit(1)).alias(COPIES)]
+        self._selected = [*(field(name) for name in (*keys, *self.kept)), _words()]
+        shows = not stored and not all(isinstance(each, OneColumn) for each in aggregators.values())
+        self._shown = self._results_of(columns) if shows else []
+        self._combiners = {name: each for name, each in aggregators.items() if isinstance(each, Combiner)}
 
-    def _check_names(self) -> None:
+    def _check_aggregators(self) -> None:
         if not self._aggregators:
             raise ConfigurationError('an aggregation needs at least one result, such as n=Count() or total=Sum("x")')
-        check_new_names((*self._keys, *self._aggregators), self.verb)
+        check_new_names((*self.keys, *self._aggregators), self.verb)
         for name, aggregator in self._aggregators.items():
-            if not callable(getattr(aggregator, "expression", None)) or isinstance(aggregator, type):
+            if not callable(getattr(aggregator, "columns", None)) or isinstance(aggregator, type):
                 raise ConfigurationError(f"{name!r} must be an aggregator such as Count() or Sum(field)")
 
-    def _output(self) -> list[Column]:
-        copies = field(COPIES)
-        words = F.when(copies == 1, control()).when(control().isNotNull(), F.concat(F.lit(REPEATED), control()))
-        return [*(field(name) for name in (*self._keys, *self._aggregators)), words.alias(CONTROL)]
+    def _results_of(self, columns: Mapping[str, tuple[StoredColumn, ...]]) -> list[Column]:
+        """Return what a stream shows of the columns that are kept; control rows are left alone."""
+        results = []
+        for name, aggregator in self._aggregators.items():
+            shown = aggregator.shown(*(field(name + column.suffix) for column in columns[name]))
+            results.append(guarded(shown).alias(name))
+        return [*(field(key) for key in self.keys), *results, control()]
 
     def check(self, fields: Fields) -> None:
         """Keys and aggregated fields must be there and suit."""
-        for key in self._keys:
+        for key in self.keys:
             fields.require(key, "group_by")
         for name, aggregator in self._aggregators.items():
             aggregator.check(name, fields)
@@ -63,11 +76,12 @@ class Aggregate:
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         grouped = frame.groupBy(*self._grouping).agg(*self._results).select(*self._selected)
-        return self._fold(grouped) if self._combiners else grouped
+        folded = self._fold(grouped) if self._combiners else grouped
+        return folded.select(*self._shown) if self._shown else folded
 
     def lower_last(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """As `lower`, for the driver to read: it may leave `COPIES` beside the words, to save a step of planning."""
-        if self._combiners:
+        if self._combiners or self._shown:
             return self.lower(frame, batch)
         return frame.groupBy(*self._grouping).agg(*self._results)
 
@@ -75,6 +89,13 @@ class Aggregate:
         types = {name: combiner_type(name, combiner) for name, combiner in self._combiners.items()}
         schema = nullable([types.get(old.name, old) for old in grouped.schema.fields])
         return grouped.mapInArrow(Fold(self._combiners, arrow_schema(schema)), schema)
+
+
+def _words() -> Column:
+    """Return the control column of a grouping, in which a word that came more than once is marked."""
+    copies = field(COPIES)
+    words = F.when(copies == 1, control()).when(control().isNotNull(), F.concat(F.lit(REPEATED), control()))
+    return words.alias(CONTROL)
 
 
 def combiner_type(name: str, combiner: Combiner[object]) -> StructField:

@@ -1,4 +1,4 @@
-"""What an operation is, and the rule that all of them keep: control rows pass through untouched."""
+"""What an operation is, and the rule that all of them keep: control rows come out as they went in, each once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ BUILD_CONTEXT = BatchContext(_EPOCH)
 
 
 class Operation(Protocol):
-    """One step of a stream: immutable, shared by all batches, called from several threads at once."""
+    """One step of a stream that takes control rows along.
+
+    Immutable, shared by all batches, called from several threads at once.
+    """
 
     @property
     def verb(self) -> str:
@@ -48,6 +51,17 @@ class Operation(Protocol):
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """Return the frame after this step: rows without control word changed, control rows as they were."""
+
+
+class RecordOperation(Protocol):
+    """One step on the records of one or several streams; control rows go round it, so that it never sees any.
+
+    Joins, unions and repartitionings are of this kind. Immutable, shared by all batches, called from several
+    threads at once.
+    """
+
+    def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
+        """Return the frame after this step; neither it nor the frames that are given have the control column."""
 
 
 @dataclass(frozen=True, slots=True)

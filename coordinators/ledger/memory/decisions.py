@@ -18,7 +18,7 @@ from trident.coordinators.ledger.rules.decisions import (
     without_rows_of,
 )
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
-from trident.coordinators.records import Pin
+from trident.coordinators.pinned import Pin
 
 
 def refused(entry: Entry, epoch: Epoch, refusal: Refusal) -> Entry:

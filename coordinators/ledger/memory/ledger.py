@@ -10,7 +10,7 @@ from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.decided import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.memory import decisions
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
@@ -19,20 +19,9 @@ from trident.coordinators.ledger.rules import attempts, commits, resets
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql.epochs import lease_held
-from trident.coordinators.records import (
-    Acquired,
-    Commit,
-    DeadLetter,
-    Keep,
-    Lease,
-    Loss,
-    Pin,
-    Plan,
-    ResetDecision,
-    Snapshot,
-    StartPosition,
-    TopologySpec,
-)
+from trident.coordinators.pinned import Commit, DeadLetter, Pin
+from trident.coordinators.planned import Loss, Plan
+from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
 from trident.state.databases.memory import MemoryDatabase
 
 

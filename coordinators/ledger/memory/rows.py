@@ -9,19 +9,12 @@ from typing import NamedTuple
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decided import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
-from trident.coordinators.records import (
-    Commit,
-    DeadLetter,
-    Loss,
-    Pin,
-    ResetDecision,
-    Snapshot,
-    StartPosition,
-    TopologySpec,
-)
+from trident.coordinators.pinned import Commit, DeadLetter, Pin
+from trident.coordinators.planned import Loss
+from trident.coordinators.registered import Snapshot, StartPosition, TopologySpec
 from trident.state.databases.memory import MemoryTransaction
 
 _FENCES = "trident_fence"

@@ -24,7 +24,7 @@ from trident.coordinators.ledger.view import (
     TxidStory,
     progress_of,
 )
-from trident.coordinators.records import Commit, DeadLetter, Pin
+from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.state.databases.memory import MemoryDatabase
 
 

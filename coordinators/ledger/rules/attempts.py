@@ -8,7 +8,8 @@ from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.following import check_follows
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
-from trident.coordinators.records import Plan, StartPosition
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import StartPosition
 
 
 def check_drop(progress: Progress, drop_from: int) -> None:

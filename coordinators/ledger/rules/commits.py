@@ -8,7 +8,9 @@ from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.rules.following import check_follows
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
-from trident.coordinators.records import Commit, Pin, Plan, StartPosition
+from trident.coordinators.pinned import Commit, Pin
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import StartPosition
 
 
 def is_repeated_pin(progress: Progress, pin: Pin) -> bool:

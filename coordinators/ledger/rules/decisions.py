@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import Decision, DecisionKind, Refusal, StopKind
 from trident.coordinators.ledger.rules.progress import Progress
-from trident.coordinators.records import Pin, StatePin
+from trident.coordinators.pinned import Pin, StatePin
 
 
 def is_repeated_refusal(progress: Progress, stored: Refusal | None, refusal: Refusal) -> bool:

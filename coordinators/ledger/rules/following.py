@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from trident.base.errors import MismatchError
 from trident.base.ranges import OffsetRange, PartitionId
-from trident.coordinators.records import Loss, Plan, StartPosition
+from trident.coordinators.planned import Loss, Plan
+from trident.coordinators.registered import StartPosition
 
 Partition = tuple[str, PartitionId]
 """A spout's name and one of its partitions."""

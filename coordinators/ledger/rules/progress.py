@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from trident.coordinators.records import Plan
+from trident.coordinators.planned import Plan
 
 
 class PlanStatus(StrEnum):

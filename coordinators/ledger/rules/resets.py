@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trident.base.errors import MismatchError
+from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger.rules.progress import Progress
-from trident.coordinators.records import ResetDecision
 
 
 def check_reset(progress: Progress, decision: ResetDecision) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trident.base.errors import MismatchError
-from trident.coordinators.records import StartPosition, TopologySpec
+from trident.coordinators.registered import StartPosition, TopologySpec
 
 Described = Mapping[str, Mapping[str, str]]
 

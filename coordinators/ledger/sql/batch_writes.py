@@ -12,7 +12,8 @@ from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.dialect import Writes
 from trident.coordinators.ledger.sql.tables import COMMIT, DEAD_LETTER, IS_LIVE, LOSS, PIN, PLAN, PROGRESS
-from trident.coordinators.records import Commit, DeadLetter, Loss, Pin, Plan
+from trident.coordinators.pinned import Commit, DeadLetter, Pin
+from trident.coordinators.planned import Loss, Plan
 from trident.state.databases.moments import DatabaseNow
 
 # Parameters have names of their own: SQLAlchemy keeps the columns' names for itself.

@@ -8,7 +8,9 @@ import msgspec
 
 from trident.base.errors import FatalError
 from trident.base.ranges import RangeManifest
-from trident.coordinators.records import Loss, Plan, ReceivedIds, SpoutRange, StartPosition, StatePin, TopologySpec
+from trident.coordinators.pinned import StatePin
+from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange
+from trident.coordinators.registered import StartPosition, TopologySpec
 
 T = TypeVar("T")
 

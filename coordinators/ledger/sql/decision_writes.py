@@ -24,7 +24,7 @@ from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
 from trident.coordinators.ledger.sql.reads import lock_progress, read_pin
 from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, REFUSAL
-from trident.coordinators.records import Pin
+from trident.coordinators.pinned import Pin
 from trident.state.databases.moments import DatabaseNow
 
 

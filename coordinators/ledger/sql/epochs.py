@@ -18,7 +18,7 @@ from trident.coordinators.ledger.sql.dialect import SecondsSince, insert_new
 from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
 from trident.coordinators.ledger.sql.reads import read_epoch
 from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT
-from trident.coordinators.records import Acquired, Lease
+from trident.coordinators.registered import Acquired, Lease
 from trident.state.databases.base import SqlDatabase
 from trident.state.databases.moments import DatabaseNow
 

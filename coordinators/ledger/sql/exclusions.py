@@ -7,7 +7,8 @@ from sqlalchemy import Connection, select
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql.tables import DEAD_LETTER, LOSS
-from trident.coordinators.records import DeadLetter, Loss
+from trident.coordinators.pinned import DeadLetter
+from trident.coordinators.planned import Loss
 
 
 def read_losses(connection: Connection, topology: str, status: PlanStatus) -> tuple[Loss, ...]:

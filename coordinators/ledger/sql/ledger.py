@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.decided import Decision, Diverted, Refusal
+from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.rules import attempts, commits, fencing
 from trident.coordinators.ledger.rules.decisions import held_states
@@ -30,20 +30,9 @@ from trident.coordinators.ledger.sql.decision_reads import read_decisions
 from trident.coordinators.ledger.sql.opening import open_database
 from trident.coordinators.ledger.sql.presence import Presence
 from trident.coordinators.ledger.sql.viewing import SqlLedgerView
-from trident.coordinators.records import (
-    Acquired,
-    Commit,
-    DeadLetter,
-    Keep,
-    Lease,
-    Loss,
-    Pin,
-    Plan,
-    ResetDecision,
-    Snapshot,
-    StartPosition,
-    TopologySpec,
-)
+from trident.coordinators.pinned import Commit, DeadLetter, Pin
+from trident.coordinators.planned import Loss, Plan
+from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 

@@ -6,13 +6,16 @@ from sqlalchemy import Connection, Row, bindparam, select
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger.rules.fencing import check_epoch
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
 from trident.coordinators.ledger.sql.exclusions import read_dead_letters
 from trident.coordinators.ledger.sql.tables import FENCE, INCARNATION, IS_LIVE, PIN, PLAN, PROGRESS, RESET
-from trident.coordinators.records import Pin, Plan, ResetDecision, Snapshot, StartPosition
+from trident.coordinators.pinned import Pin
+from trident.coordinators.planned import Plan
+from trident.coordinators.registered import Snapshot, StartPosition
 
 _EPOCH = select(FENCE.c.number, FENCE.c.token).where(FENCE.c.topology == bindparam("topology"))
 _EPOCH_LOCKED = _EPOCH.with_for_update(read=True)

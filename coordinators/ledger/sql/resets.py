@@ -6,6 +6,7 @@ from sqlalchemy import Connection, null, update
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger.rules.progress import Progress
 from trident.coordinators.ledger.rules.resets import check_open_reset, check_reset, is_repeated_reset
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
@@ -14,7 +15,6 @@ from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.reads import lock_progress, read_open_reset
 from trident.coordinators.ledger.sql.registration import new_incarnation
 from trident.coordinators.ledger.sql.tables import INCARNATION, RESET, TOPOLOGY
-from trident.coordinators.records import ResetDecision
 from trident.state.databases.moments import DatabaseNow
 
 

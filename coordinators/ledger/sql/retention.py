@@ -10,7 +10,7 @@ from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql.dialect import SecondsSince
 from trident.coordinators.ledger.sql.reads import lock_progress
 from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
-from trident.coordinators.records import Keep
+from trident.coordinators.registered import Keep
 
 
 def clean_up(connection: Connection, owner: Owner, epoch: Epoch, keep: Keep) -> int:

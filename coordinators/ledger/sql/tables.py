@@ -1,6 +1,6 @@
 """The ledger's tables; every txid, attempt and offset is a bigint.
 
-What each holds is told by the records (`coordinators.records`, `coordinators.decisions`). The
+What each holds is told by the values of `coordinators` (`planned`, `pinned`, `decided`, `registered`). The
 statements that make them are in `versions`; a test holds the two together. Names
 start with `trident_`, so that the ledger can live in a database beside the tables of its states.
 """

@@ -100,17 +100,18 @@ class _OpenRange:
         self.position = int(offsets[inside]) if inside < len(messages) else int(offsets[-1]) + 1
         if not inside:
             return None
-        records = MessageRecords(self.edge.range.id, messages[:inside], offsets[:inside])
+        records = MessageRecords(self.edge, messages[:inside], offsets[:inside])
         self.tally.add(records.offsets, records.timestamps, records.values)
         return records
 
 
 class MessageRecords:
-    """Messages of one partition; see `Records`. Keys and headers are only looked at when asked for."""
+    """Messages of one partition; see `RawRecords`. Keys and headers are only looked at when asked for."""
 
-    def __init__(self, id_: PartitionId, messages: list[Message], offsets: npt.NDArray[np.int64]) -> None:
-        self.topic = id_.topic
-        self.partition = id_.partition
+    def __init__(self, edge: Edge, messages: list[Message], offsets: npt.NDArray[np.int64]) -> None:
+        self.edge = edge.id
+        self.topic = edge.range.id.topic
+        self.partition = edge.range.id.partition
         self.offsets = offsets
         self._messages = messages
 

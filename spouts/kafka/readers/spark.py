@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -110,7 +110,7 @@ class DecodeRanges:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            records = ConnectorRecords(batch)
+            records = ConnectorRecords(batch, edges)
             tally = tally or RangeTally(edges[records.id])
             tally.add(records.offsets, records.timestamps, records.values)
             yield from self.decoder.decode(records)
@@ -123,13 +123,14 @@ def _nameless() -> RangeManifest:
 
 
 class ConnectorRecords:
-    """A batch of the connector's rows, all of one partition; see `Records`."""
+    """A batch of the connector's rows, all of one partition; see `RawRecords`."""
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, edges: Mapping[PartitionId, Edge]) -> None:
         self._batch = batch
         self.topic: str = batch.column("topic")[0].as_py()
         self.partition: int = batch.column("partition")[0].as_py()
         self.id = PartitionId(self.topic, self.partition)
+        self.edge = edges[self.id].id
         self.offsets: npt.NDArray[np.int64] = batch.column("offset").to_numpy()
         micros = batch.column("timestamp").cast(pa.int64()).to_numpy()
         self.timestamps: npt.NDArray[np.int64] = np.floor_divide(micros, 1000)

@@ -34,6 +34,7 @@ def make_run(
     staging: Staging,
 ) -> TopologyRun:
     """Return one run of the topology, not started yet; see `Topology.run`."""
+    compiled.check_runnable()
     chosen = replace(options or RunOptions(), until=_until(until))
     topology = RunnableTopology(
         spec=compiled.spec(),

@@ -1,0 +1,65 @@
+"""What is decided of a txid: its pin with dead letters, and the word that it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trident.base.ranges import BadRecordRow, RangeManifest
+from trident.base.writes import WriteManifest
+from trident.coordinators.decided import Diverted
+from trident.coordinators.planned import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class StatePin:
+    """What a pin says of one state: its writes, none when the updates were part of the pin's transaction."""
+
+    state: str
+    rows: int
+    writes: tuple[WriteManifest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A record that did not decode, kept with the batch that excluded it."""
+
+    spout: str
+    record: BadRecordRow
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The durable decision that a txid commits with exactly this plan and these manifests."""
+
+    plan: Plan
+    manifests: tuple[tuple[str, RangeManifest], ...]
+    """(spout, manifest) pairs, one per edge."""
+    states: tuple[StatePin, ...]
+    dead_letters: tuple[DeadLetter, ...] = field(default=(), repr=False)
+    diverts: tuple[Diverted, ...] = ()
+    """What held decisions of a person took out of this attempt, by state."""
+
+    @property
+    def txid(self) -> int:
+        """The txid that is decided."""
+        return self.plan.txid
+
+    @property
+    def attempt(self) -> int:
+        """The attempt that it commits with."""
+        return self.plan.attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What is recorded of a txid that is done; durations are in milliseconds."""
+
+    txid: int
+    attempt: int
+    tries: int
+    records: int
+    dead_letters: int
+    keys: int
+    plan_ms: int
+    process_ms: int
+    commit_ms: int

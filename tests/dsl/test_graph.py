@@ -1,0 +1,161 @@
+"""What a graph compiles to: jobs that share no source, trunks, and what has to wait for the commit turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import pyarrow as pa
+import pytest
+
+from trident import ConfigurationError
+from trident.coordinators.ledger import MemoryLedger
+from trident.engine.compiled import CompiledTopology
+from trident.engine.running import make_run
+from trident.engine.staging import Staging
+from trident.graph.jobs import Job, Trunk, jobs_of
+from trident.graph.nodes import (
+    End,
+    Node,
+    OperationNode,
+    PersistNode,
+    QueryNode,
+    RecordOperationNode,
+    SinkNode,
+    SourceNode,
+    sources_of,
+)
+from trident.operations.aggregate import Aggregate
+from trident.operations.base import Operation, RecordOperation
+from trident.spouts.base import Spout
+from trident.state.layout import Merge, StateKind, StateLayout, ValueColumn
+from trident.state.target import State
+
+LAYOUT = StateLayout((), (ValueColumn("n", pa.int64(), Merge.ADD),))
+
+
+@dataclass(frozen=True)
+class Named:
+    """Stands for a state, a spout or a step: the graph looks at nothing but names."""
+
+    name: str
+    kind: StateKind = StateKind.OPAQUE
+
+    def description(self) -> dict[str, str]:
+        return {}
+
+
+def source(name: str) -> SourceNode:
+    return SourceNode(name, cast(Spout, Named(name)))
+
+
+def step(before: Node) -> OperationNode:
+    return OperationNode(cast(Operation, Named("step")), before)
+
+
+def union(*before: Node) -> RecordOperationNode:
+    return RecordOperationNode(cast(RecordOperation, Named("union")), before)
+
+
+def query(state: str, before: Node) -> QueryNode:
+    return QueryNode(cast(State, Named(state)), before)
+
+
+def persist(state: str, before: Node) -> PersistNode:
+    return PersistNode(cast(State, Named(state)), LAYOUT, cast(Aggregate, None), before)
+
+
+def topology(*ends: End) -> CompiledTopology:
+    return CompiledTopology("t", {}, ends)
+
+
+def names(job: Job) -> tuple[list[str], list[str], list[str]]:
+    return (
+        [trunk.source.name for trunk in job.trunks],
+        [end.name for end in job.processing],
+        [end.name for end in job.commit_turn],
+    )
+
+
+def test_a_chain_is_a_job_that_needs_nothing_twice() -> None:
+    end = persist("s", step(step(source("a"))))
+    (job,) = jobs_of([end])
+    assert job.is_chain
+    assert job.trunks == (Trunk(sources_of(end)[0], end.input),)
+
+
+def test_ends_of_one_source_are_one_job() -> None:
+    a = source("a")
+    common = step(step(a))
+    first, second = persist("one", step(common)), persist("two", common)
+    (job,) = jobs_of([first, second])
+    assert names(job) == (["a"], ["one", "two"], [])
+    assert job.trunks == (Trunk(a, common),)
+    assert not job.is_chain
+
+
+def test_sources_that_nothing_connects_are_jobs_of_their_own() -> None:
+    ends = [persist("one", source("a")), persist("two", step(source("b")))]
+    assert [names(job) for job in jobs_of(ends)] == [(["a"], ["one"], []), (["b"], ["two"], [])]
+    assert all(job.is_chain for job in jobs_of(ends))
+
+
+def test_a_step_with_two_inputs_connects_sources() -> None:
+    a, b, c = source("a"), source("b"), source("c")
+    ends = [persist("of c", c), persist("of a", a), persist("of b", b), persist("both", union(step(a), b))]
+    first, second = jobs_of(ends)
+    assert names(first) == (["c"], ["of c"], [])
+    assert names(second) == (["a", "b"], ["of a", "of b", "both"], [])
+    assert [trunk.top for trunk in second.trunks] == [a, b]
+
+
+def test_a_trunk_ends_where_records_are_taken_without_their_control_rows() -> None:
+    a = source("a")
+    (job,) = jobs_of([persist("s", step(union(step(a))))])
+    assert not job.is_chain
+    assert isinstance(job.trunks[0].top, OperationNode)
+    assert job.trunks[0].top.input is a
+
+
+def test_one_stream_that_is_used_twice_is_not_a_chain() -> None:
+    a = source("a")
+    (job,) = jobs_of([persist("s", union(a, step(a)))])
+    assert not job.is_chain
+    assert names(job) == (["a"], ["s"], [])
+    assert job.trunks == (Trunk(a, a),)
+
+
+def test_what_hangs_on_a_query_of_an_own_state_waits_for_the_commit_turn() -> None:
+    a = source("a")
+    asked = query("counts", step(a))
+    ends = [persist("counts", a), persist("late", step(asked)), persist("early", step(a))]
+    (job,) = jobs_of(ends)
+    assert names(job) == (["a"], ["counts", "early"], ["late"])
+
+
+def test_what_is_joined_with_something_late_is_late() -> None:
+    a, b = source("a"), source("b")
+    ends = [persist("counts", a), SinkNode("late", LAYOUT.schema(), union(b, query("counts", a)))]
+    (job,) = jobs_of(ends)
+    assert names(job) == (["a", "b"], ["counts"], ["late"])
+
+
+def test_a_query_of_another_topologys_state_does_not_wait() -> None:
+    (job,) = jobs_of([persist("s", query("elsewhere", source("a")))])
+    assert names(job) == (["a"], ["s"], [])
+
+
+A = source("a")
+NOT_YET: dict[str, tuple[str, tuple[End, ...]]] = {
+    "commit turn": ("'late' depends on what the topology", (persist("s", A), persist("late", query("s", A)))),
+    "query": ("query the state 'elsewhere'", (persist("s", query("elsewhere", A)),)),
+    "sink": ("the sink 'out'", (persist("s", A), SinkNode("out", LAYOUT.schema(), A))),
+}
+
+
+@pytest.mark.parametrize("case", NOT_YET)
+def test_what_nothing_can_run_yet_is_refused(case: str) -> None:
+    pattern, ends = NOT_YET[case]
+    with pytest.raises(ConfigurationError, match=f"{pattern}.*nothing was started"):
+        make_run(topology(*ends), None, MemoryLedger(), "caught_up", None, Staging.AUTO)  # type: ignore[arg-type]
+    topology(persist("s", A)).check_runnable()

@@ -1,0 +1,53 @@
+"""One end's action: its staged updates, held by the driver or written by tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from trident.base.errors import ConfigurationError
+from trident.base.identity import BatchId
+from trident.engine.collecting import Collected, read_table
+from trident.engine.lowering import Lowering
+from trident.engine.staging import WORDS_ONLY, StageRows, Staging, StagingChoice
+from trident.graph.nodes import End
+from trident.state.target import StateStore
+
+
+class Ends:
+    """Runs the actions of ends; called from several threads at once, keeps nothing of a batch but sizes."""
+
+    def __init__(self, ends: Sequence[End], stores: Mapping[str, StateStore], staging: Staging, threshold: int) -> None:
+        self._stores = stores
+        self._choices = {end.name: StagingChoice(staging, threshold, end.schema) for end in ends}
+        self._only_executors = staging is Staging.EXECUTORS
+
+    def collect(self, end: End, lowering: Lowering, batch: BatchId, width: int) -> Collected:
+        """Return what the end's job says; `width` is how many positions of sources the batch has for it."""
+        by_tasks = self._stage_rows(end, batch, width)
+        if by_tasks is None:
+            collected = read_table(lowering.updates(end, for_driver=True).toArrow(), end.schema)
+        else:
+            staged = lowering.updates(end, for_driver=False).mapInArrow(by_tasks, WORDS_ONLY)
+            collected = read_table(staged.toArrow(), None)
+        self._learn(end.name, width, collected)
+        return collected
+
+    def _stage_rows(self, end: End, batch: BatchId, width: int) -> StageRows | None:
+        if not self._choices[end.name].by_executors(width):
+            return None
+        writer = self._stores[end.name].writer(batch)
+        if writer is None:
+            if self._only_executors:
+                raise ConfigurationError(
+                    f"the state {end.name!r} can be staged by the driver only; use Staging.AUTO or Staging.DRIVER. "
+                    "Nothing of the batch was applied"
+                )
+            return None
+        return StageRows(writer, end.schema)
+
+    def _learn(self, name: str, width: int, collected: Collected) -> None:
+        if collected.rows is not None:
+            self._choices[name].learn(width, collected.rows.num_rows, collected.rows.nbytes)
+            return
+        written = sum(getattr(word, "rows", 0) for word in collected.words)
+        self._choices[name].learn(width, written, None)

@@ -1,0 +1,84 @@
+"""A graph's nodes as Spark frames of one attempt, control rows among the records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from trident.base.control import CONTROL
+from trident.base.errors import ConfigurationError
+from trident.graph.jobs import Trunk
+from trident.graph.nodes import (
+    End,
+    Node,
+    OperationNode,
+    PersistNode,
+    QueryNode,
+    RecordOperationNode,
+    SourceNode,
+    sources_of,
+)
+from trident.operations.base import BatchContext, control
+
+
+class Lowering:
+    """Frames of one attempt, each node's made once; for one thread.
+
+    `tops` are the frames at the tops of trunks, with their sources' control rows.
+    """
+
+    def __init__(self, tops: Mapping[Trunk, DataFrame], batch: BatchContext) -> None:
+        self._batch = batch
+        self._frames: dict[Node, DataFrame] = {trunk.top: frame for trunk, frame in tops.items()}
+        self._tops = {trunk.source: frame for trunk, frame in tops.items()}
+
+    def frame(self, node: Node) -> DataFrame:
+        """Return the node's records and the control rows of all its sources, each once."""
+        found = self._frames.get(node)
+        if found is None:
+            found = self._frames[node] = self._lower(node)
+        return found
+
+    def updates(self, end: End, *, for_driver: bool) -> DataFrame:
+        """Return the end's staged updates and the control rows; `for_driver` says that `read_table` reads it."""
+        before = self.frame(end.input)
+        if not isinstance(end, PersistNode):
+            return before
+        aggregate = end.aggregate
+        return aggregate.lower_last(before, self._batch) if for_driver else aggregate.lower(before, self._batch)
+
+    def _lower(self, node: Node) -> DataFrame:
+        match node:
+            case OperationNode():
+                return node.operation.lower(self.frame(node.input), self._batch)
+            case RecordOperationNode():
+                inputs = [_records(self.frame(each)) for each in node.inputs]
+                words = [self._tops[source].select(control()) for source in sources_of(node)]
+                return _with_words(node.operation.lower(inputs, self._batch), words)
+            case SourceNode():
+                raise ConfigurationError(f"the stream {node.name!r} is not read in this job")
+            case QueryNode():
+                raise ConfigurationError(f"there is nothing yet that queries the state {node.state.name!r}")
+
+
+def from_source(source: SourceNode, frame: DataFrame, batch: BatchContext) -> Lowering:
+    """Return a lowering of all that hangs on one source, given its frame as it is read."""
+    return Lowering({Trunk(source, source): frame}, batch)
+
+
+def words_of(frame: DataFrame) -> DataFrame:
+    """Return the control rows alone, as one column."""
+    return frame.filter(control().isNotNull()).select(control())
+
+
+def _records(frame: DataFrame) -> DataFrame:
+    return frame.filter(control().isNull()).drop(CONTROL)
+
+
+def _with_words(records: DataFrame, words: Sequence[DataFrame]) -> DataFrame:
+    together = records.withColumn(CONTROL, F.lit(None).cast("string"))
+    for frame in words:
+        together = together.unionByName(frame.filter(control().isNotNull()), allowMissingColumns=True)
+    return together

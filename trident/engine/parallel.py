@@ -1,0 +1,29 @@
+"""Several Spark actions of one attempt side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from trident.base.errors import TridentError
+from trident.coordinators.closing import after_error
+
+T = TypeVar("T")
+
+
+def run_all(actions: Sequence[Callable[[], T]], cancel: Callable[[], None]) -> tuple[T, ...]:
+    """Run the first action in this thread and the others in threads of their own; return all results in order.
+
+    When one fails the others are cancelled and waited for, then the first failure is raised.
+    """
+    first, *others = actions
+    if not others:
+        return (first(),)
+    with ThreadPoolExecutor(len(others), thread_name_prefix="trident-job") as pool:
+        futures = [pool.submit(action) for action in others]
+        try:
+            return (first(), *(future.result() for future in futures))
+        except TridentError:
+            after_error("cancelling the other jobs", cancel)
+            raise

@@ -1,0 +1,53 @@
+"""Frames of planned ranges: how many tasks read them, and whether the quick way does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+
+from trident.base.control import Undecoded
+from trident.base.ranges import Edge
+from trident.engine.collecting import Collected
+from trident.spouts.base import Source
+
+CAREFUL_BATCHES = 50
+"""After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
+SMALL_BATCH = 20_000
+"""Up to so many positions one task does all: a second one costs more than it saves."""
+
+
+class Readers:
+    """Reads sources; called from several threads at once, keeps how the last batches had to be read."""
+
+    def __init__(self, spark: SparkSession, sources: Mapping[str, Source], parallelism: int) -> None:
+        self._spark = spark
+        self._sources = sources
+        self._parallelism = parallelism
+        self._careful_batches = dict.fromkeys(sources, 0)
+
+    def collect(self, name: str, edges: Sequence[Edge], action: Callable[[DataFrame], Collected]) -> Collected:
+        """Run an action on the source's frame, read the quick way; where that does not do, again and carefully.
+
+        The next batches are read carefully too.
+        """
+        careful = self._careful_batches[name]
+        if not careful:
+            collected = action(self._frame(name, edges, quick=True))
+            if not any(isinstance(word, Undecoded) for word in collected.words):
+                return collected
+            careful = CAREFUL_BATCHES
+        self._careful_batches[name] = careful - 1
+        return action(self._frame(name, edges, quick=False))
+
+    def _frame(self, name: str, edges: Sequence[Edge], *, quick: bool) -> DataFrame:
+        width = width_of(edges)
+        tasks = 1 if width <= SMALL_BATCH else max(1, min(len(edges), self._parallelism))
+        frame = self._sources[name].read(self._spark, edges, tasks, quick)
+        # coalesce tells Spark that all rows are in one place, so that no grouping shuffles them
+        return frame.coalesce(1) if tasks == 1 else frame
+
+
+def width_of(edges: Iterable[Edge]) -> int:
+    """Return how many positions there are to read, holes included."""
+    return sum(edge.range.width for edge in edges)

@@ -1,0 +1,95 @@
+"""What is to be run per batch: jobs that share no source, each in two stages.
+
+*Processing* is all that depends on sources only; it runs for several batches at once. The *commit turn* is all that
+depends on what this topology wrote, and everything behind it: it can run for T only after `done(T-1)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trident.graph.nodes import End, Node, OperationNode, QueryNode, SourceNode, sources_of, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Trunk:
+    """A source, and the last node of all that its followers have in common."""
+
+    source: SourceNode
+    top: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Ends that are connected by the sources that they share: each source is read once for all of them."""
+
+    trunks: tuple[Trunk, ...]
+    processing: tuple[End, ...]
+    commit_turn: tuple[End, ...]
+
+    @property
+    def ends(self) -> tuple[End, ...]:
+        """All of them."""
+        return (*self.processing, *self.commit_turn)
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether it goes from one source to one end, and nothing is needed twice on the way."""
+        return len(self.ends) == 1 and len(self.trunks) == 1 and self.ends[0].inputs == (self.trunks[0].top,)
+
+
+def jobs_of(ends: Sequence[End]) -> tuple[Job, ...]:
+    """Return the jobs of a topology with these ends, in the order of their first ends."""
+    written = {end.name for end in ends}
+    return tuple(_job(group, written) for group in _groups(ends))
+
+
+def _groups(ends: Sequence[End]) -> list[list[End]]:
+    """Return the ends, those together that are connected by a source."""
+    groups: list[tuple[set[SourceNode], list[End]]] = []
+    for end in ends:
+        mine = set(sources_of(end))
+        met = [group for group in groups if group[0] & mine]
+        if not met:
+            groups.append((mine, [end]))
+            continue
+        first, *others = met
+        for sources, members in others:
+            first[0].update(sources)
+            first[1].extend(members)
+            groups.remove((sources, members))
+        first[0].update(mine)
+        first[1].append(end)
+    order = {end: number for number, end in enumerate(ends)}
+    return [sorted(members, key=order.__getitem__) for _, members in groups]
+
+
+def _job(ends: Sequence[End], written: set[str]) -> Job:
+    followers: dict[Node | End, set[Node | End]] = {}
+    for end in ends:
+        for node in walk(end):
+            for before in node.inputs:
+                followers.setdefault(before, set()).add(node)
+    sources = dict.fromkeys(source for end in ends for source in sources_of(end))
+    late = {end for end in ends if _is_late(end, written)}
+    return Job(
+        tuple(Trunk(source, _top(source, followers)) for source in sources),
+        tuple(end for end in ends if end not in late),
+        tuple(end for end in ends if end in late),
+    )
+
+
+def _top(source: SourceNode, followers: dict[Node | End, set[Node | End]]) -> Node:
+    """Go up as long as there is one follower, and it takes control rows along."""
+    top: Node = source
+    while len(followers[top]) == 1:
+        (only,) = followers[top]
+        if not isinstance(only, OperationNode):
+            break
+        top = only
+    return top
+
+
+def _is_late(end: End, written: set[str]) -> bool:
+    return any(isinstance(node, QueryNode) and node.state.name in written for node in walk(end))

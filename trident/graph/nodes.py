@@ -1,0 +1,128 @@
+"""The nodes of a topology's graph: immutable, each knows those before it, none knows what follows.
+
+A stream is such a node. What ends in an effect is an *end*: it gets staged updates, and is what a topology keeps.
+Two nodes are the same when they are one object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from trident.spouts.base import Spout
+from trident.state.layout import StateLayout
+from trident.state.target import State
+
+if TYPE_CHECKING:
+    from trident.operations.aggregate import Aggregate
+    from trident.operations.base import Operation, RecordOperation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceNode:
+    """The records of a spout, read and decoded once per attempt."""
+
+    name: str
+    spout: Spout
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """None: here it begins."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperationNode:
+    """A step that takes control rows along."""
+
+    operation: Operation
+    input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """Its one input."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordOperationNode:
+    """A step on the records of any number of inputs, such as a union, a join or a repartitioning."""
+
+    operation: RecordOperation
+    inputs: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryNode:
+    """What a state has for the records of its input; exact, so of one that the topology writes after `done(T-1)`."""
+
+    state: State
+    input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """Its one input."""
+        return (self.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PersistNode:
+    """An end: an aggregation that a state keeps."""
+
+    state: State
+    layout: StateLayout
+    aggregate: Aggregate
+    input: Node
+
+    @property
+    def name(self) -> str:
+        """The state's name, unique in its topology."""
+        return self.state.name
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """Its one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of its staged updates."""
+        return self.layout.schema()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SinkNode:
+    """An end: records that leave as they are."""
+
+    name: str
+    schema: pa.Schema
+    input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """Its one input."""
+        return (self.input,)
+
+
+Node: TypeAlias = SourceNode | OperationNode | RecordOperationNode | QueryNode
+End: TypeAlias = PersistNode | SinkNode
+
+
+def walk(end: Node | End) -> Iterator[Node | End]:
+    """Return the node and all before it, each once; a node comes before its inputs."""
+    seen: set[Node | End] = set()
+    todo: list[Node | End] = [end]
+    while todo:
+        node = todo.pop()
+        if node not in seen:
+            seen.add(node)
+            yield node
+            todo.extend(reversed(node.inputs))
+
+
+def sources_of(end: Node | End) -> tuple[SourceNode, ...]:
+    """Return the sources that it depends on, each once."""
+    return tuple(node for node in walk(end) if isinstance(node, SourceNode))

@@ -1,0 +1,63 @@
+"""A user's own aggregator, written in Python."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, Generic, TypeVar
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from trident.base.errors import ConfigurationError
+from trident.operations.aggregators.base import OneColumn, StoredColumn
+from trident.operations.base import Fields, field, guarded
+from trident.state.layout import Merge, Value
+
+V = TypeVar("V")
+
+
+class Combiner(OneColumn, Generic[V]):
+    """Base of a user's own aggregator, in Python: `class Longest(Combiner[str])`, used as `Longest("name")`.
+
+    `combine` must be associative and commutative: records come in any order and are combined in any grouping,
+    within a batch by a Spark task and with the stored value by the coordinator. Both methods must depend on
+    their arguments only. None means "no value": such results of `init` are left out. The class must be
+    importable by Spark's Python workers or be defined in the main script. An exception fails the attempt,
+    with nothing applied.
+    """
+
+    merge: ClassVar[Merge] = Merge.COMBINE
+    result_type: ClassVar[str]
+    """The Spark type of a value V, such as "bigint" or "decimal(20,2)"; a subclass must set it."""
+
+    def __init__(self, *fields: str) -> None:
+        self.fields = fields
+
+    @abstractmethod
+    def init(self, *values: object) -> V | None:
+        """Return the value of a single record, given the values of the fields."""
+
+    @abstractmethod
+    def combine(self, left: V, right: V) -> V:
+        """Return the value of all records that `left` and `right` stand for."""
+
+    def check(self, name: str, fields: Fields) -> None:
+        """Every field must be there, and the class must name its type."""
+        verb = type(self).__name__
+        if not isinstance(getattr(type(self), "result_type", None), str):
+            raise ConfigurationError(f"{verb} for {name!r} must set result_type to a Spark type such as 'bigint'")
+        for wanted in self.fields:
+            fields.require(wanted, f"{verb} for {name!r}")
+
+    def expression(self) -> Column:
+        """Collect the fields' values; the fold itself follows in a Python task."""
+        values = [field(name).alias(f"f{number}") for number, name in enumerate(self.fields)]
+        return F.collect_list(guarded(F.struct(*values, F.lit(True).alias("row"))))
+
+    def columns(self) -> tuple[StoredColumn, ...]:
+        """Return the one column, which the coordinator merges by `combine`."""
+        return (StoredColumn("", self.expression(), self.merge, self.combine_values),)
+
+    def combine_values(self, left: Value, right: Value) -> Value:
+        """Combine two values that came out of this combiner."""
+        return self.combine(left, right)  # type: ignore[arg-type]  # both were made by init or combine

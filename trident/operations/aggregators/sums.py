@@ -1,0 +1,42 @@
+"""Sums of exact numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import DecimalType, IntegralType
+
+from trident.base.errors import ConfigurationError
+from trident.operations.aggregators.base import OneColumn
+from trident.operations.base import Fields, field
+from trident.state.layout import Merge
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(OneColumn):
+    """The sum of an integer or decimal field: a bigint, or a decimal ten digits wider; nulls are left out.
+
+    An overflow stops the topology with nothing of the batch applied; it never wraps. A sum of floats depends
+    on the order of the records and is refused: cast them to a decimal first.
+    """
+
+    field: str
+
+    merge: ClassVar[Merge] = Merge.ADD
+
+    def check(self, name: str, fields: Fields) -> None:
+        """The field must be there and hold exact numbers."""
+        fields.require(self.field, f"Sum for {name!r}")
+        type_ = fields.schema[self.field].dataType
+        if not isinstance(type_, IntegralType | DecimalType):
+            raise ConfigurationError(
+                f"Sum for {name!r} needs integers or decimals, but the field {self.field!r} is {type_.simpleString()}; "
+                "cast it first, say to decimal(38,2) (a sum of floats would depend on the order of the records)"
+            )
+
+    def expression(self) -> Column:
+        """Spark's sum, which raises on overflow."""
+        return F.sum(field(self.field))
