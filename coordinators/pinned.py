@@ -8,6 +8,7 @@ from trident.base.ranges import BadRecordRow, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.decided import Diverted
 from trident.coordinators.planned import Plan
+from trident.state.staged import AppliedUpdates, WrittenUpdates
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,11 @@ class StatePin:
     state: str
     rows: int
     writes: tuple[WriteManifest, ...] = ()
+
+    @property
+    def updates(self) -> WrittenUpdates | AppliedUpdates:
+        """What the state was given: writes that can be read again, or only how many rows the pin applied itself."""
+        return WrittenUpdates(self.writes) if self.writes or not self.rows else AppliedUpdates(self.rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from trident.base.errors import MismatchError, RefusedError
 from trident.state.layout import Merge, StateKind, StateLayout, Value, ValueColumn
-from trident.state.rows import array_of, python_values
+from trident.state.rows import array_of, conform, distinct, python_values
 from trident.state.values import OpaqueValue, TransactionalValue, Update
 
 Row = tuple[Value, ...]
@@ -68,6 +68,23 @@ def keyed_rows(layout: StateLayout, rows: pa.Table) -> dict[Row, Row]:
     if len(keyed) != rows.num_rows:
         raise MismatchError(f"{rows.num_rows - len(keyed)} keys were staged twice in one batch; nothing was applied")
     return keyed
+
+
+def key_rows(layout: StateLayout, keys: pa.Table) -> list[Row]:
+    """Return keys that are asked for, each once; the one row's empty key where there are no key columns."""
+    if not layout.keys:
+        return [()]
+    columns = [python_values(column) for column in distinct(conform(keys, layout.key_schema())).columns]
+    return list(zip(*columns, strict=True))
+
+
+def table_of(layout: StateLayout, rows: Mapping[Row, Row]) -> pa.Table:
+    """Return rows by key as a table in the layout's schema."""
+    flat = [(*key, *values) for key, values in rows.items()]
+    columns = [
+        array_of([row[index] for row in flat], field.name, field.type) for index, field in enumerate(layout.schema())
+    ]
+    return pa.table(columns, schema=layout.schema())
 
 
 def check_fit(layout: StateLayout, changed: Mapping[Row, StoredRow]) -> None:

@@ -56,6 +56,10 @@ class StateLayout:
     keys: tuple[KeyColumn, ...]
     values: tuple[ValueColumn, ...]
 
+    def key_schema(self) -> pa.Schema:
+        """Return the schema of the key columns alone."""
+        return pa.schema([pa.field(column.name, column.type) for column in self.keys])
+
     def schema(self) -> pa.Schema:
         """Return the schema of staged updates: key columns, then value columns, one row per key."""
         columns: list[KeyColumn | ValueColumn] = [*self.keys, *self.values]

@@ -1,13 +1,24 @@
-"""What every store without SQL decides before it writes: the same words as the SQL stores' first statement."""
+"""Where a target stands, and what a store without SQL decides by that: as the SQL stores' first statement does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from trident.base.errors import FencedError, MismatchError
-from trident.base.identity import BatchId, Epoch
-from trident.state.layout import StateKind
-from trident.state.target import CannotUndoError, Position, StagedUpdates
+from trident.base.identity import BatchId, Epoch, Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a target stands: it holds every txid up to `txid`, the last one as that attempt put it.
+
+    `birth_txid` is the txid before the target's first one; a target stands there with attempt 0.
+    """
+
+    owner: Owner
+    txid: int
+    attempt: int
+    birth_txid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +46,9 @@ def is_in(position: Position | None, batch: BatchId, name: str) -> bool:
     raise MismatchError(f"{batch}: state {name!r} {stands(position)}; nothing was applied")
 
 
-def check_kind(kind: StateKind, batch: BatchId, updates: StagedUpdates, name: str) -> None:
-    """Raise CannotUndoError for a state that has a batch's rows and does not know what was before them."""
-    if kind is not StateKind.OPAQUE and updates.count:
-        raise CannotUndoError(
-            f"{batch}: state {name!r} has it, or part of it, and is {kind.value}: only an opaque one knows the values "
-            "before. "
-            "Nothing was changed"
-        )
-
-
 def before_attempt(position: Position, batch: BatchId, before: int) -> int:
     """Return the attempt with which a state stood before a batch: none where it was born there."""
     return 0 if position.birth_txid == batch.txid - 1 else before
-
-
-def check_undone(batch: BatchId, updates: StagedUpdates, found: int, name: str) -> None:
-    """Raise CannotUndoError unless as many rows were of the txid as the batch had staged."""
-    if found != updates.count:
-        raise CannotUndoError(
-            f"{batch}: state {name!r} has {found} rows of this txid, {updates.count} were applied: somebody "
-            "else changed them. Nothing was changed"
-        )
 
 
 def stands(position: Position) -> str:

@@ -58,6 +58,14 @@ def conform(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.table(columns, schema=schema)
 
 
+def distinct(keys: pa.Table) -> pa.Table:
+    """Return each row once, in no order."""
+    if not keys.num_columns:
+        return keys
+    grouped = keys.group_by(keys.column_names).aggregate([])
+    return grouped.select(keys.column_names)
+
+
 def refuse_nul(rows: pa.Table) -> None:
     """Raise RefusedError naming the first text column that holds a NUL character, which no SQL text can."""
     for field, column in zip(rows.schema, rows.columns, strict=True):

@@ -2,8 +2,7 @@
 
 Every reading task gets an edge id; the ids are XORed into the batch's value when they are
 registered, before the job, and again when the task's word comes back. The value is zero when all
-of it has been processed. Each edge counts once, so a word that comes twice changes nothing; words
-about an attempt that is not registered (any more) change nothing either.
+of it has been processed. Each edge counts once, so a word that comes twice changes nothing.
 """
 
 from __future__ import annotations
@@ -11,38 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import reduce
 from operator import xor
+from typing import NamedTuple
 
-from trident.base.identity import BatchId
 
+class AckValue(NamedTuple):
+    """The ack value of one attempt, with the edges that are still open."""
 
-class Acker:
-    """Ack values of live attempts; used by one thread, holds nothing durable."""
+    value: int
+    open: frozenset[int]
 
-    def __init__(self) -> None:
-        self._value: dict[BatchId, int] = {}
-        self._open: dict[BatchId, set[int]] = {}
-
-    def register(self, batch: BatchId, edges: Iterable[int]) -> None:
-        """Expect one ack of each edge id (non-zero, distinct); to be called before the job is sent, once."""
+    @classmethod
+    def expecting(cls, edges: Iterable[int]) -> AckValue:
+        """Expect one ack of each edge id (non-zero, distinct); to be made before the job is sent."""
         expected = list(edges)
-        if batch in self._value or 0 in expected or len(set(expected)) != len(expected):
-            raise ValueError(f"edges of {batch} must be non-zero, distinct and registered once")
-        self._value[batch] = reduce(xor, expected, 0)
-        self._open[batch] = set(expected)
+        distinct = frozenset(expected)
+        if 0 in distinct or len(distinct) != len(expected):
+            raise ValueError("edges must be non-zero and distinct")
+        return cls(reduce(xor, expected, 0), distinct)
 
-    def ack(self, batch: BatchId, edge: int) -> None:
-        """Count an edge as processed; a late, unknown or repeated one changes nothing."""
-        open_edges = self._open.get(batch)
-        if open_edges is None or edge not in open_edges:
-            return
-        open_edges.remove(edge)
-        self._value[batch] ^= edge
+    def after(self, acknowledged: Iterable[int]) -> AckValue:
+        """Count these edges as processed; an unknown or repeated one changes nothing."""
+        acked = self.open.intersection(acknowledged)
+        return AckValue(reduce(xor, acked, self.value), self.open - acked)
 
-    def is_processed(self, batch: BatchId) -> bool:
-        """Tell whether the attempt is registered and all of it is acked."""
-        return self._value.get(batch) == 0 and not self._open[batch]
-
-    def forget(self, batch: BatchId) -> None:
-        """Let go of an attempt; may be called again."""
-        self._value.pop(batch, None)
-        self._open.pop(batch, None)
+    @property
+    def is_processed(self) -> bool:
+        """Whether all of the attempt is acked."""
+        return self.value == 0 and not self.open

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from trident.base.advice import UNDO
+from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
@@ -18,7 +18,9 @@ from trident.coordinators.ledger.base import Ledger, TransactionStep
 from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
 from trident.coordinators.planned import Plan
 from trident.coordinators.retrying import Repeater
-from trident.state.target import StagedUpdates, StagingLostError, StateStore, Transaction, WrittenUpdates
+from trident.state.capabilities import Transaction, beside_of, names_beside
+from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
+from trident.state.target import Target
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Outcome:
     plan: Plan
     manifests: tuple[tuple[str, RangeManifest], ...]
     dead_letters: tuple[DeadLetter, ...]
-    updates: Mapping[str, StagedUpdates]
+    updates: Mapping[str, StagedUpdates | AppliedUpdates]
     plan_ms: int
     process_ms: int
     diverts: tuple[Diverted, ...] = ()
@@ -51,8 +53,8 @@ class Outcome:
         )
         return Pin(self.plan, self.manifests, states, self.dead_letters, self.diverts)
 
-    def commit(self, started: float) -> Commit:
-        """Return the record of the finished txid; `started` is when its turn began (perf_counter)."""
+    def commit(self, commit_ms: int) -> Commit:
+        """Return the record of the finished txid, whose turn took so long."""
         plan = self.plan
         return Commit(
             txid=plan.txid,
@@ -63,31 +65,52 @@ class Outcome:
             keys=self.keys,
             plan_ms=self.plan_ms,
             process_ms=self.process_ms,
-            commit_ms=round((time.perf_counter() - started) * 1000),
+            commit_ms=commit_ms,
         )
 
 
 class _Steps:
-    """The stores' parts of one shortcut; knows which state is at work, as the database names none when it refuses."""
+    """What the states beside the ledger do in the pin's own transaction: all copies, then all applies.
 
-    def __init__(self, batch: BatchId) -> None:
+    Knows which state is at work, as the database names none when it refuses.
+    """
+
+    def __init__(self, batch: BatchId, stores: Mapping[str, Target], updates: Mapping[str, object]) -> None:
         self._batch = batch
         self.state = ""
+        self.copies: list[TransactionStep] = []
+        self.applies: list[TransactionStep] = []
+        beside = names_beside(stores)
+        for name, staged in updates.items():
+            if name not in beside:
+                continue
+            assert isinstance(staged, HeldUpdates | WrittenUpdates)  # what is applied already has its pin
+            self.copies.append(partial(self._copy, stores[name], staged))
+            self.applies.append(partial(self._apply, stores[name], staged))
+        if self.applies:
+            self.applies.append(self._end)
 
     @property
     def at_work(self) -> str:
         """Who refused, in words."""
         return f"state {self.state!r}" if self.state else "the ledger's database"
 
-    def copy(self, store: StateStore, updates: StagedUpdates, transaction: Transaction) -> None:
-        self.state = store.name
-        store.copy_in(transaction, self._batch, updates)
+    def refused(self, error: RefusedError) -> StoppedError:
+        """Return the error of a transaction that was rolled back as a whole."""
+        return StoppedError(
+            f"{self.at_work} refused {self._batch} for good: {error}. Nothing of this txid was applied or pinned.",
+            Refusal(self._batch.txid, self._batch.attempt, StopKind.REFUSED, self.state, str(error)),
+        )
 
-    def apply(self, store: StateStore, updates: StagedUpdates, transaction: Transaction) -> None:
+    def _copy(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
         self.state = store.name
-        store.apply_in(transaction, self._batch, updates)
+        beside_of(store).copy_in(transaction, self._batch, updates)
 
-    def end(self, _: Transaction) -> None:
+    def _apply(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
+        self.state = store.name
+        beside_of(store).apply_in(transaction, self._batch, updates)
+
+    def _end(self, _: Transaction) -> None:
         self.state = ""
         reached(CrashPoint.IN_PIN_TRANSACTION, self._batch.txid)
 
@@ -98,45 +121,51 @@ class Committer:
     Every call is idempotent: after a lost answer it is repeated and finds its own effect.
     """
 
-    def __init__(self, ledger: Ledger, stores: Mapping[str, StateStore], repeater: Repeater) -> None:
+    def __init__(self, ledger: Ledger, stores: Mapping[str, Target], repeater: Repeater, clock: Clock) -> None:
         self._ledger = ledger
         self._stores = stores
         self._repeater = repeater
+        self._clock = clock
         self._started: dict[BatchId, float] = {}
 
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Pin, apply and finish the batch in one transaction of the ledger's database."""
-        started = time.perf_counter()
-        steps = _Steps(batch)
-        copies: list[TransactionStep] = []
-        applies: list[TransactionStep] = []
-        for name, updates in outcome.updates.items():
-            copies.append(partial(steps.copy, self._stores[name], updates))
-            applies.append(partial(steps.apply, self._stores[name], updates))
-        applies.append(steps.end)
+        started = self._clock.monotonic()
+        steps = _Steps(batch, self._stores, outcome.updates)
         reached(CrashPoint.IN_TURN, batch.txid)
         try:
             self._repeater.call(
                 f"committing {batch}",
                 lambda: self._ledger.commit_together(
-                    batch.owner, batch.epoch, outcome.pin(), outcome.commit(started), copies, applies
+                    batch.owner,
+                    batch.epoch,
+                    outcome.pin(),
+                    outcome.commit(self._since(started)),
+                    steps.copies,
+                    steps.applies,
                 ),
             )
         except RefusedError as error:
-            raise StoppedError(
-                f"{steps.at_work} refused {batch} for good: {error}. Nothing of this txid was applied or pinned.",
-                Refusal(batch.txid, batch.attempt, StopKind.REFUSED, steps.state, str(error)),
-            ) from error
+            raise steps.refused(error) from error
         reached(CrashPoint.AFTER_DONE, batch.txid)
-        return outcome.commit(started)
+        return outcome.commit(self._since(started))
 
     def pin(self, batch: BatchId, outcome: Outcome) -> None:
-        """Make the durable decision."""
-        self._started[batch] = time.perf_counter()
+        """Make the durable decision; the states beside the ledger have the batch with it."""
+        self._started[batch] = self._clock.monotonic()
         reached(CrashPoint.IN_TURN, batch.txid)
         pin = outcome.pin()
+        steps = _Steps(batch, self._stores, outcome.updates)
         reached(CrashPoint.BEFORE_PIN, batch.txid)
-        self._repeater.call(f"pinning {batch}", lambda: self._ledger.pin(batch.owner, batch.epoch, pin))
+        try:
+            self._repeater.call(
+                f"pinning {batch}",
+                lambda: self._ledger.pin(batch.owner, batch.epoch, pin, steps.copies, steps.applies),
+            )
+        except RefusedError as error:
+            if not steps.applies:
+                raise
+            raise steps.refused(error) from error
         reached(CrashPoint.AFTER_PIN, batch.txid)
 
     def apply(self, batch: BatchId, state: str, pin: Pin) -> None:
@@ -162,15 +191,18 @@ class Committer:
 
     def done(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Record that every state has the txid."""
-        started = self._started.pop(batch, time.perf_counter())
-        commit = outcome.commit(started)
+        started = self._started.pop(batch, self._clock.monotonic())
+        commit = outcome.commit(self._since(started))
         reached(CrashPoint.BEFORE_DONE, batch.txid)
         self._repeater.call(f"finishing {batch}", lambda: self._ledger.done(batch.owner, batch.epoch, commit))
         reached(CrashPoint.AFTER_DONE, batch.txid)
         return commit
 
+    def _since(self, started: float) -> int:
+        return round((self._clock.monotonic() - started) * 1000)
+
 
 def outcome_of_pin(pin: Pin) -> Outcome:
     """Return the outcome of a batch that another coordinator pinned; its durations are unknown (0)."""
-    updates = {item.state: WrittenUpdates(item.writes) for item in pin.states}
+    updates = {item.state: item.updates for item in pin.states}
     return Outcome(pin.plan, pin.manifests, pin.dead_letters, updates, 0, 0)

@@ -10,7 +10,7 @@ from typing import Protocol
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge, RangeManifest
 from trident.coordinators.pinned import DeadLetter
-from trident.state.target import HeldUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, WrittenUpdates
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
@@ -19,8 +19,10 @@ from trident.coordinators.ledger.rules.decisions import held_states
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.planned import Plan
 from trident.spouts.base import BadRecord, Source, Spout
+from trident.state.capabilities import diverting_of
 from trident.state.rows import json_rows
-from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.target import Target
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,15 @@ class BatchRunner:
 
     spouts: Mapping[str, Spout]
     sources: Mapping[str, Source]
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
     processor: Processor
+    clock: Clock
     decisions: tuple[Decision, ...] = ()
     """What a person decided and waits for the attempt that commits."""
 
     def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
         """Return the acknowledged edge ids and the outcome, its updates staged as the pin needs them."""
-        started = time.perf_counter()
+        started = self.clock.monotonic()
         request = ProcessRequest(batch, plan.tries, plan.batch_time, edges)
         result = self.processor.process(request)
         reached(CrashPoint.AFTER_PROCESSING, batch.txid)
@@ -53,7 +56,7 @@ class BatchRunner:
             name: WrittenUpdates(()) if name in held else self._stage(batch, name, staged)
             for name, staged in result.updates.items()
         }
-        process_ms = round((time.perf_counter() - started) * 1000)
+        process_ms = round((self.clock.monotonic() - started) * 1000)
         return acknowledged, Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts)
 
     def _verify_sources(self, plan: Plan) -> None:
@@ -90,4 +93,4 @@ class BatchRunner:
 
     def _divert(self, batch: BatchId, name: str, staged: HeldUpdates | WrittenUpdates) -> Diverted:
         """Take the rows of a state out of the batch, as a person decided."""
-        return Diverted(name, json_rows(self.stores[name].staged_rows(batch, staged)))
+        return Diverted(name, json_rows(diverting_of(self.stores[name]).staged_rows(batch, staged)))

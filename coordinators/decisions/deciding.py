@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from trident.base.clock import SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
@@ -21,7 +22,8 @@ from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
-from trident.state.target import StateStore
+from trident.state.capabilities import check_resettable, diverting_of
+from trident.state.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ def decide_reset(taking: TakeOver, wanted: WantedReset) -> ResetDecision:
     taking.raise_fences()
     decision = taking.snapshot.open_reset
     if decision is None:
+        check_resettable(taking.stores, wanted.keep_rows)
         if wanted.keep_rows:
             taking.finish_decisions()
             _roll_forward(taking)
@@ -117,6 +120,8 @@ def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str
     """Refuse, before anything is recorded, what one of the states could not follow."""
     if decision.state and decision.state not in taking.stores:
         raise MismatchError(f"no {decision}: there is no such state. Nothing was written.")
+    if decision.state:
+        diverting_of(taking.stores[decision.state])
     pinned = pinned_batch(taking.snapshot, taking.epoch)
     if pinned is None or pinned.batch.txid != decision.txid:
         return
@@ -126,7 +131,7 @@ def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str
         check_divert(taking.stores, pinned, decision, waiting)
 
 
-def _birth_txid(snapshot: Snapshot, stores: Mapping[str, StateStore]) -> int:
+def _birth_txid(snapshot: Snapshot, stores: Mapping[str, Target]) -> int:
     """Return the highest txid that is known anywhere: a ledger from an old backup knows fewer than the states."""
     positions = [store.position(snapshot.owner.topology) for store in stores.values()]
     return max([snapshot.last_txid, *(position.txid for position in positions if position is not None)])
@@ -142,7 +147,7 @@ def _roll_forward(taking: TakeOver) -> None:
     except MismatchError as error:
         raise MismatchError(f"{error} While a batch is pinned, only states='clear' can be carried out.") from error
     taking.require_no_refusal(waiting)
-    committer = Committer(taking.ledger, taking.stores, taking.repeater)
+    committer = Committer(taking.ledger, taking.stores, taking.repeater, SystemClock())
     for name in sorted(waiting):
         committer.apply(pinned.batch, name, pinned.pin)
     committer.done(pinned.batch, outcome_of_pin(pinned.pin))

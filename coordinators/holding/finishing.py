@@ -15,8 +15,10 @@ from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.pinned import Pin
 from trident.coordinators.registered import Snapshot
+from trident.state.capabilities import diverting_of, resetting_of, undoing_of
 from trident.state.rows import json_rows
-from trident.state.target import StateStore, WrittenUpdates
+from trident.state.staged import AppliedUpdates, WrittenUpdates
+from trident.state.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,13 @@ class PinnedBatch:
     before: int
     """The attempt that the txid before it was done with."""
 
-    def staged(self, state: str) -> WrittenUpdates:
-        """Return what the pin says is to be applied to one state."""
+    def written(self, state: str) -> WrittenUpdates:
+        """Return what the pin says is to be applied to one state after it."""
         return WrittenUpdates(next((item.writes for item in self.pin.states if item.state == state), ()))
+
+    def staged(self, state: str) -> WrittenUpdates | AppliedUpdates:
+        """Return what the pin says of one state's rows: the writes, or how many it applied itself."""
+        return next((item.updates for item in self.pin.states if item.state == state), WrittenUpdates(()))
 
 
 def pinned_batch(snapshot: Snapshot, epoch: Epoch) -> PinnedBatch | None:
@@ -41,56 +47,59 @@ def pinned_batch(snapshot: Snapshot, epoch: Epoch) -> PinnedBatch | None:
     return PinnedBatch(BatchId(snapshot.owner, epoch, pin.txid, pin.attempt), pin, snapshot.done_attempt)
 
 
-def check_undo(stores: Mapping[str, StateStore], pinned: PinnedBatch) -> None:
+def check_undo(stores: Mapping[str, Target], pinned: PinnedBatch) -> None:
     """Raise CannotUndoError unless every state of the pin can go back to the txid before."""
     for item in pinned.pin.states:
-        stores[item.state].check_undo(pinned.batch, pinned.staged(item.state))
+        undoing_of(stores[item.state], pinned.batch).check_undo(pinned.batch, pinned.staged(item.state))
 
 
 def check_divert(
-    stores: Mapping[str, StateStore], pinned: PinnedBatch, decision: Decision, waiting: frozenset[str]
+    stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision, waiting: frozenset[str]
 ) -> None:
     """Raise MismatchError or CannotUndoError unless the state's rows can be taken out of the pinned txid."""
     if decision.state not in waiting:
         raise MismatchError(f"no {decision}: the state has this txid already. Nothing was written.")
-    store, staged = stores[decision.state], pinned.staged(decision.state)
+    store, staged = stores[decision.state], pinned.written(decision.state)
     # a store without transactions may have part of it, which has to go first
-    store.check_undo(pinned.batch, staged)
-    store.staged_rows(pinned.batch, staged)
+    if store.capabilities.undoing is not None:
+        store.capabilities.undoing.check_undo(pinned.batch, staged)
+    diverting_of(store).staged_rows(pinned.batch, staged)
 
 
-def carry_out(ledger: Ledger, stores: Mapping[str, StateStore], pinned: PinnedBatch, decision: Decision) -> None:
+def carry_out(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:
     """Do what was decided about the pinned txid, states first, then the ledger, which finishes the decision."""
     steps = undo if decision.kind is DecisionKind.UNDO else divert
     steps(ledger, stores, pinned, decision)
 
 
-def undo(ledger: Ledger, stores: Mapping[str, StateStore], pinned: PinnedBatch, decision: Decision) -> None:
+def undo(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:
     """Bring every state of the pin back to the txid before, then take the pin back."""
     batch = pinned.batch
     for item in pinned.pin.states:
-        stores[item.state].undo(batch, pinned.before, pinned.staged(item.state))
+        undoing_of(stores[item.state], batch).undo(batch, pinned.before, pinned.staged(item.state))
         reached(CrashPoint.AFTER_UNDOING_STATE, batch.txid)
     ledger.unpin(batch.owner, batch.epoch, decision)
     reached(CrashPoint.AFTER_UNPINNING, batch.txid)
 
 
-def divert(ledger: Ledger, stores: Mapping[str, StateStore], pinned: PinnedBatch, decision: Decision) -> None:
+def divert(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:
     """Take one state's rows out of the pin, into the ledger."""
-    batch, store, staged = pinned.batch, stores[decision.state], pinned.staged(decision.state)
+    batch, store, staged = pinned.batch, stores[decision.state], pinned.written(decision.state)
     # a store without transactions may have been cut off in the middle: part of the rows is in
-    store.undo(batch, pinned.before, staged)
-    ledger.divert(batch.owner, batch.epoch, decision, json_rows(store.staged_rows(batch, staged)))
+    if store.capabilities.undoing is not None:
+        store.capabilities.undoing.undo(batch, pinned.before, staged)
+    ledger.divert(batch.owner, batch.epoch, decision, json_rows(diverting_of(store).staged_rows(batch, staged)))
     reached(CrashPoint.AFTER_DIVERTING, batch.txid)
 
 
 def carry_out_reset(
-    ledger: Ledger, stores: Mapping[str, StateStore], topology: str, epoch: Epoch, decision: ResetDecision
+    ledger: Ledger, stores: Mapping[str, Target], topology: str, epoch: Epoch, decision: ResetDecision
 ) -> None:
     """Bring every state to the decided incarnation, then the ledger."""
     owner = Owner(topology, decision.incarnation)
     for store in stores.values():
-        change = store.clear if decision.states == "clear" else store.adopt
+        resetting = resetting_of(store)
+        change = resetting.clear if decision.states == "clear" else resetting.adopt
         change(owner, epoch, decision.birth_txid)
         reached(CrashPoint.AFTER_RESETTING_STATE)
     ledger.finish_reset(epoch, topology, decision)

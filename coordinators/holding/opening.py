@@ -11,7 +11,7 @@ from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger.base import Ledger
 from trident.spouts.base import Source, Spout
 from trident.state.layout import StateLayout
-from trident.state.target import State, StateStore
+from trident.state.target import State, Target
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Opened:
     """The opened spouts and states of a topology, by name."""
 
     sources: Mapping[str, Source]
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def opened(
         for name, spout in spouts.items():
             source = sources[name] = spout.open(name)
             stack.enter_context(giving_back(f"closing stream {name!r}", source.close))
-        stores: dict[str, StateStore] = {}
+        stores: dict[str, Target] = {}
         for name, (state, layout) in states.items():
             store = stores[name] = state.open(layout, ledger.database, timeouts)
             stack.enter_context(giving_back(f"closing state {name!r}", store.close))

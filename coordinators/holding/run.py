@@ -7,13 +7,18 @@ import random
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError
+from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.committer import Committer, outcome_of_pin
+from trident.coordinators.batches.loop import Loop, Pace
 from trident.coordinators.batches.processor import Processor
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.batches.threads import BatchCoordinator, Parts
+from trident.coordinators.batches.threads import BatchCoordinator
+from trident.coordinators.batches.work import Parts, Work
 from trident.coordinators.holding.keeping import held
 from trident.coordinators.holding.opening import Opened, opened
 from trident.coordinators.holding.taken import TakenOver
@@ -26,11 +31,12 @@ from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Spout
 from trident.state.layout import StateLayout
-from trident.state.target import State, StateStore
+from trident.state.target import State, Target
 
 _log = logging.getLogger("trident.coordinator")
+_LONGEST_LAST_WRITE = timedelta(seconds=10)
 
-ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, StateStore]], Processor]
+ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, Target]], Processor]
 
 
 @dataclass(frozen=True)
@@ -103,24 +109,27 @@ class TopologyRun:
         snapshot, spouts = taken.snapshot, self._topology.spouts
         sources, stores = opened_parts.sources, opened_parts.stores
         book = PlanBook(snapshot)
-        committer = Committer(self._ledger, stores, self._repeater)
+        committer = Committer(self._ledger, stores, self._repeater, self._clock)
         processor = self._topology.make_processor(sources, stores)
         parts = Parts(
             ledger=self._ledger,
             sources=sources,
             stores=stores,
-            runner=BatchRunner(spouts, sources, stores, processor, snapshot.decisions),
+            runner=BatchRunner(spouts, sources, stores, processor, self._clock, snapshot.decisions),
             plans=PlanMaker(self._ledger, spouts, sources, book, taken.epoch, self._clock),
             book=book,
             committer=committer,
             repeater=self._repeater,
-            stopping=self._stopping,
+            last_repeater=Repeater(min(self._options.give_up_after, _LONGEST_LAST_WRITE), threading.Event()),
+            keep=self._options.keep,
         )
-        first = taken.first_step(stores, self._options)
-        coordinator = BatchCoordinator(parts, first, self._options, self._clock, random.SystemRandom())
-        for item in first[0].live:
-            assert snapshot.pin is not None
-            coordinator.adopt(item.batch, outcome_of_pin(snapshot.pin))
+        loop = Loop(
+            taken.first_step(stores, self._options),
+            Pace.of(self._options),
+            partial(draw_edges, rng=random.SystemRandom()),
+            outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
+        )
+        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping, self._options.max_pending)
         _log.info(
             "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
             snapshot.owner.topology,

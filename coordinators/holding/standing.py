@@ -8,18 +8,23 @@ from trident.base.advice import RESET
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
+from trident.coordinators.decided import DecisionKind
+from trident.coordinators.pinned import Pin
 from trident.coordinators.registered import Snapshot
-from trident.state.target import Position, StateStore
+from trident.state.capabilities import names_beside
+from trident.state.positions import Position
+from trident.state.target import Target
 
 
-def check_positions(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch: Epoch) -> frozenset[str]:
+def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epoch) -> frozenset[str]:
     """Register new states, check all others; returns those that still wait for the pinned batch.
 
     Raises `MismatchError` for a state that is behind, ahead, or another incarnation's: nothing has
-    been changed then, and the text says what was found where.
+    been changed then, and the text says what was found where. A state beside the ledger has what is
+    pinned, unless an undo has begun to take it back.
     """
     pin = snapshot.pin
-    waiting = set()
+    beside, waiting = names_beside(stores), set()
     for name, store in stores.items():
         position = _position(store, snapshot, epoch)
         if position.owner != snapshot.owner:
@@ -30,11 +35,19 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, StateStore], epoch:
         if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):
             raise MismatchError(_wrong(snapshot, name, f"stands at txid {position.txid} attempt {position.attempt}"))
         if pin is not None and name in {state.state for state in pin.states}:
+            if name in beside and not _is_undone(snapshot, pin):
+                found = f"stands at txid {position.txid} attempt {position.attempt} and is beside the ledger"
+                raise MismatchError(_wrong(snapshot, name, found))
             waiting.add(name)
     return frozenset(waiting)
 
 
-def _position(store: StateStore, snapshot: Snapshot, epoch: Epoch) -> Position:
+def _is_undone(snapshot: Snapshot, pin: Pin) -> bool:
+    undo = DecisionKind.UNDO, pin.txid, pin.attempt
+    return undo in {(each.kind, each.txid, each.attempt) for each in snapshot.decisions}
+
+
+def _position(store: Target, snapshot: Snapshot, epoch: Epoch) -> Position:
     position = store.position(snapshot.owner.topology)
     if position is None:
         store.register(snapshot.owner, epoch, snapshot.done)

@@ -11,7 +11,8 @@ from trident.coordinators.protocol.state import Live, ProtocolState
 from trident.coordinators.protocol.step import Step, take_over
 from trident.coordinators.protocol.transitions import Status
 from trident.coordinators.registered import Snapshot
-from trident.state.target import StateStore
+from trident.state.capabilities import names_beside
+from trident.state.target import Target
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class TakenOver:
     waiting: frozenset[str]
     """States that do not have the pinned txid yet; empty when nothing is pinned."""
 
-    def first_step(self, stores: Mapping[str, StateStore], options: RunOptions) -> Step:
+    def first_step(self, stores: Mapping[str, Target], options: RunOptions) -> Step:
         """Return the protocol's first state and commands: roll a pin forward, drop the rest."""
         snapshot = self.snapshot
         unpinned = [plan for plan in snapshot.live if snapshot.pin is None or plan.attempt != snapshot.pin.attempt]
@@ -33,14 +34,14 @@ class TakenOver:
             pinned = Live(batch, snapshot.pin.plan.tries, Status.APPLYING, self.waiting)
         return take_over(self._fresh(stores, options), pinned, bool(unpinned))
 
-    def _fresh(self, stores: Mapping[str, StateStore], options: RunOptions) -> ProtocolState:
+    def _fresh(self, stores: Mapping[str, Target], options: RunOptions) -> ProtocolState:
         """Return the protocol with nothing live; tries of attempts that were live keep counting."""
         snapshot = self.snapshot
         return ProtocolState(
             owner=snapshot.owner,
             epoch=self.epoch,
             states=frozenset(stores),
-            together=all(store.beside_ledger for store in stores.values()),
+            beside=names_beside(stores),
             max_pending=options.max_pending,
             max_tries=options.max_tries,
             done=snapshot.done,

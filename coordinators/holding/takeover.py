@@ -19,7 +19,8 @@ from trident.coordinators.refusals import decision_needed, refused_by_state, way
 from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
-from trident.state.target import CannotUndoError, StateStore
+from trident.state.capabilities import CannotUndoError, names_beside
+from trident.state.target import Target
 
 
 class LedgerBehindError(MismatchError):
@@ -34,7 +35,7 @@ class TakeOver:
     """
 
     def __init__(
-        self, ledger: Ledger, stores: Mapping[str, StateStore], spec: TopologySpec, epoch: Epoch, repeater: Repeater
+        self, ledger: Ledger, stores: Mapping[str, Target], spec: TopologySpec, epoch: Epoch, repeater: Repeater
     ) -> None:
         self.ledger = ledger
         self.stores = stores
@@ -66,9 +67,9 @@ class TakeOver:
         """
         owner = self._registered().owner
         reached(CrashPoint.AFTER_REGISTRATION)
-        together = all(store.beside_ledger for store in self.stores.values())
+        beside = names_beside(self.stores)
         for name, store in self.stores.items():
-            self.repeater.call(f"preparing state {name!r}", partial(store.prepare, together))
+            self.repeater.call(f"preparing state {name!r}", partial(store.prepare, name in beside))
             reached(CrashPoint.AFTER_PREPARATION)
             self._raise_fence(store, owner)
         self.read()
@@ -142,7 +143,7 @@ class TakeOver:
     def _registered(self) -> Snapshot:
         return self.repeater.call("reading the ledger", lambda: self.ledger.register(self.epoch, self.spec))
 
-    def _raise_fence(self, store: StateStore, owner: Owner) -> None:
+    def _raise_fence(self, store: Target, owner: Owner) -> None:
         try:
             self.repeater.call(
                 f"raising the fence of state {store.name!r}", lambda: store.raise_fence(owner, self.epoch)
@@ -168,7 +169,7 @@ class TakeOver:
         return f"{UNDO} {txid}  (every state goes back to txid {txid - 1}, the batch is read again)"
 
 
-def _behind(store: StateStore, owner: Owner, epoch: Epoch) -> str:
+def _behind(store: Target, owner: Owner, epoch: Epoch) -> str:
     return (
         f"state {store.name!r} knows a later epoch than {epoch.number}, the latest that the ledger of topology "
         f"{owner.topology!r} has given out: the ledger was lost or restored from a backup, or another ledger has a "

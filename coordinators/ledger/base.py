@@ -22,7 +22,8 @@ from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.pinned import Commit, Pin
 from trident.coordinators.planned import Plan
 from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
-from trident.state.target import LedgerDatabase, Transaction
+from trident.state.capabilities import Transaction
+from trident.state.target import LedgerDatabase
 
 TransactionStep = Callable[[Transaction], None]
 """One store's part of the shortcut; runs inside the ledger's open transaction."""
@@ -78,10 +79,19 @@ class Ledger(Protocol):
     def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
         """Return the latest plan ever made for a txid of this incarnation, live or dropped."""
 
-    def pin(self, owner: Owner, epoch: Epoch, pin: Pin) -> None:
+    def pin(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        copies: Sequence[TransactionStep] = (),
+        applies: Sequence[TransactionStep] = (),
+    ) -> None:
         """Decide a txid; requires done = txid - 1, no other pin, the live attempt, starts that follow `done`.
 
-        Held diverts of the txid must be in the pin, here and in `commit_together`; they are finished with it.
+        Copies and applies of the states beside the ledger are in the same transaction, before the fence;
+        repeated after a lost answer it finds the pin, and what they do then is rolled back. Held diverts
+        of the txid must be in the pin, here and in `commit_together`; they are finished with it.
         """
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:

@@ -37,6 +37,14 @@ class PlanBook:
         if self.snapshot.pin is not None:
             self.plans[self.snapshot.pin.txid] = self.snapshot.pin.plan
 
+    def copy(self) -> PlanBook:
+        """Return an equal book that shares nothing that changes."""
+        other = object.__new__(PlanBook)
+        other.__dict__.update(self.__dict__)
+        other.plans = dict(self.plans)
+        other._record_bytes = dict(self._record_bytes)
+        return other
+
     def positions(self, spout: str, txid: int) -> dict[PartitionId, OffsetRange]:
         """Return the ranges that a plan for `txid` follows on, for every partition ever seen."""
         before = self.plans.get(txid - 1)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
@@ -16,6 +17,14 @@ from trident.coordinators.plans.ranges import SpoutView, plan_ranges
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
 from trident.spouts.base import Source, Spout, SpoutKind
 
+DueTimers = Callable[[int, datetime], tuple[str, ...]]
+"""The names of what is due for a txid at a batch time."""
+
+
+def nothing_due(txid: int, batch_time: datetime) -> tuple[str, ...]:
+    """Stand for a topology without timers."""
+    return ()
+
 
 @dataclass(frozen=True)
 class PlanMaker:
@@ -27,9 +36,10 @@ class PlanMaker:
     book: PlanBook
     epoch: Epoch
     clock: Clock
+    due: DueTimers = nothing_due
 
     def build(self, command: MakePlan) -> Plan | None:
-        """Ask the spouts and share out what there is; None when there is nothing to read. Writes nothing.
+        """Ask the spouts and share out what there is; None when there is nothing to do. Writes nothing.
 
         With `only_full` also None when the limits left nothing over. A loss alone takes no txid; it is
         recorded with the next plan that has something to read.
@@ -80,7 +90,7 @@ class PlanMaker:
         return spout.kind is SpoutKind.TRANSACTIONAL or self.book.is_held(txid)
 
     def _build(self, command: MakePlan) -> Plan:
-        batch = command.batch
+        batch, now = command.batch, self.clock.now()
         before = self.book.plans.get(batch.txid - 1)
         repeated = self._repeated(batch.txid)
         ranges: list[SpoutRange] = []
@@ -109,7 +119,8 @@ class PlanMaker:
             attempt=batch.attempt,
             tries=command.tries,
             predecessor=before.attempt if before is not None else 0,
-            batch_time=self.clock.now(),
+            batch_time=now,
             ranges=tuple(ranges),
             losses=tuple(losses),
+            timers=self.due(batch.txid, now),
         )

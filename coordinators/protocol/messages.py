@@ -75,6 +75,13 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkInTurn:
+    """Do the batch's work in the commit turn, still without effect: every txid before it is done."""
+
+    batch: BatchId
+
+
+@dataclass(frozen=True, slots=True)
 class DecidePin:
     """Make the durable decision that the txid commits with this attempt."""
 
@@ -119,4 +126,16 @@ class GiveUp:
     reason: str
 
 
-Command = MakePlan | DropFrom | Process | Cancel | DecidePin | Apply | RecordDone | CommitTogether | TellSpouts | GiveUp
+Command = (
+    MakePlan
+    | DropFrom
+    | Process
+    | Cancel
+    | WorkInTurn
+    | DecidePin
+    | Apply
+    | RecordDone
+    | CommitTogether
+    | TellSpouts
+    | GiveUp
+)

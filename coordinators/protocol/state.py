@@ -35,8 +35,8 @@ class ProtocolState(NamedTuple):
     owner: Owner
     epoch: Epoch
     states: frozenset[str]
-    together: bool
-    """Whether pin, applies and done are one transaction (the shortcut)."""
+    beside: frozenset[str]
+    """States that are applied in the pin's own transaction; when all are, `done` is in it too (the shortcut)."""
     max_pending: int
     max_tries: int
     done: int
@@ -46,3 +46,5 @@ class ProtocolState(NamedTuple):
     """(txid, how often attempted) for txids above `done` that were attempted before."""
     phase: Phase = Phase.RUNNING
     error: BaseException | None = None
+    turn_work: bool = False
+    """Whether each batch has work in its commit turn, before the pin."""

@@ -5,7 +5,7 @@ and brings back what happened as events, a simulator can do the same without any
 
 The rules, each tested by name:
 - txids are planned contiguously, one plan at a time, at most `max_pending` live;
-- only the lowest live txid gets the commit turn, and only after `done(T-1)`;
+- only the lowest live txid gets the commit turn, and only after `done(T-1)`; work in the turn comes before the pin;
 - a failure before the pin drops its attempt and all later ones and plans again with a new attempt;
 - what is pinned is only rolled forward;
 - every word carries (incarnation, epoch, txid, attempt): a word about anything that is not live is
@@ -35,6 +35,7 @@ from trident.coordinators.protocol.messages import (
     RecordDone,
     StopRequested,
     TellSpouts,
+    WorkInTurn,
 )
 from trident.coordinators.protocol.state import Live, Phase, ProtocolState
 from trident.coordinators.protocol.transitions import IllegalTransitionError, Status, Word, move
@@ -108,9 +109,18 @@ def _processed(state: ProtocolState, item: Live, event: Happened) -> Step:
     return _replace_live(state, item._replace(status=move(item.status, event.word))), ()
 
 
+def _turn_worked(state: ProtocolState, item: Live, event: Happened) -> Step:
+    return _replace_live(state, item._replace(status=move(item.status, event.word))), (_decision(state, item),)
+
+
 def _pinned(state: ProtocolState, item: Live, event: Happened) -> Step:
-    applying = item._replace(status=move(item.status, event.word), waiting=state.states)
-    return _replace_live(state, applying), tuple(Apply(item.batch, name) for name in sorted(state.states))
+    """Those beside the ledger have it with the pin; the others are applied after it."""
+    waiting = state.states - state.beside
+    applying = item._replace(status=move(item.status, event.word), waiting=waiting)
+    if not waiting:
+        finishing = applying._replace(status=move(applying.status, Word.APPLIED))
+        return _replace_live(state, finishing), (RecordDone(item.batch),)
+    return _replace_live(state, applying), tuple(Apply(item.batch, name) for name in sorted(waiting))
 
 
 def _applied(state: ProtocolState, item: Live, event: Happened) -> Step:
@@ -158,13 +168,17 @@ _HANDLERS: Mapping[Word, Callable[[ProtocolState, Live, Happened], Step]] = {
     Word.FINISHED: _finished,
     Word.FAILED: _failed,
     Word.TURN: _refuse_turn,
+    Word.TURN_BEGUN: _refuse_turn,
+    Word.TURN_WORKED: _turn_worked,
 }
 
 
 def wants_plan(state: ProtocolState) -> bool:
     """Tell whether there is room for another batch, so that `Due` would plan one."""
-    planning = any(item.status is Status.PLANNING for item in state.live)
-    return state.phase is Phase.RUNNING and not planning and len(state.live) < state.max_pending
+    live = state.live
+    if state.phase is not Phase.RUNNING or len(live) >= state.max_pending:
+        return False
+    return not live or live[-1].status is not Status.PLANNING  # the one that is planned is always the last
 
 
 def _plan_next(state: ProtocolState) -> Step:
@@ -190,9 +204,15 @@ def _plan(state: ProtocolState, txid: int, drop_from: int | None) -> tuple[Proto
 def _give_turn(state: ProtocolState) -> Step:
     if not state.live or state.live[0].status is not Status.READY or state.live[0].batch.txid != state.done + 1:
         return state, ()
+    if state.turn_work:
+        item = state.live[0]._replace(status=move(Status.READY, Word.TURN_BEGUN))
+        return _replace_live(state, item), (WorkInTurn(item.batch),)
     item = state.live[0]._replace(status=move(Status.READY, Word.TURN))
-    command = CommitTogether(item.batch) if state.together else DecidePin(item.batch)
-    return _replace_live(state, item), (command,)
+    return _replace_live(state, item), (_decision(state, item),)
+
+
+def _decision(state: ProtocolState, item: Live) -> Command:
+    return CommitTogether(item.batch) if state.states <= state.beside else DecidePin(item.batch)
 
 
 def _finish_draining(state: ProtocolState) -> ProtocolState:

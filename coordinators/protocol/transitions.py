@@ -1,8 +1,6 @@
 """The legal moves of a batch, as data: `(status, word) -> status`; anything else poisons the coordinator.
 
-PLANNING ─planned─► PROCESSING ─processed─► READY ─turn─► PINNING ─pinned─► APPLYING ─applied─► FINISHING ─► done
-    │                    │                    │              │ committed (the shortcut) ─────────────────► done
-    └ nothing to plan    └──────── failed ────┴──── failed ──┘
+docs/design.md has the diagram that is drawn from this table.
 """
 
 from __future__ import annotations
@@ -18,6 +16,8 @@ class Status(StrEnum):
     PROCESSING = "processing"
     READY = "ready"
     """Read to the end, all of it acked, staged; waits for its commit turn."""
+    TURNING = "turning"
+    """Has the commit turn and does the work that reads what the topology itself wrote; still without effect."""
     PINNING = "pinning"
     """Has the commit turn; until the pin's answer is known nobody may drop it."""
     APPLYING = "applying"
@@ -37,6 +37,10 @@ class Word(StrEnum):
     NOTHING_TO_PLAN = "nothing to plan"
     PROCESSED = "processed"
     TURN = "turn"
+    """The commit turn, of a topology without work in it: on to the pin."""
+    TURN_BEGUN = "turn begun"
+    """The commit turn, of a topology with work in it."""
+    TURN_WORKED = "turn worked"
     PINNED = "pinned"
     APPLIED = "applied"
     """By the last state that was waited for."""
@@ -51,12 +55,15 @@ TRANSITIONS: Mapping[tuple[Status, Word], Status] = {
     (Status.PLANNING, Word.NOTHING_TO_PLAN): Status.DROPPED,
     (Status.PROCESSING, Word.PROCESSED): Status.READY,
     (Status.READY, Word.TURN): Status.PINNING,
+    (Status.READY, Word.TURN_BEGUN): Status.TURNING,
+    (Status.TURNING, Word.TURN_WORKED): Status.PINNING,
     (Status.PINNING, Word.PINNED): Status.APPLYING,
     (Status.PINNING, Word.COMMITTED): Status.DONE,
     (Status.APPLYING, Word.APPLIED): Status.FINISHING,
     (Status.FINISHING, Word.FINISHED): Status.DONE,
     (Status.PROCESSING, Word.FAILED): Status.DROPPED,
     (Status.READY, Word.FAILED): Status.DROPPED,
+    (Status.TURNING, Word.FAILED): Status.DROPPED,
     (Status.PINNING, Word.FAILED): Status.DROPPED,
 }
 

@@ -28,6 +28,8 @@ class Site(StrEnum):
     """The state in a database of its own."""
     TWO_DATABASES = "two databases"
     """Two states in two databases, none of them the ledger's."""
+    BESIDE_AND_APART = "beside and apart"
+    """One state beside the ledger, applied with the pin, and one in a database of its own, applied after it."""
     PER_KEY = "per key"
     """A per-key backing map with a conditional put."""
 
@@ -101,6 +103,7 @@ _BATCH_POINTS = {
     Site.POSTGRES: (*_EVERYWHERE, *_TOGETHER, P.AFTER_COPY),
     Site.APART: (*_EVERYWHERE, *_STEP_BY_STEP, P.IN_APPLY, P.AFTER_COPY),
     Site.TWO_DATABASES: (*_EVERYWHERE, *_STEP_BY_STEP, P.IN_APPLY, P.AFTER_COPY),
+    Site.BESIDE_AND_APART: (*_EVERYWHERE, *_STEP_BY_STEP, *_TOGETHER, P.IN_APPLY, P.AFTER_COPY),
     Site.PER_KEY: (*_EVERYWHERE, *_STEP_BY_STEP, P.BETWEEN_CHUNKS, P.BEFORE_POSITION),
 }
 _UPKEEP_POINTS = (P.BEFORE_CLEAN_UP, P.BETWEEN_CLEAN_UPS, P.BEFORE_RENEWAL, P.AFTER_RENEWAL)
@@ -120,6 +123,7 @@ _UNDO_POINTS = {
     Site.PER_KEY: (P.AFTER_DECIDING_UNDO, P.BETWEEN_UNDONE_CHUNKS, P.AFTER_UNDOING_STATE, P.AFTER_UNPINNING),
 }
 _UNDO_POINTS[Site.TWO_DATABASES] = _UNDO_POINTS[Site.APART]
+_UNDO_POINTS[Site.BESIDE_AND_APART] = _UNDO_POINTS[Site.APART]
 _DIVERT_POINTS = {
     site: (P.AFTER_DECIDING_DIVERT,)
     if site in (Site.SQLITE, Site.POSTGRES)

@@ -20,7 +20,7 @@ from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
-from trident.coordinators.batches import threads as batch_coordinator
+from trident.coordinators.batches import loop
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
@@ -29,7 +29,8 @@ from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, Source, Spout
-from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.target import Target
 
 _ACCOUNTS = 9
 _PARTITIONS = 2
@@ -73,7 +74,7 @@ class Life:
 
 def live(life: Life) -> None:
     """Do what the life says; a death is a SIGKILL of this very process."""
-    batch_coordinator._CLEAN_UP_EVERY = TARGET
+    loop._CLEAN_UP_EVERY = TARGET  # read whenever a run is made
     death = _Death(life)
     with armed(death):
         match life.does:
@@ -107,7 +108,7 @@ class _Death:
 class _Processor(ListProcessor):
     """Stages as the case needs it: by the driver, or by a writer as a Spark task does it."""
 
-    stores: Mapping[str, StateStore] = field(default_factory=dict)
+    stores: Mapping[str, Target] = field(default_factory=dict)
     writes: bool = False
 
     def process(self, request: ProcessRequest) -> ProcessResult:
@@ -118,10 +119,10 @@ class _Processor(ListProcessor):
         return replace(result, updates={name: self._written(request, name, x) for name, x in result.updates.items()})
 
     def _written(self, request: ProcessRequest, state: str, updates: StagedUpdates) -> WrittenUpdates:
-        writer = self.stores[state].writer(request.batch)
-        assert writer is not None
+        writing = self.stores[state].capabilities.writing
+        assert writing is not None
         assert isinstance(updates, HeldUpdates)
-        words = [decode(word) for word in writer(iter(updates.rows.to_batches()))]
+        words = [decode(word) for word in writing.writer(request.batch)(iter(updates.rows.to_batches()))]
         return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
 
 
@@ -143,7 +144,7 @@ def _plan(life: Life, death: _Death) -> RunnableTopology:
             threading.Event().wait(5)
         return result
 
-    def make_processor(_: Mapping[str, Source], stores: Mapping[str, StateStore]) -> _Processor:
+    def make_processor(_: Mapping[str, Source], stores: Mapping[str, Target]) -> _Processor:
         names = [state.name for state in states]
         by_tasks = life.case.point is CrashPoint.AFTER_COPY
         return _Processor(topic, names, meddle, stores=stores, writes=by_tasks)

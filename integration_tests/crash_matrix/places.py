@@ -79,6 +79,10 @@ class Place:
                 first, second = self.addresses.databases[1:]
                 names = (f"{name}_first", f"{name}_second")
                 return (PostgresState(names[0], kind=kind, dsn=first), PostgresState(names[1], kind=kind, dsn=second))
+            case Site.BESIDE_AND_APART:
+                names = (f"{name}_beside", f"{name}_apart")
+                apart = PostgresState(names[1], kind=kind, dsn=self.addresses.databases[1])
+                return (PostgresState(names[0], kind=kind), apart)
             case Site.PER_KEY:
                 return (BackingMapState(name, SqliteMap(self._file("map")), kind=kind, chunk_rows=3),)
 

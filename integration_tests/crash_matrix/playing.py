@@ -55,7 +55,7 @@ def _in_flight(case: Case) -> CrashPoint:
             return CrashPoint.IN_PIN_TRANSACTION
         case Site.PER_KEY:
             return CrashPoint.BETWEEN_CHUNKS
-        case Site.APART:
+        case Site.APART | Site.BESIDE_AND_APART:
             return CrashPoint.AFTER_PIN
         case Site.TWO_DATABASES:
             return CrashPoint.AFTER_APPLY

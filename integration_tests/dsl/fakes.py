@@ -24,7 +24,8 @@ from trident.engine.staging import Staging
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, Source, SpoutKind, Start
 from trident.state.layout import StateKind, StateLayout
-from trident.state.target import HeldUpdates, LedgerDatabase, StagingWriter, StateStore
+from trident.state.staged import HeldUpdates, StagingWriter
+from trident.state.target import LedgerDatabase, Target
 
 BATCH = BatchId(Owner("fakes", "incarnation-1"), Epoch(1, "token"), txid=1, attempt=1)
 BATCH_TIME = datetime(2026, 3, 4, 5, 6, 7, 891011, tzinfo=UTC)
@@ -109,7 +110,7 @@ class UnopenedState:
     def description(self) -> dict[str, str]:
         return {"state": "unopened"}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts) -> StateStore:
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts) -> Target:
         raise NotImplementedError
 
 
@@ -133,7 +134,7 @@ class FileWriter:
 
 @dataclass(frozen=True)
 class WriterStore:
-    """The one method of a `StateStore` that the engine calls."""
+    """The one method of a `Target` that the engine calls."""
 
     staging_writer: StagingWriter | None
 
@@ -161,7 +162,7 @@ def run(
     spark: SparkSession,
     *,
     staging: Staging = Staging.AUTO,
-    stores: dict[str, StateStore] | None = None,
+    stores: dict[str, Target] | None = None,
 ) -> ProcessResult:
     """Process all rows of all spouts as one batch."""
     sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}

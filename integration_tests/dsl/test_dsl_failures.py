@@ -30,7 +30,7 @@ from trident.engine.lowering import from_source
 from trident.engine.processor import SparkProcessor
 from trident.graph.nodes import sources_of
 from trident.operations.base import BatchContext
-from trident.state.target import WrittenUpdates
+from trident.state.staged import WrittenUpdates
 
 ROWS = [("a", 9_223_372_036_854_775_807), ("a", 1), ("secret", 3)]
 

@@ -26,7 +26,7 @@ from trident import Combiner, Count, Max, Min, RetryableError, Sum, Topology, ba
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.coordinators.batches.processor import ProcessResult
 from trident.language.stream import Stream
-from trident.state.target import HeldUpdates
+from trident.state.staged import HeldUpdates
 
 PAYMENTS = "account string, amount bigint"
 FIRST = [("a", 5), ("b", -1), ("a", 7), (None, 2), ("c", None)]

@@ -59,6 +59,7 @@ class TestPostgresLedger(LedgerContract):
         names = ", ".join(table.name for table in METADATA.sorted_tables if table is not SCHEMA)
         with shared.database.transaction() as transaction:
             transaction.connection.execute(text(f"TRUNCATE {names}"))
+            transaction.connection.execute(text("DROP TABLE IF EXISTS mark"))
         yield shared
         shared.close()  # each epoch that a test raised holds a connection
 

@@ -11,10 +11,12 @@ from psycopg.rows import dict_row
 from integration_tests.fix_postgres import Postgres
 from trident.base.identity import BatchId
 from trident.state import PostgresState
-from trident.state.databases.postgres import PostgresDatabase
 from trident.state.layout import StateKind, StateLayout
-from trident.state.target import StagedUpdates, StateStore
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.staged import StagedUpdates
+from trident.state.target import Target
 from trident.testing import StateContract, StateHarness
+from trident.testing.state_harness import beside
 
 
 class PostgresHarness(StateHarness):
@@ -22,9 +24,9 @@ class PostgresHarness(StateHarness):
         self.dsn = dsn
         self.beside = beside
         self.database = PostgresDatabase(dsn)
-        self.stores: list[StateStore] = []
+        self.stores: list[Target] = []
 
-    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+    def open(self, layout: StateLayout, kind: StateKind) -> Target:
         state = PostgresState("counts", dsn=None if self.beside else self.dsn, kind=kind)
         self.stores.append(state.open(layout, self.database))
         return self.stores[-1]
@@ -33,13 +35,13 @@ class PostgresHarness(StateHarness):
         with psycopg.connect(self.dsn, row_factory=dict_row) as connection:
             return connection.execute("SELECT * FROM counts").fetchall()
 
-    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+    def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
         if not self.beside:
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:
-            store.copy_in(transaction, batch, updates)
-            store.apply_in(transaction, batch, updates)
+            beside(store).copy_in(transaction, batch, updates)
+            beside(store).apply_in(transaction, batch, updates)
 
     def close(self) -> None:
         for store in self.stores:

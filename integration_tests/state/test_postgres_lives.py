@@ -15,7 +15,9 @@ from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
 from trident.base.identity import BatchId
 from trident.state.layout import StateKind
-from trident.state.target import StagedUpdates, StateStore
+from trident.state.staged import StagedUpdates
+from trident.state.target import Target
+from trident.testing.state_harness import beside
 
 
 class PostgresBench(Bench):
@@ -30,12 +32,12 @@ class PostgresBench(Bench):
                 connection.execute(f"DROP TABLE {name}")
         self.harness = PostgresHarness(dsn, beside=not apart)
 
-    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+    def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Cut the connection in the middle of the transaction: no rollback, no farewell."""
         with suppress(Crash, TridentError), self.harness.database.transaction() as transaction:
-            store.copy_in(transaction, batch, updates)
+            beside(store).copy_in(transaction, batch, updates)
             if after:
-                store.apply_in(transaction, batch, updates)
+                beside(store).apply_in(transaction, batch, updates)
             driver = transaction.connection.connection.driver_connection
             assert driver is not None
             with socket.socket(fileno=driver.pgconn.socket) as cut:

@@ -27,11 +27,12 @@ from trident.base.errors import (
 )
 from trident.base.writes import WriteManifest
 from trident.state import PostgresState
-from trident.state.databases.memory import MemoryDatabase
-from trident.state.databases.postgres import PostgresDatabase
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates, Position, WrittenUpdates
-from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, held
+from trident.state.memory.database import MemoryDatabase
+from trident.state.positions import Position
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.staged import HeldUpdates, WrittenUpdates
+from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, held, writing
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ def test_two_states_never_share_a_table(database):
 
 def test_tasks_stage_under_ids_of_their_own_and_late_ones_add_nothing(database):
     store = open_beside(database)
-    writer = pickle.loads(pickle.dumps(store.writer(batch_of(1))))
+    writer = pickle.loads(pickle.dumps(writing(store).writer(batch_of(1))))
     batches = [pa.RecordBatch.from_pylist([{"account": name, "n": 1, "total": 2}], COUNTS.schema()) for name in "ab"]
     words = [decode(text) for _ in range(3) for text in writer(iter(batches))]
     writes = [word for word in words if isinstance(word, WriteManifest)]
@@ -159,13 +160,13 @@ def test_tasks_stage_under_ids_of_their_own_and_late_ones_add_nothing(database):
 
 def test_a_task_without_rows_says_nothing(database):
     store = open_beside(database)
-    assert list(store.writer(batch_of(1))(iter([]))) == []
+    assert list(writing(store).writer(batch_of(1))(iter([]))) == []
 
 
 def test_a_writer_shows_no_password():
     state = PostgresState("balances", dsn="postgresql://ann:hunter2@localhost/payments")
     store = state.open(COUNTS, MemoryDatabase())
-    assert "hunter2" not in repr(store.writer(batch_of(1))) + repr(state) + str(state.description())
+    assert "hunter2" not in repr(writing(store).writer(batch_of(1))) + repr(state) + str(state.description())
     store.close()
 
 
@@ -318,8 +319,7 @@ def test_a_custom_combiner_works_on_staging_of_tasks(database):
     store = open_beside(database, layout)
     commit(database, store, batch_of(1), held(layout, (1, "a"), (None, "n")))
     batch = pa.RecordBatch.from_pylist([{"k": k, "names": name} for k, name in ((1, "b"), (2, "c"), (None, "m"))])
-    writer = store.writer(batch_of(2))
-    assert writer is not None
+    writer = writing(store).writer(batch_of(2))
     writes = [word for word in map(decode, writer(iter([batch]))) if isinstance(word, WriteManifest)]
     commit(database, store, batch_of(2), WrittenUpdates(tuple(writes)))
     assert sorted(query(database, "SELECT k, names FROM balances WHERE k IS NOT NULL")) == [(1, "a,b"), (2, "c")]

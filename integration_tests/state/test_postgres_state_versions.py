@@ -10,8 +10,8 @@ import pytest
 from integration_tests.fix_postgres import Postgres
 from tests.state.dumping import restore
 from tests.state.version_contract import VersionContract
-from trident.state.databases.postgres import PostgresDatabase
-from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.sqlite.database import SqliteDatabase
 
 
 class TestPostgresVersions(VersionContract):

@@ -20,16 +20,18 @@ from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
 from trident.state import PostgresState
-from trident.state.databases.postgres import PostgresDatabase
-from trident.state.postgres.state import PostgresStore
-from trident.state.target import HeldUpdates, StagedUpdates, StateStore, WrittenUpdates
+from trident.state.databases.base import SqlDatabase
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.tables.target import TableTarget
+from trident.state.target import Target
 
 LEASE = timedelta(seconds=4)
 HALF = ("2s", "2s")
 """Lock timeout and idle timeout of a lease of four seconds."""
 
 
-def limits(database: PostgresDatabase) -> tuple[str, str]:
+def limits(database: SqlDatabase) -> tuple[str, str]:
     """Return what the server says of a connection of that database."""
     with database.transaction() as transaction:
         shown = [
@@ -43,7 +45,7 @@ def limits(database: PostgresDatabase) -> tuple[str, str]:
 class Looking(ListProcessor):
     """Stages by a task's writer, and looks at the limits of what is open."""
 
-    stores: Mapping[str, StateStore] = field(default_factory=dict)
+    stores: Mapping[str, Target] = field(default_factory=dict)
     seen: list[tuple[str, str]] = field(default_factory=list)
 
     def process(self, request: ProcessRequest) -> ProcessResult:
@@ -52,19 +54,19 @@ class Looking(ListProcessor):
 
     def _written(self, request: ProcessRequest, state: str, updates: StagedUpdates) -> WrittenUpdates:
         store = self.stores[state]
-        assert isinstance(store, PostgresStore)
+        assert isinstance(store, TableTarget)
         assert isinstance(updates, HeldUpdates)
-        self.seen.append(limits(store._postgres))
+        self.seen.append(limits(store._place.database))
         spy_on(store)
-        writer = store.writer(request.batch)
-        assert writer is not None
+        assert store.capabilities.writing is not None
+        writer = store.capabilities.writing.writer(request.batch)
         words = [decode(word) for word in writer(iter(updates.rows.to_batches()))]
         return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
 
 
-def spy_on(store: PostgresStore) -> None:
+def spy_on(store: TableTarget) -> None:
     """Let the server note the limits of every session that writes to the state's staging table."""
-    with store._postgres.transaction() as transaction:
+    with store._place.database.transaction() as transaction:
         transaction.connection.exec_driver_sql(
             "CREATE TABLE IF NOT EXISTS seen (lock text, idle text);"
             "CREATE OR REPLACE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO seen VALUES "
@@ -89,7 +91,7 @@ def test_a_state_and_its_tasks_follow_the_lease_of_the_run(postgres, tmp_path, p
     job = make_job(Topic([[("ann", 1), ("bob", 2)]]), state)
     looking = Looking(job.topic, ["balances"], lambda request, result: result)
 
-    def make_processor(_: object, stores: Mapping[str, StateStore]) -> Looking:
+    def make_processor(_: object, stores: Mapping[str, Target]) -> Looking:
         looking.stores = stores
         return looking
 
@@ -103,7 +105,7 @@ def test_a_state_and_its_tasks_follow_the_lease_of_the_run(postgres, tmp_path, p
 
 
 def test_a_decision_follows_the_lease_that_it_is_given(postgres, monkeypatch):
-    opened: list[PostgresStore] = []
+    opened: list[TableTarget] = []
     as_it_is = PostgresState.open
 
     def open_and_keep(self, layout, ledger_database, timeouts):
@@ -114,7 +116,7 @@ def test_a_decision_follows_the_lease_that_it_is_given(postgres, monkeypatch):
     plan = make_job(Topic([[]]), PostgresState("balances", dsn=postgres.dsn)).plan()
     options = replace(OPTIONS, lease=LEASE)
     reset_topology(plan.spec, plan.states, PostgresLedger(postgres.dsn), keep_rows=False, start=None, options=options)
-    assert [limits(store._postgres) for store in opened] == [HALF]
+    assert [limits(store._place.database) for store in opened] == [HALF]
     opened[0].close()
 
 

@@ -1,1 +1,1 @@
-"""Connections, transactions and driver errors, one module per kind of database."""
+"""What a SQL database object is, and how its transactions run; each kind of database has a folder of its own."""

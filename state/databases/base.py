@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sqlalchemy import Connection, Engine
 
@@ -16,6 +16,7 @@ class SqlTransaction:
     connection: Connection
 
 
+@runtime_checkable
 class SqlDatabase(Protocol):
     """One database with a small pool of connections; shared by a ledger and the states beside it."""
 

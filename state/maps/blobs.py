@@ -13,10 +13,9 @@ from trident.base.digest import Digest, hash64, seed_of
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId
 from trident.base.writes import WriteManifest
-from trident.state.databases.memory import MemoryDatabase
-from trident.state.databases.postgres import PostgresDatabase
-from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.databases.base import SqlDatabase
 from trident.state.databases.versions import NumberedTables, step_to_missing, versions_table
+from trident.state.memory.database import MemoryDatabase
 from trident.state.target import LedgerDatabase
 
 _BLOBS = Table(
@@ -64,13 +63,13 @@ def open_blobs(state: str, database: LedgerDatabase) -> BlobStore:
     """Return the store of blobs in the ledger's database."""
     if isinstance(database, MemoryDatabase):
         return _MemoryBlobs(state, database)
-    if isinstance(database, (PostgresDatabase, SqliteDatabase)):
+    if isinstance(database, SqlDatabase):
         return _SqlBlobs(state, database)
     raise ConfigurationError(f"state {state!r}: a ledger in {type(database).__name__} can't keep staged updates")
 
 
 class _SqlBlobs:
-    def __init__(self, state: str, database: PostgresDatabase | SqliteDatabase) -> None:
+    def __init__(self, state: str, database: SqlDatabase) -> None:
         self._state = state
         self._database = database
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
-from trident.base.identity import BatchId
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.state.databases.postgres import PostgresDatabase, normal_dsn
 from trident.state.layout import StateKind, StateLayout
+from trident.state.postgres.database import PostgresDatabase, normal_dsn
 from trident.state.postgres.dialect import PostgresDialect
-from trident.state.postgres.writer import PostgresWriter
+from trident.state.postgres.writer import PostgresWriting
+from trident.state.tables.names import helper_table
+from trident.state.tables.place import STAGING
 from trident.state.tables.shape import TableShape, table_shape
-from trident.state.tables.store import SqlStateStore
-from trident.state.target import LedgerDatabase, StagingWriter
+from trident.state.tables.target import TableTarget
+from trident.state.target import LedgerDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,35 +45,19 @@ class PostgresState:
 
     def open(
         self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
-    ) -> PostgresStore:
+    ) -> TableTarget:
         """Share the ledger's database, or make one for the own dsn; nothing is sent to it yet."""
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)
         if self.dsn is not None:
-            return PostgresStore(PostgresDatabase(self.dsn, lease=timeouts.lease), self.name, shape, False)
+            return _opened(PostgresDatabase(self.dsn, lease=timeouts.lease), self.name, shape, shared=False)
         if isinstance(ledger_database, PostgresDatabase):
-            return PostgresStore(ledger_database, self.name, shape, True)
+            return _opened(ledger_database, self.name, shape, shared=True)
         raise ConfigurationError(
             f"state {self.name!r} has no dsn and the ledger is not in Postgres, so there is no database to keep it in: "
             "give PostgresState a dsn, or use a PostgresLedger"
         )
 
 
-class PostgresStore(SqlStateStore):
-    """An opened PostgreSQL state, which tasks can stage to."""
-
-    def __init__(self, database: PostgresDatabase, name: str, shape: TableShape, shared: bool) -> None:
-        super().__init__(database, PostgresDialect(), name, shape, shared)
-        self._postgres = database
-        # Known here rather than at the first batch: a type without a column is the topology's mistake.
-        shape.columns(self._dialect.column_type)
-
-    def writer(self, batch: BatchId) -> StagingWriter | None:
-        """Return what tasks stage this batch's updates with."""
-        return PostgresWriter(
-            dsn=self._postgres.dsn,
-            lease_seconds=self._postgres.lease_seconds,
-            state=self.name,
-            staging=self._staging,
-            batch=batch,
-            schema=self.layout.schema(),
-        )
+def _opened(database: PostgresDatabase, name: str, shape: TableShape, *, shared: bool) -> TableTarget:
+    writing = PostgresWriting(database, name, helper_table(STAGING, shape.table), shape.layout.schema())
+    return TableTarget(database, PostgresDialect(), name, shape, shared, writing)

@@ -14,9 +14,9 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
 from trident.base.identity import BatchId
 from trident.base.writes import WriteManifest
-from trident.state.databases.postgres import connect
-from trident.state.databases.postgres_errors import classify
 from trident.state.postgres.copy import copy_rows
+from trident.state.postgres.database import PostgresDatabase, connect
+from trident.state.postgres.errors import classify
 from trident.state.rows import conform, refuse_nul
 from trident.state.tables.names import quote_table
 from trident.state.tables.staging import staging_rows
@@ -59,3 +59,24 @@ class PostgresWriter:
                 copy_rows(connection, quote_table(self.staging), marked)
                 digest += more
         return digest
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresWriting:
+    """See `WritableByTasks`: every task may reach the state's database."""
+
+    database: PostgresDatabase
+    state: str
+    staging: str
+    schema: pa.Schema = field(repr=False)
+
+    def writer(self, batch: BatchId) -> PostgresWriter:
+        """Return a writer to the state's staging table."""
+        return PostgresWriter(
+            dsn=self.database.dsn,
+            lease_seconds=self.database.lease_seconds,
+            state=self.state,
+            staging=self.staging,
+            batch=batch,
+            schema=self.schema,
+        )

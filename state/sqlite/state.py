@@ -7,11 +7,11 @@ from pathlib import Path
 
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.state.databases.sqlite import SqliteDatabase
 from trident.state.layout import StateKind, StateLayout
+from trident.state.sqlite.database import SqliteDatabase
 from trident.state.sqlite.dialect import SqliteDialect
 from trident.state.tables.shape import table_shape
-from trident.state.tables.store import SqlStateStore
+from trident.state.tables.target import TableTarget
 from trident.state.target import LedgerDatabase
 
 
@@ -40,15 +40,14 @@ class SqliteState:
 
     def open(
         self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
-    ) -> SqlStateStore:
+    ) -> TableTarget:
         """Share the ledger's file, or use the own one; nothing is opened yet."""
         dialect = SqliteDialect()
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)
-        shape.columns(dialect.column_type)
         if self.path is not None:
-            return SqlStateStore(SqliteDatabase(self.path), dialect, self.name, shape, False)
+            return TableTarget(SqliteDatabase(self.path), dialect, self.name, shape, False)
         if isinstance(ledger_database, SqliteDatabase):
-            return SqlStateStore(ledger_database, dialect, self.name, shape, True)
+            return TableTarget(ledger_database, dialect, self.name, shape, True)
         raise ConfigurationError(
             f"state {self.name!r} has no path and the ledger is not in SQLite, so there is no file to keep it in: "
             "give SqliteState a path, or use a SqliteLedger"

@@ -21,11 +21,11 @@ def update_statement(shape: TableShape, dialect: Dialect, source: str, pattern: 
     if shape.has_previous:
         changes += [f"{quote(PREVIOUS + column.name)} = t.{quote(column.name)}" for column in shape.values]
         changes.append(f"{PREVIOUS_TXID} = t.{TXID}")
-    conditions = _matches(shape, pattern)
+    conditions = matches(shape, pattern)
     if shape.has_txid:
         changes.append(f"{TXID} = :txid")
         conditions.append(f"t.{TXID} < :txid")
-    return f"UPDATE {shape.quoted} AS t SET {', '.join(changes)} FROM {source} AS s WHERE {_all(conditions)}"
+    return f"UPDATE {shape.quoted} AS t SET {', '.join(changes)} FROM {source} AS s WHERE {all_of(conditions)}"
 
 
 def insert_statement(shape: TableShape, source: str, pattern: NullPattern) -> str:
@@ -39,9 +39,9 @@ def insert_statement(shape: TableShape, source: str, pattern: NullPattern) -> st
         f"s.{quote(key.name)} IS {'NULL' if is_null else 'NOT NULL'}"
         for key, is_null in zip(shape.keys, pattern, strict=True)
     ]
-    stored = f"SELECT 1 FROM {shape.quoted} AS t WHERE {_all(_matches(shape, pattern))}"
+    stored = f"SELECT 1 FROM {shape.quoted} AS t WHERE {all_of(matches(shape, pattern))}"
     wanted.append(f"NOT EXISTS ({stored})")
-    rows = f"SELECT {', '.join(chosen)} FROM {source} AS s WHERE {_all(wanted)}"
+    rows = f"SELECT {', '.join(chosen)} FROM {source} AS s WHERE {all_of(wanted)}"
     return f"INSERT INTO {shape.quoted} ({', '.join(names)}) {rows}"
 
 
@@ -51,7 +51,7 @@ def stored_statement(shape: TableShape, dialect: Dialect, source: str, ordinal: 
     lock = f"{dialect.for_update} OF t" if dialect.for_update else ""
     return (
         f"SELECT s.{ordinal}, {', '.join(pairs)} FROM {shape.quoted} AS t, {source} AS s "
-        f"WHERE {_all(_matches(shape, pattern))}{lock}"
+        f"WHERE {all_of(matches(shape, pattern))}{lock}"
     )
 
 
@@ -71,7 +71,8 @@ def _merged(column: ValueColumn, dialect: Dialect) -> str:
             return staged  # the staged column already holds the folded value
 
 
-def _matches(shape: TableShape, pattern: NullPattern) -> list[str]:
+def matches(shape: TableShape, pattern: NullPattern) -> list[str]:
+    """Return what pairs a stored row `t` with a staged one `s` of this null pattern."""
     conditions: list[str] = []
     for key, is_null in zip(shape.keys, pattern, strict=True):
         name = quote(key.name)
@@ -79,5 +80,6 @@ def _matches(shape: TableShape, pattern: NullPattern) -> list[str]:
     return conditions
 
 
-def _all(conditions: list[str]) -> str:
+def all_of(conditions: list[str]) -> str:
+    """Return the condition that all of them hold."""
     return " AND ".join(conditions) or "TRUE"

@@ -8,8 +8,8 @@ from sqlalchemy import Connection, text
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.positions import Position
 from trident.state.tables.dialect import Dialect
-from trident.state.target import Position
 
 _MOVE = text("""
     UPDATE trident_applied SET txid = :txid, attempt = :attempt, epoch = :epoch, token = :token

@@ -12,10 +12,10 @@ from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId
 from trident.base.writes import WriteManifest
 from trident.state.rows import AnyArray, array_of
+from trident.state.staged import StagingLostError
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.names import quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
-from trident.state.target import StagingLostError
 
 TXID = "trident_txid"
 ATTEMPT = "trident_attempt"

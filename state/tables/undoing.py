@@ -5,16 +5,54 @@ A row that was brought back is of txid - 1, and its `previous_txid` says the sam
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlalchemy import Connection, text
 
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import MismatchError
 from trident.base.identity import BatchId
-from trident.state.positions import check_kind, check_undone
+from trident.state.capabilities import CannotUndoError
+from trident.state.positions import before_attempt, is_in
+from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.state.tables.names import quote
+from trident.state.tables.place import TablePlace
 from trident.state.tables.shape import PREVIOUS, PREVIOUS_TXID, TXID, TableShape
-from trident.state.target import CannotUndoError, StagedUpdates
+from trident.state.undoing import check_kind, check_undone
 
 
-def check_rows(connection: Connection, shape: TableShape, name: str, batch: BatchId, updates: StagedUpdates) -> None:
+@dataclass(frozen=True, slots=True)
+class TableUndoing:
+    """See `Undoable`: rows and position go back in one transaction."""
+
+    place: TablePlace
+
+    def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
+        """Check that the table knows what was before the batch, if it has it."""
+        place = self.place
+        with place.database.transaction() as transaction:
+            row = place.owned(transaction.connection, batch.owner, batch.epoch)
+            if is_in(row.position if row else None, batch, place.name):
+                _check_rows(transaction.connection, place.shape, place.name, batch, updates)
+
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
+        """Bring back what was before the batch."""
+        place = self.place
+        with place.database.transaction() as transaction:
+            connection = transaction.connection
+            row = place.owned(connection, batch.owner, batch.epoch)
+            if row is None or not is_in(row.position, batch, place.name):
+                return
+            _check_rows(connection, place.shape, place.name, batch, updates)
+            _undo_rows(connection, place.shape, batch.txid)
+            if not place.applied.move_back(connection, batch, before_attempt(row.position, batch, before)):
+                raise MismatchError(f"{batch}: state {place.name!r} moved while it was read; nothing was undone")
+            reached(CrashPoint.IN_UNDO, batch.txid)
+
+
+def _check_rows(
+    connection: Connection, shape: TableShape, name: str, batch: BatchId, updates: StagedUpdates | AppliedUpdates
+) -> None:
     """Raise CannotUndoError unless the table knows what was before the batch, for each of its rows."""
     check_kind(shape.kind, batch, updates, name)
     if not shape.has_previous:
@@ -32,7 +70,7 @@ def check_rows(connection: Connection, shape: TableShape, name: str, batch: Batc
     check_undone(batch, updates, found, name)
 
 
-def undo_rows(connection: Connection, shape: TableShape, txid: int) -> None:
+def _undo_rows(connection: Connection, shape: TableShape, txid: int) -> None:
     """Bring every row of the txid back to what it was before."""
     if not shape.has_previous:
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from tests.coordinators.test_decisions import Scene
+from tests.coordinators.test_decisions import APART, SHORTCUT, Scene
 from trident import Topology
 from trident.state import StateKind
 
@@ -26,7 +26,7 @@ class SceneTopology(Topology):
 def topology_in(folder: Path, apart: bool) -> SceneTopology:
     """Return the topology of the scene that lives in a folder."""
     scene = object.__new__(Scene)
-    scene.folder, scene.apart = folder, apart
+    scene.folder, scene.apart = folder, APART if apart else SHORTCUT
     fields = {field.name: field for field in dataclasses.fields(Scene)}
     make_topic = fields["topic"].default_factory
     assert make_topic is not dataclasses.MISSING
@@ -39,6 +39,6 @@ def write_module(scene: Scene) -> str:
     file = scene.folder / f"scene_{'apart' if scene.apart else 'shortcut'}.py"
     file.write_text(
         "from pathlib import Path\nfrom tests.cli.making import topology_in\n"
-        f"topology = topology_in(Path({str(scene.folder)!r}), {scene.apart})\nnothing = 5\n"
+        f"topology = topology_in(Path({str(scene.folder)!r}), {bool(scene.apart)})\nnothing = 5\n"
     )
     return f"{file}:topology"

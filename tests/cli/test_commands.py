@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cli.making import write_module
-from tests.coordinators.test_decisions import Scene, without_txid
+from tests.coordinators.test_decisions import APART, SHORTCUT, Scene, without_txid
 from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import restore_sqlite
 from tests.ledger.making import started
@@ -24,7 +24,7 @@ from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.registered import Lease
 
 
-@pytest.fixture(params=[False, True], ids=["shortcut", "apart"])
+@pytest.fixture(params=[SHORTCUT, APART], ids=["shortcut", "apart"])
 def scene(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scene:
     scene = Scene(tmp_path, request.param)
     monkeypatch.setenv("TRIDENT_LEDGER", str(tmp_path / "ledger.sqlite"))
@@ -47,7 +47,7 @@ def test_status_and_list_say_what_waits_for_a_person(scene, capsys):
     assert run(["status", "payments"]) == 5
     said = capsys.readouterr().out
     assert "trident retry payments 3" in said
-    assert ("trident undo MODULE:TOPOLOGY 3" in said) is scene.apart
+    assert ("trident undo MODULE:TOPOLOGY 3" in said) is bool(scene.apart)
 
 
 def test_batches_and_show_tell_a_txids_story(scene, capsys):

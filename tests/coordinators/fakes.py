@@ -18,7 +18,8 @@ from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates, State
+from trident.state.staged import HeldUpdates
+from trident.state.target import State
 
 LAYOUT = StateLayout(
     (KeyColumn("account", pa.string()),),

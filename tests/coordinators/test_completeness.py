@@ -11,7 +11,7 @@ from trident.base.digest import Digest
 from trident.base.ranges import Edge, OffsetRange, PartitionId, RangeManifest
 from trident.coordinators.batches.completeness import IncompleteError, complete_edges
 from trident.coordinators.batches.processor import ProcessResult
-from trident.state.target import HeldUpdates
+from trident.state.staged import HeldUpdates
 
 EDGES = {"s": tuple(Edge(7 + n, OffsetRange(PartitionId("t", n), "id", 10, 20)) for n in range(3))}
 

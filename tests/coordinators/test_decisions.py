@@ -22,7 +22,8 @@ from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import SqliteLedger
 from trident.spouts.base import SpoutKind
 from trident.state import SqliteState, StateKind
-from trident.state.target import CannotUndoError, State
+from trident.state.capabilities import CannotUndoError
+from trident.state.target import State
 
 LIMIT = 60
 """The amount that `totals` refuses while its table has a constraint."""
@@ -53,7 +54,8 @@ class Scene:
     """A ledger, a state `balances` that takes everything, and `totals`, which refuses a sum above a limit."""
 
     folder: Path
-    apart: bool
+    apart: frozenset[str]
+    """States in files of their own; the others are beside the ledger."""
     kinds: tuple[StateKind, StateKind] = (StateKind.OPAQUE, StateKind.OPAQUE)
     topic: Topic = field(default_factory=lambda: Topic([[(f"a{n % 5}", n) for n in range(1, 13)], []]))
 
@@ -73,11 +75,13 @@ class Scene:
         return SqliteLedger(self.folder / "ledger.sqlite")
 
     def file(self, state: str) -> Path:
-        return self.folder / (f"{state}.sqlite" if self.apart else "ledger.sqlite")
+        return self.folder / (f"{state}.sqlite" if state in self.apart else "ledger.sqlite")
 
     def states(self) -> list[State]:
         names = zip(("balances", "totals"), self.kinds, strict=True)
-        return [SqliteState(name, path=self.file(name) if self.apart else None, kind=kind) for name, kind in names]
+        return [
+            SqliteState(name, path=self.file(name) if name in self.apart else None, kind=kind) for name, kind in names
+        ]
 
     def job(self, **options: object) -> ListJob:
         return make_job(self.topic, *self.states(), **options)
@@ -107,14 +111,20 @@ class Scene:
             return connection.execute(statement).fetchall()
 
 
-@pytest.fixture(params=[False, True], ids=["shortcut", "apart"])
+SHORTCUT: frozenset[str] = frozenset()
+MIXED = frozenset({"totals"})
+"""`balances` is applied with the pin, `totals` after it."""
+APART = frozenset({"balances", "totals"})
+
+
+@pytest.fixture(params=[SHORTCUT, MIXED, APART], ids=["shortcut", "one beside, one apart", "apart"])
 def scene(request, tmp_path) -> Scene:
     return Scene(tmp_path, request.param)
 
 
-@pytest.fixture
-def apart(tmp_path) -> Scene:
-    return Scene(tmp_path, apart=True)
+@pytest.fixture(params=[MIXED, APART], ids=["one beside, one apart", "both apart"])
+def apart(request, tmp_path) -> Scene:
+    return Scene(tmp_path, request.param)
 
 
 def without_txid(topic: Topic, first: int) -> dict[str, tuple[int, int]]:
@@ -218,6 +228,39 @@ def test_a_txid_can_be_undone_again_and_again_with_exact_values(apart):
     assert apart.rows("balances") == apart.rows("totals") == apart.topic.expected()
 
 
+def test_what_a_state_beside_the_ledger_refuses_is_not_pinned_for_the_others_either(tmp_path):
+    scene = Scene(tmp_path, apart=frozenset({"balances"}))
+    before = scene.rows("balances")
+    assert "state 'totals' refused" in str(scene.be_refused())
+    found = str(scene.be_refused())
+    assert "Nothing of it is pinned or applied; txid 2 is done" in found
+    assert "undo" not in found
+    assert scene.rows("balances") == before
+    scene.decide(DecisionKind.DIVERT, state="totals")
+    scene.go_on()
+    assert scene.rows("balances") == scene.topic.expected()
+    assert scene.rows("totals") == without_txid(scene.topic, 12)
+
+
+@pytest.mark.parametrize("takes_back", [True, False])
+def test_a_state_beside_the_ledger_that_lost_what_is_pinned_stops_the_start(tmp_path, takes_back):
+    scene = Scene(tmp_path, apart=MIXED)
+    scene.be_refused()
+    if takes_back:
+        scene.sql("UPDATE trident_applied SET txid = 2, attempt = 2 WHERE state = 'balances'")
+    scene.mend()
+    retry_topology("payments", scene.ledger(), 3, OPTIONS)
+    if not takes_back:
+        scene.go_on()
+        assert scene.rows("balances") == scene.rows("totals") == scene.topic.expected()
+        return
+    with pytest.raises(
+        MismatchError, match=r"'balances' stands at txid 2 attempt 2 and is beside the ledger.*3 pinned"
+    ):
+        scene.go_on()
+    assert scene.rows("totals") == without_txid(scene.topic, 12)
+
+
 def test_a_transactional_spout_reads_the_same_ranges_after_an_undo(apart):
     with pytest.raises(DecisionNeededError):
         run(apart.job(kind=SpoutKind.TRANSACTIONAL), apart.ledger())
@@ -231,15 +274,16 @@ def test_a_transactional_spout_reads_the_same_ranges_after_an_undo(apart):
 
 
 def test_without_a_pin_there_is_nothing_to_undo(tmp_path):
-    scene = Scene(tmp_path, apart=False)
+    scene = Scene(tmp_path, apart=SHORTCUT)
     scene.be_refused()
     with pytest.raises(MismatchError, match="nothing of it is pinned"):
         scene.decide(DecisionKind.UNDO)
 
 
+@pytest.mark.parametrize("places", [MIXED, APART], ids=["one beside, one apart", "both apart"])
 @pytest.mark.parametrize("kind", [StateKind.TRANSACTIONAL, StateKind.NON_TRANSACTIONAL])
-def test_an_undo_that_one_holder_cannot_follow_is_refused_and_changes_nothing(tmp_path, kind):
-    scene = Scene(tmp_path, apart=True, kinds=(kind, StateKind.OPAQUE))
+def test_an_undo_that_one_holder_cannot_follow_is_refused_and_changes_nothing(tmp_path, kind, places):
+    scene = Scene(tmp_path, apart=places, kinds=(kind, StateKind.OPAQUE))
     scene.be_refused()
     before = scene.rows("balances"), scene.rows("totals")
     with pytest.raises(CannotUndoError, match="'balances' has it"):
@@ -297,7 +341,7 @@ def test_a_divert_of_a_pinned_txid_that_dies_is_finished_by_the_next_start(apart
     [CrashPoint.AFTER_DECIDING_DIVERT, CrashPoint.IN_PIN_TRANSACTION, CrashPoint.AFTER_STAGING, CrashPoint.AFTER_DONE],
 )
 def test_a_divert_that_is_held_holds_for_every_attempt_until_one_commits(tmp_path, point):
-    scene = Scene(tmp_path, apart=False)
+    scene = Scene(tmp_path, apart=SHORTCUT)
     scene.be_refused()
     if point is CrashPoint.AFTER_DECIDING_DIVERT:
         with dying_at(point):
@@ -376,7 +420,7 @@ def test_a_record_that_does_not_decode_is_recorded_and_tried_again_by_a_plain_st
 def test_what_is_refused_while_it_is_staged_can_be_diverted(tmp_path):
     for is_apart in (False, True):
         (tmp_path / str(is_apart)).mkdir()
-        scene = Scene(tmp_path / str(is_apart), is_apart)
+        scene = Scene(tmp_path / str(is_apart), APART if is_apart else SHORTCUT)
         scene.mend()
         scene.topic.partitions[0].append(("nul\0", 5))
         said = scene.be_refused()

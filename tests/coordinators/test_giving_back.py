@@ -19,7 +19,7 @@ from trident.coordinators.decisions.commands import decide_topology, reset_topol
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import MemoryState
-from trident.state.memory.state import MemoryStore
+from trident.state.memory.target import MemoryTarget
 
 LEASE = timedelta(milliseconds=300)
 PLACES = ("release", "ledger", "source", "store")
@@ -64,7 +64,7 @@ class BrokenSpout(ListSpout):
         return BrokenSource(self.topic, name, self.ledger)
 
 
-class BrokenStore(MemoryStore):
+class BrokenStore(MemoryTarget):
     ledger: BrokenLedger
 
     def close(self) -> None:

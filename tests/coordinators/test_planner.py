@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.coordinators.fakes import ListSource, ListSpout, Topic
+from trident.base.clock import SystemClock
 from trident.base.errors import FatalError
+from trident.base.identity import BatchId
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
+from trident.coordinators.ledger import MemoryLedger
+from trident.coordinators.plans.book import PlanBook
+from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.ranges import SpoutView, plan_ranges, share
+from trident.coordinators.protocol.messages import MakePlan
+from trident.coordinators.registered import Lease, StartPosition, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
 
 
@@ -133,3 +143,24 @@ def test_a_limit_is_shared_out_whole_and_fairly(limit, available):
     if cut:
         assert max(cut) - min(cut) <= 1
         assert max(taken.values()) <= max(cut) + 1
+
+
+@pytest.mark.parametrize(("timers", "is_planned"), [((), False), (("minute",), True)])
+def test_a_batch_may_be_due_without_records(timers, is_planned):
+    ledger = MemoryLedger()
+    spec = TopologySpec("t", {"s": {}}, {})
+    epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
+    owner = ledger.register(epoch, spec).owner
+    source = ListSource(Topic([[]]), "s")
+    ledger.set_starts(owner, epoch, (StartPosition("s", PartitionId("t", 0), "id", 0),))
+    book = PlanBook(ledger.register(epoch, spec))
+    maker = PlanMaker(
+        ledger, {"s": ListSpout(Topic([[]]))}, {"s": source}, book, epoch, SystemClock(), lambda txid, now: timers
+    )
+    command = MakePlan(BatchId(owner, epoch, 1, 1), 1)
+    plan = maker.build(command)
+    assert (plan is not None) is is_planned
+    if plan is not None:
+        maker.store(command, plan)
+        assert ledger.register(epoch, spec).live == (plan,)
+        assert plan.timers == timers

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from tests.coordinators.diagram import PAGE, with_diagram
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.protocol.messages import (
     Apply,
@@ -22,6 +23,7 @@ from trident.coordinators.protocol.messages import (
     RecordDone,
     StopRequested,
     TellSpouts,
+    WorkInTurn,
 )
 from trident.coordinators.protocol.state import Live, Phase, ProtocolState
 from trident.coordinators.protocol.step import step, take_over, wants_plan
@@ -33,7 +35,7 @@ FRESH = ProtocolState(
     OWNER,
     EPOCH,
     frozenset({"balances", "totals"}),
-    together=False,
+    beside=frozenset(),
     max_pending=3,
     max_tries=3,
     done=10,
@@ -70,6 +72,12 @@ def three_processing():
     return state
 
 
+def test_the_design_page_shows_the_table():
+    page = PAGE.read_text()
+    assert page == with_diagram(page), "renew it: python -m tests.coordinators.diagram"
+    assert all(f"{before} --> {after}: {word}\n" in page for (before, word), after in TRANSITIONS.items())
+
+
 @pytest.mark.parametrize(("status", "word"), list(product(Status, Word)))
 def test_every_pair_of_status_and_word_is_listed_or_refused(status, word):
     if (status, word) in TRANSITIONS:
@@ -83,7 +91,7 @@ def test_every_pair_of_status_and_word_is_listed_or_refused(status, word):
 def test_a_word_that_its_batch_does_not_allow_poisons_for_good(status, word):
     waiting = FRESH.states if status is Status.APPLYING else frozenset()
     state = FRESH._replace(live=(Live(batch(11, 21), 1, status, waiting),), last_attempt=21)
-    legal = (status, word) in TRANSITIONS and word is not Word.TURN
+    legal = (status, word) in TRANSITIONS and word not in (Word.TURN, Word.TURN_BEGUN)
     event = Happened(batch(11, 21), word, state="balances")
     after, _ = step(state, event)
     if legal:
@@ -147,12 +155,55 @@ def test_the_next_txid_gets_its_turn_only_after_done():
 
 
 def test_the_shortcut_is_one_command():
-    together = FRESH._replace(together=True)
+    together = FRESH._replace(beside=FRESH.states)
     state, commands = processed(together, 11, 21)
     assert commands == [CommitTogether(batch(11, 21))]
     state, commands = run(state, Happened(batch(11, 21), Word.COMMITTED))
     assert commands == [TellSpouts(batch(11, 21))]
     assert (state.done, state.live) == (11, ())
+
+
+@pytest.mark.parametrize(("together", "decision"), [(True, CommitTogether), (False, DecidePin)])
+def test_work_in_the_turn_comes_between_done_of_the_txid_before_and_the_pin(together, decision):
+    state, _ = planned(FRESH._replace(turn_work=True, beside=FRESH.states if together else frozenset()), 11, 21)
+    state, _ = planned(state, 12, 22)
+    state, commands = run(state, Happened(batch(12, 22), Word.PROCESSED), Happened(batch(11, 21), Word.PROCESSED))
+    assert commands == [WorkInTurn(batch(11, 21))]
+    state, commands = run(state, Happened(batch(11, 21), Word.TURN_WORKED))
+    assert commands == [decision(batch(11, 21))]
+    assert [item.status for item in state.live] == [Status.PINNING, Status.READY]
+    finished = [Happened(batch(11, 21), Word.COMMITTED)]
+    if not together:
+        applied = [Happened(batch(11, 21), Word.APPLIED, state=name) for name in ("balances", "totals")]
+        finished = [Happened(batch(11, 21), Word.PINNED), *applied, Happened(batch(11, 21), Word.FINISHED)]
+    state, commands = run(state, *finished)
+    assert commands[-2:] == [TellSpouts(batch(11, 21)), WorkInTurn(batch(12, 22))]
+
+
+def test_work_in_the_turn_that_fails_drops_the_attempt_and_all_later_ones_and_plans_again():
+    state, _ = processed(FRESH._replace(turn_work=True), 11, 21)
+    state, _ = planned(state, 12, 22)
+    state, commands = run(state, Happened(batch(11, 21), Word.FAILED, reason="lost"))
+    assert commands == [Cancel(batch(11, 21)), Cancel(batch(12, 22)), MakePlan(batch(11, 23), 2, drop_from=11)]
+    assert step(state, Happened(batch(11, 21), Word.TURN_WORKED)) == (state, ())
+
+
+def test_states_beside_the_ledger_are_applied_with_the_pin_and_only_the_others_after_it():
+    state, commands = processed(FRESH._replace(beside=frozenset({"totals"})), 11, 21)
+    assert commands == [DecidePin(batch(11, 21))]
+    state, commands = run(state, Happened(batch(11, 21), Word.PINNED))
+    assert commands == [Apply(batch(11, 21), "balances")]
+    again, _ = step(state, Happened(batch(11, 21), Word.APPLIED, state="totals"))
+    assert again.phase is Phase.POISONED
+    state, commands = run(state, Happened(batch(11, 21), Word.APPLIED, state="balances"))
+    assert commands == [RecordDone(batch(11, 21))]
+
+
+def test_a_pin_that_no_state_waits_for_is_finished_at_once():
+    state, _ = processed(FRESH, 11, 21)
+    state, commands = run(state._replace(beside=state.states), Happened(batch(11, 21), Word.PINNED))
+    assert commands == [RecordDone(batch(11, 21))]
+    assert state.live[0].status is Status.FINISHING
 
 
 def test_a_failure_drops_the_attempt_and_all_later_ones_and_plans_again():
@@ -215,7 +266,7 @@ def test_after_max_tries_a_person_decides():
 
 
 def test_draining_finishes_what_is_live_and_plans_nothing():
-    state, _ = processed(FRESH._replace(together=True), 11, 21)
+    state, _ = processed(FRESH._replace(beside=FRESH.states), 11, 21)
     state, commands = run(state, StopRequested(), Due())
     assert (commands, state.phase) == ([], Phase.DRAINING)
     state, _ = run(state, Happened(batch(11, 21), Word.COMMITTED))

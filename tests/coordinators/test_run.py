@@ -34,7 +34,9 @@ from trident.coordinators.registered import Lease
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
 from trident.state import MemoryState, SqliteState, StateKind
-from trident.state.target import State, WrittenUpdates
+from trident.state.memory.database import MemoryDatabase
+from trident.state.staged import WrittenUpdates
+from trident.state.target import State
 
 OPTIONS = RunOptions(
     until=Until.CAUGHT_UP,
@@ -68,14 +70,15 @@ def memory_place() -> Place:
     return Place(lambda: ledger, MemoryState, rows)
 
 
-def sqlite_place(folder: Path, apart: bool = False) -> Place:
+def sqlite_place(folder: Path, apart: bool = False, beside: str = "") -> Place:
+    """Return a place; with `apart`, all states but `beside` are in files of their own."""
     file = folder / "ledger.sqlite"
 
     def path(name: str) -> Path:
-        return folder / f"{name}.sqlite" if apart else file
+        return folder / f"{name}.sqlite" if apart and name != beside else file
 
     def state(name: str, **options: StateKind) -> State:
-        return SqliteState(name, path=path(name), **options) if apart else SqliteState(name, **options)
+        return SqliteState(name, **options) if path(name) == file else SqliteState(name, path=path(name), **options)
 
     def rows(name: str) -> dict[str, tuple[int, int]]:
         with sqlite3.connect(path(name)) as connection:
@@ -84,11 +87,12 @@ def sqlite_place(folder: Path, apart: bool = False) -> Place:
     return Place(lambda: SqliteLedger(file), state, rows)
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite apart"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite apart", "one beside, one apart"])
 def place(request, tmp_path) -> Place:
     if request.param == "memory":
         return memory_place()
-    return sqlite_place(tmp_path, apart=request.param == "sqlite apart")
+    beside = "totals" if request.param == "one beside, one apart" else ""
+    return sqlite_place(tmp_path, apart=request.param != "sqlite", beside=beside)
 
 
 def run(job: ListJob, ledger: Ledger, options: RunOptions = OPTIONS):
@@ -196,18 +200,22 @@ def test_a_batch_that_hangs_times_out_and_its_late_result_changes_nothing():
     assert hung in job.processor.cancelled
 
 
-def test_staging_that_a_server_lost_before_the_pin_is_read_again():
+@pytest.mark.parametrize("apart", [False, True], ids=["shortcut", "another state apart"])
+def test_staging_that_a_server_lost_before_the_pin_is_read_again(apart):
     place = memory_place()
+    database = MemoryDatabase() if apart else None
 
     def lose_once(request, result):
-        if request.tries == 1 and request.batch.txid == 2:
+        if request.tries == 1 and request.batch.txid == 2 and result.state == "balances":
             lost = WriteManifest("balances", "gone", Digest(3, 1, 2, 3))
             return replace(result, updates={"balances": WrittenUpdates((lost,))})
         return result
 
-    job = make_job(payments(), place.state("balances"), meddle=lose_once)
+    totals = MemoryState("totals", database=database)
+    job = make_job(payments(), place.state("balances"), totals, meddle=lose_once)
     run(job, place.ledger())
     assert place.rows("balances") == job.topic.expected()
+    assert [row["n"] for row in totals.rows(place.ledger().database)] == [n for n, _ in place.rows("balances").values()]
     assert max(request.tries for request in job.processor.attempts) == 2
 
 
@@ -255,9 +263,9 @@ def test_a_commit_whose_answer_was_lost_is_found_done(place):
 
     ledger.commit_together = losing("together", together)
     ledger.pin, ledger.done = losing("pin", pin), losing("done", done)
-    job = make_job(payments(), place.state("balances"))
+    job = make_job(payments(), place.state("balances"), place.state("totals"))
     run(job, ledger)
-    assert place.rows("balances") == job.topic.expected()
+    assert place.rows("balances") == place.rows("totals") == job.topic.expected()
     assert len(lost) in (8, 16)
 
 

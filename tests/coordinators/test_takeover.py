@@ -16,7 +16,8 @@ from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.registered import Lease, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.state import SqliteState
-from trident.state.target import StateStore, WrittenUpdates
+from trident.state.staged import WrittenUpdates
+from trident.state.target import Target
 
 SPEC = TopologySpec("payments", {"s": {"spout": "list"}}, {"first": {}, "second": {}})
 
@@ -45,7 +46,7 @@ class Diary:
 
 
 @pytest.fixture
-def stores(tmp_path) -> dict[str, StateStore]:
+def stores(tmp_path) -> dict[str, Target]:
     ledger = MemoryLedger()
     names = ("first", "second")
     return {name: SqliteState(name, path=tmp_path / f"{name}.db").open(LAYOUT, ledger.database) for name in names}

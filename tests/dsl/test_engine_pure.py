@@ -27,7 +27,7 @@ from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
 from trident.spouts.base import OffsetsLostError, Spout
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, WrittenUpdates
 from trident.state.values import StaleTxidError
 
 LAYOUT = StateLayout((KeyColumn("k", pa.string()),), (ValueColumn("n", pa.int64(), Merge.ADD),))

@@ -17,6 +17,8 @@ from tests.ledger.making import (
     commit_of,
     dead_letter_of,
     loss_of,
+    mark,
+    marks_in,
     pin_of,
     plan_of,
     range_of,
@@ -444,6 +446,52 @@ class RepeatContract:
         assert run.snapshot().done == 0
         run.together(plan)
         assert run.snapshot().done == 1
+
+    def test_a_pin_applies_what_is_beside_it_once(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        plan = run.plan()
+        said: list[str] = []
+
+        def apply(transaction: object) -> None:
+            said.append("apply")
+            mark(transaction)
+
+        for _ in range(2):
+            ledger.pin(run.owner, run.epoch, pin_of(plan), [lambda _: said.append("copy")], [apply])
+            assert run.snapshot().pin == pin_of(plan)
+        assert said[:2] == ["copy", "apply"]
+        assert marks_in(ledger) == 1
+        run.done(plan)
+        ledger.pin(run.owner, run.epoch, pin_of(plan), (), [apply])
+        assert marks_in(ledger) == 1
+
+    def test_a_pin_whose_apply_fails_is_none_and_leaves_nothing(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        plan = run.plan()
+
+        def refuse(transaction: object) -> None:
+            mark(transaction)
+            raise RefusedError("too large")
+
+        with pytest.raises(RefusedError):
+            ledger.pin(run.owner, run.epoch, pin_of(plan), (), [refuse])
+        assert run.snapshot().pin is None
+        assert marks_in(ledger) == 0
+        ledger.pin(run.owner, run.epoch, pin_of(plan), (), [mark])
+        assert run.snapshot().pin == pin_of(plan)
+        assert marks_in(ledger) == 1
+
+    def test_a_pin_that_is_refused_rolls_back_what_was_applied_with_it(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        plan = run.plan()
+        with pytest.raises(MismatchError, match="carries another plan"):
+            ledger.pin(run.owner, run.epoch, replace(pin_of(plan), plan=replace(plan, tries=9)), (), [mark])
+        assert marks_in(ledger) == 0
+        new = successor(run)
+        with pytest.raises(FencedError):
+            ledger.pin(run.owner, run.epoch, pin_of(plan), (), [mark])
+        assert marks_in(ledger) == 0
+        assert new.snapshot().pin is None
 
     def test_start_positions(self, ledger: AnyLedger) -> None:
         run = started(ledger)

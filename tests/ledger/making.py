@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from sqlalchemy import inspect, text
+
 from trident.base.digest import Digest
 from trident.base.identity import Epoch, Owner
 from trident.base.ranges import BadRecordRow, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
+from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange
 from trident.coordinators.registered import Lease, Snapshot, StartPosition, TopologySpec
+from trident.state.databases.base import SqlTransaction
+from trident.state.memory.database import MemoryTransaction
 
 BATCH_TIME = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 SPEC = TopologySpec("payments", {"in": {"kind": "opaque", "topic": "t"}}, {"balances": {"kind": "opaque"}})
@@ -131,3 +137,25 @@ def successor(run: Run) -> Run:
     """Take the topology over while the old run still believes to hold it."""
     run.ledger.release("payments", run.epoch)
     return taken_over(run.ledger, "two")
+
+
+def mark(transaction: object) -> None:
+    """Write a row into the ledger's database, as a state beside it does."""
+    if isinstance(transaction, MemoryTransaction):
+        table = transaction.table("mark")
+        table[len(table)] = 1
+        return
+    assert isinstance(transaction, SqlTransaction)
+    transaction.connection.execute(text("CREATE TABLE IF NOT EXISTS mark (n BIGINT)"))
+    transaction.connection.execute(text("INSERT INTO mark VALUES (1)"))
+
+
+def marks_in(ledger: MemoryLedger | SqlLedger) -> int:
+    """Return how many marks are in the ledger's database."""
+    if isinstance(ledger, MemoryLedger):
+        with ledger.database.transaction() as transaction:
+            return len(transaction.table("mark"))
+    with ledger.database.transaction() as transaction:
+        if not inspect(transaction.connection).has_table("mark"):
+            return 0
+        return int(transaction.connection.execute(text("SELECT count(*) FROM mark")).scalar_one())

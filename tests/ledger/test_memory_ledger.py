@@ -11,7 +11,7 @@ from tests.ledger.making import commit_of, pin_of, started
 from trident.base.errors import RefusedError
 from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.coordinators.ledger import Ledger, MemoryLedger
-from trident.state.databases.memory import MemoryDatabase, MemoryTransaction
+from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
 class SteppedClock:

@@ -107,15 +107,15 @@ _STATE = (
     ),
     Mutant(
         "row count of a merge",
-        "state/tables/store.py",
+        "state/tables/target.py",
         "if changed != expected:",
         "if False:",
         _STATES,
     ),
     Mutant(
         "staging is durable before the pin",
-        "state/tables/store.py",
-        "        if not self._apart:\n            return HeldUpdates(rows)",
+        "state/tables/target.py",
+        "        if not place.apart:\n            return HeldUpdates(rows)",
         "        if True:\n            return HeldUpdates(rows)",
         _RUN,
     ),
@@ -128,7 +128,7 @@ _STATE = (
     ),
     Mutant(
         "BEGIN IMMEDIATE",
-        "state/databases/sqlite.py",
+        "state/sqlite/database.py",
         'connection.exec_driver_sql("BEGIN IMMEDIATE")',
         'connection.exec_driver_sql("BEGIN")',
         ("tests/state/test_databases.py",),
@@ -142,19 +142,19 @@ _STATE = (
     ),
     Mutant(
         "conditional put of a per-key store",
-        "state/maps/state.py",
-        "if isinstance(self._map, ConditionalBackingMap):",
+        "state/maps/place.py",
+        "if isinstance(self.backing_map, ConditionalBackingMap):",
         "if False:",
         ("tests/state/test_backing_map.py",),
     ),
     Mutant(
         "the position of a per-key store comes after its chunks",
-        "state/maps/state.py",
-        "        keyed = keyed_rows(self._layout, self._rows_of(batch, updates))\n",
-        "        keyed = keyed_rows(self._layout, self._rows_of(batch, updates))\n"
+        "state/maps/target.py",
+        "        keyed = keyed_rows(self._place.layout, self._place.rows_of(batch, updates))\n",
+        "        keyed = keyed_rows(self._place.layout, self._place.rows_of(batch, updates))\n"
         "        early = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)\n"
-        "        self._put_reserved(found, _stored(early, batch.epoch))\n"
-        "        found = self._owned(batch.owner, batch.epoch)\n",
+        "        self._place.put_reserved(found, reserved_value(early, batch.epoch))\n"
+        "        found = self._place.owned(batch.owner, batch.epoch)\n",
         ("tests/state/test_backing_map.py",),
     ),
 )
@@ -398,7 +398,7 @@ _COORDINATOR = (
     Mutant(
         "a batch is processed when all of it is acked",
         "coordinators/acking/acker.py",
-        "return self._value.get(batch) == 0 and not self._open[batch]",
+        "return self.value == 0 and not self.open",
         "return True",
         ("tests/coordinators/test_acker.py",),
     ),
@@ -460,6 +460,20 @@ _OF_A_PERSON = (
         "        self.finish_decisions()\n        waiting = self.where_states_stand()\n",
         "        waiting = self.where_states_stand()\n",
         _DECISIONS,
+    ),
+    Mutant(
+        "a state beside the ledger has what is pinned",
+        "coordinators/holding/standing.py",
+        "            if name in beside and not _is_undone(snapshot, pin):\n",
+        "            if False:\n",
+        _DECISIONS,
+    ),
+    Mutant(
+        "a reset is recorded only when every target can follow it",
+        "coordinators/decisions/deciding.py",
+        "        check_resettable(taking.stores, wanted.keep_rows)\n",
+        "",
+        ("tests/coordinators/test_capabilities.py",),
     ),
     Mutant(
         "rows that have lost what was before are not undone",

@@ -1,9 +1,7 @@
-"""A simulated coordinator: the batch coordinator without its threads.
+"""A simulated coordinator: the product's loop and the product's work, with lanes in the place of threads.
 
-It drives the product's protocol, plan maker, batch runner, acker and committer. Each call that
-leaves the process is a request: its host decides when it is executed, what becomes of it, and when
-the answer is heard. What a thread pool is in the product is a lane here: plans and commits one by
-one, processing side by side.
+Each request that the loop makes is performed and answered when its host says so. What a thread pool
+is in the product is a lane here: plans and commits one by one, processing side by side.
 """
 
 from __future__ import annotations
@@ -15,58 +13,24 @@ from functools import partial
 from tests.simulation import scripts
 from tests.simulation.data import SPOUT
 from tests.simulation.hosting import Host, Surroundings
-from tests.simulation.jobs import (
-    COMMIT,
-    LANES,
-    PLAN,
-    START,
-    Build,
-    CleanUp,
-    Commit,
-    Drop,
-    Job,
-    Lane,
-    Processed,
-    Release,
-    Start,
-    Stop,
-    Store,
-    Work,
-)
+from tests.simulation.jobs import COMMIT, LANES, ONE_BY_ONE, PLAN, START, Job, Release, Start
 from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
-from trident.base.identity import BatchId, Epoch
-from trident.coordinators.acking.acker import Acker
-from trident.coordinators.acking.edges import draw_edges, edge_ids
-from trident.coordinators.batches.committer import Committer, Outcome, outcome_of_pin
+from trident.base.identity import Epoch
+from trident.coordinators.acking.edges import BatchEdges, draw_edges
+from trident.coordinators.batches.committer import Committer, outcome_of_pin
+from trident.coordinators.batches.flight import NEVER
+from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.requests import Lane, RecordStop, Request, RunBatch, WorkTurn
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.batches.stopping import StoppedError, gave_up, record_stop
+from trident.coordinators.batches.work import Parts, Work
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
-from trident.coordinators.protocol.messages import (
-    Apply,
-    Broken,
-    Cancel,
-    Command,
-    CommitTogether,
-    DecidePin,
-    DropFrom,
-    Due,
-    Event,
-    GiveUp,
-    Happened,
-    MakePlan,
-    Process,
-    RecordDone,
-    StopRequested,
-    TellSpouts,
-)
-from trident.coordinators.protocol.state import Phase
-from trident.coordinators.protocol.step import step, wants_plan
-from trident.coordinators.protocol.transitions import Status, Word
+from trident.coordinators.protocol.transitions import Status
 from trident.coordinators.registered import Keep, Lease
-from trident.state.target import StagingLostError
+
+_NEVER_REPEATED = (RunBatch, WorkTurn, RecordStop, Release)
 
 
 class Coordinator:
@@ -77,31 +41,38 @@ class Coordinator:
         self.name = name
         self.around = around
         self.alive = True
+        self.alarm = NEVER
+        """The moment at which its host is going to wake it."""
         self.epoch: Epoch | None = None
-        self.state = None
+        self.loop: Loop | None = None
         self.book: PlanBook | None = None
-        self.lanes: dict[Lane, deque[Job]] = {START: deque(), PLAN: deque(), COMMIT: deque()}
-        self.busy: set[Lane] = set()
+        self.work: Work | None = None
+        self.lease = Lease(name, around.options.lease)
+        self.lanes: dict[str, deque[Job]] = {START: deque(), PLAN: deque(), COMMIT: deque()}
+        self.busy: set[str] = set()
         """Lanes whose first job is on its way."""
-        self.planned: dict[int, Plan] = {}
-        """By attempt, which no two batches of a coordinator share; the same holds for the next two."""
-        self.outcomes: dict[int, Outcome] = {}
-        self.processing: set[int] = set()
-        self.acker = Acker()
-        self.resting = False
-        self.asked_only_full = False
-        self._equip()
+        self.is_recording = False
+        """Whether why it stops is on its way to the ledger; nothing else counts any more."""
 
     def _equip(self) -> None:
-        around = self.around
-        self.lease = Lease(self.name, around.options.lease)
-        self.committer = Committer(around.ledger, around.stores, _Once())
-        self.runner = self.plans = None
-        if self.book is not None:
-            spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
-            decisions = self.book.snapshot.decisions
-            self.runner = BatchRunner(spouts, sources, around.stores, around.processor, decisions)
-            self.plans = PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock)
+        around, once = self.around, _Once()
+        spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
+        decisions = self.book.snapshot.decisions
+        self.work = Work(
+            Parts(
+                around.ledger,
+                sources,
+                around.stores,
+                BatchRunner(spouts, sources, around.stores, around.processor, around.clock, decisions),
+                PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock, around.due),
+                self.book,
+                Committer(around.ledger, around.stores, once, around.clock),
+                once,
+                once,
+                Keep(5, around.options.lease * 0),
+                around.turn,
+            )
+        )
 
     def copy(self, host: Host, around: Surroundings, *, is_to_act: bool = True) -> Coordinator:
         """Return an equal coordinator in equal surroundings, for a host that tries several futures.
@@ -112,21 +83,14 @@ class Coordinator:
         other.__dict__.update(self.__dict__)
         other.host, other.around = host, around
         if not is_to_act:
-            other.committer = other.runner = other.plans = None  # they hold on to the surroundings of the first one
+            other.work = None  # it holds on to the surroundings of the first one
             return other
         other.lanes = {lane: deque(jobs) for lane, jobs in self.lanes.items()}
         other.busy = set(self.busy)
-        other.planned, other.outcomes = dict(self.planned), dict(self.outcomes)
-        other.processing = set(self.processing)
-        other.acker = Acker()
-        other.acker._value = dict(self.acker._value)
-        other.acker._open = {batch: set(edges) for batch, edges in self.acker._open.items()}
-        if self.book is not None:
-            other.book = object.__new__(PlanBook)
-            other.book.__dict__.update(self.book.__dict__)
-            other.book.plans = dict(self.book.plans)
-            other.book._record_bytes = dict(self.book._record_bytes)
-        other._equip()
+        if self.loop is not None:
+            other.loop = self.loop.copy(other._draw)
+            other.book = self.book.copy()
+            other._equip()
         return other
 
     # what the outside does to it
@@ -140,39 +104,36 @@ class Coordinator:
 
     def stop(self) -> None:
         """Ask for a graceful end."""
-        if self.state is None:
+        if self.loop is None:
             self._end(None)
         else:
-            self._advance(StopRequested())
+            self._start(self.loop.stop(self.host.moment()))
 
     def break_off(self, error: BaseException) -> None:
         """Hear from the heartbeat that another one holds the topology."""
-        if self.state is None:
+        if self.loop is None:
             self._end(error)
         else:
-            self._advance(Broken(error))
+            self._start(self.loop.break_off(error, self.host.moment()))
 
-    def due(self) -> None:
-        self.resting = False
-        self._plan_if_wanted()
-
-    def time_out(self, batch: BatchId) -> None:
-        if batch.attempt in self.processing:
-            self._hear(Happened(batch, Word.FAILED, reason="not processed in time"))
+    def wake(self, moment: float) -> None:
+        """Let it do what is due by then."""
+        self.alarm = NEVER
+        self._start(self.loop.wake(moment))
 
     def withdraw(self) -> bool:
         """Let the engine take back a processed attempt that waits for its turn, if there is one."""
-        ready = [item.batch for item in self.state.live if item.status is Status.READY] if self.state else []
+        ready = [item.batch for item in self.loop.state.live if item.status is Status.READY] if self.loop else []
         if ready:
-            self._hear(Happened(ready[0], Word.FAILED, reason="the engine lost what it had staged"))
+            self._start(self.loop.withdraw(ready[0], "the engine lost what it had staged", self.host.moment()))
         return bool(ready)
 
     # what is executed at the far side
 
     def execute(self, job: Job) -> Answer | Progressed:
         """Make the call; its effect is there when this returns, whoever hears the answer."""
+        around = self.around
         if type(job) is Start:
-            around = self.around
             script = partial(
                 scripts.take_over,
                 ledger=around.ledger,
@@ -183,70 +144,38 @@ class Coordinator:
             )
             return scripts.run_on(job.answers, script, self.host.calls_at_once())
         try:
-            return Answer(self._execute(job))
+            if type(job) is Release:
+                return Answer(around.ledger.release(around.spec.name, job.epoch))
+            return Answer(self.work.perform(job))
         except TridentError as error:
             return failed(error)
-
-    def _execute(self, job: Job) -> object:
-        match job:
-            case Build(command):
-                return self.plans.build(command)
-            case Store(command, plan):
-                return self.plans.store(command, plan)
-            case Drop(command):
-                return self.plans.drop(command)
-            case Work(batch, plan, edges):
-                return Processed(*self.runner.run(batch, plan, edges, 0))
-            case Commit(CommitTogether(batch), outcome):
-                return self.committer.together(batch, outcome)
-            case Commit(DecidePin(batch), outcome):
-                return self.committer.pin(batch, outcome)
-            case Commit(Apply(batch, state), outcome):
-                return self.committer.apply(batch, state, outcome.pin())
-            case Commit(RecordDone(batch), outcome):
-                return self.committer.done(batch, outcome)
-            case CleanUp(batch, None):
-                return self.around.ledger.clean_up(batch.owner, batch.epoch, Keep(5, self.around.options.lease * 0))
-            case CleanUp(batch, state):
-                return self.around.stores[state].clean_up(batch.owner, batch.epoch, batch.txid)
-            case Stop(owner, error):
-                return record_stop(self.around.ledger, owner, self.epoch, error, _Once())
-            case Release(epoch):
-                return self.around.ledger.release(self.around.spec.name, epoch)
-        raise AssertionError(job)
 
     # what it hears
 
     def answered(self, job: Job, answer: Answer | Progressed, failures: int) -> None:
-        """Hear the answer to a request."""
+        """Hear the answer to a request; one that can be repeated is sent again, by its host's time."""
         kind = type(job)
         if kind is Start:
             self._start_answered(job, answer)
             return
-        if kind is Stop:
-            self._end(answer.value)
-            return
-        if self.state.phase is Phase.POISONED:
-            return  # the reason is on its way to the ledger; nothing else counts any more
-        if kind is Work:
-            self._worked(job.batch, answer)
+        if self.is_recording and kind is not RecordStop:
             return
         error = answer.error
-        repeats = isinstance(error, RetryableError | OutcomeUnknownError)
-        if repeats and kind is not Release and failures + 1 < scripts.GIVE_UP_AFTER:
-            self.host.send(self, job, failures + 1)
-            return
-        if repeats:
+        if isinstance(error, RetryableError | OutcomeUnknownError) and kind not in _NEVER_REPEATED:
+            if failures + 1 < scripts.GIVE_UP_AFTER:
+                self.host.send(self, job, failures + 1)
+                return
             error = FatalError(f"gave up: {error}")
+        self.is_recording = False
         lane = LANES[kind]
-        self.lanes[lane].popleft()
-        if error is None or kind is Release:
-            self._succeeded(job, answer.value)
-        elif kind is Commit and type(job.command) is CommitTogether and isinstance(error, StagingLostError):
-            self._hear(Happened(job.command.batch, Word.FAILED, reason=str(error)))
+        if lane in ONE_BY_ONE:
+            self.lanes[lane].popleft()
+        moment = self.host.moment()
+        if error is None:
+            self._start(self.loop.answered(job, answer.value, moment))
         else:
-            self._advance(Broken(error))
-        if self.alive:
+            self._start(self.loop.failed(job, error, moment))
+        if self.alive and lane in ONE_BY_ONE:
             self._send_next(lane)
 
     def _start_answered(self, job: Start, progressed: Progressed) -> None:
@@ -263,131 +192,44 @@ class Coordinator:
             self._begin_running(finished.value)
 
     def _begin_running(self, taken) -> None:
+        around, pin = self.around, taken.snapshot.pin
         self.epoch = taken.epoch
         self.book = PlanBook(taken.snapshot)
         self._equip()
-        self.state, commands = taken.first_step(self.around.stores, self.around.options)
-        for item in self.state.live:
-            self.outcomes[item.batch.attempt] = outcome_of_pin(taken.snapshot.pin)
+        state, commands = taken.first_step(around.stores, around.options)
+        self.loop = Loop(
+            (state._replace(turn_work=around.turn is not None), commands),
+            Pace.of(around.options)._replace(clean_up_every=around.clean_up_every),
+            self._draw,
+            outcome_of_pin(pin) if pin is not None else None,
+        )
         self.host.took_over(self)
-        self._perform_all(commands)
-        self._plan_if_wanted()
+        self._start(self.loop.begin(self.host.moment()))
 
-    def _worked(self, batch: BatchId, answer: Answer) -> None:
-        if batch.attempt not in self.processing:
-            self._advance(Happened(batch, Word.PROCESSED))  # dropped meanwhile: the protocol must not mind
+    def _draw(self, plan: Plan) -> BatchEdges:
+        return draw_edges(plan, self.around.rng)
+
+    # what the loop asks for
+
+    def _start(self, requests: list[Request]) -> None:
+        for request in requests:
+            if not self.alive:
+                return
+            lane = LANES[type(request)]
+            if lane in ONE_BY_ONE:
+                self._queue(request)
+            elif lane == Lane.AT_ONCE:
+                self.work.perform(request)
+            else:
+                self.is_recording = self.is_recording or lane == Lane.LAST
+                self.host.send(self, request, 0)
+        if not self.alive:
             return
-        if isinstance(answer.error, RetryableError | OutcomeUnknownError):
-            self._hear(Happened(batch, Word.FAILED, reason=str(answer.error)))
-        elif answer.error is not None:
-            self._advance(Broken(answer.error))
-        else:
-            self._judge(batch, answer.value)
-
-    def _judge(self, batch: BatchId, processed: Processed) -> None:
-        for edge in processed.acknowledged:
-            self.acker.ack(batch, edge)
-        if not self.acker.is_processed(batch):
-            self._hear(Happened(batch, Word.FAILED, reason="not all that was read was acknowledged"))
-            return
-        self.outcomes[batch.attempt] = processed.outcome
-        self._hear(Happened(batch, Word.PROCESSED))
-
-    def _succeeded(self, job: Job, value: object) -> None:
-        match job:
-            case Build(command) if value is None and command.drop_from is None:
-                self._hear(Happened(command.batch, Word.NOTHING_TO_PLAN))  # there is nothing to write either
-            case Build(command):
-                self.lanes[PLAN].appendleft(Store(command, value))
-            case Store(command, plan):
-                if plan is not None:
-                    self.planned[command.batch.attempt] = plan
-                self._hear(Happened(command.batch, Word.NOTHING_TO_PLAN if plan is None else Word.PLANNED))
-            case Commit(CommitTogether(batch), _):
-                self._clean_up(batch)
-                self._hear(Happened(batch, Word.COMMITTED))
-            case Commit(DecidePin(batch), _):
-                self._hear(Happened(batch, Word.PINNED))
-            case Commit(Apply(batch, state), _):
-                self._hear(Happened(batch, Word.APPLIED, state=state))
-            case Commit(RecordDone(batch), _):
-                self._clean_up(batch)
-                self._hear(Happened(batch, Word.FINISHED))
-            case Release():
-                self.alive = False
-
-    def _clean_up(self, batch: BatchId) -> None:
-        if batch.txid % self.around.clean_up_every == 0:
-            lane = self.lanes[COMMIT]
-            lane.append(CleanUp(batch, None))
-            lane.extend(CleanUp(batch, state) for state in self.around.stores)
-
-    def _hear(self, word: Happened) -> None:
-        if word.word in (Word.PROCESSED, Word.FAILED):
-            self.processing.discard(word.batch.attempt)
-            self.acker.forget(word.batch)
-        self._advance(word)
-        if word.word is Word.NOTHING_TO_PLAN and self.alive:
-            self.resting = True
-            self.host.idle(self)
-        elif word.word in (Word.PLANNED, Word.PROCESSED, Word.FAILED):
-            self.resting = False
-        self._plan_if_wanted()
-
-    def _plan_if_wanted(self) -> None:
-        if self.alive and not self.resting and self.state is not None and wants_plan(self.state):
-            self._advance(Due())
-
-    def _advance(self, event: Event) -> None:
-        if not self.alive or self.state is None or self.state.phase not in (Phase.RUNNING, Phase.DRAINING):
-            return
-        self.state, commands = step(self.state, event)
-        self._perform_all(commands)
-        if self.state.phase is Phase.POISONED:
-            self._break(self.state.error)
-        elif self.state.phase is Phase.STOPPED and not any(self.lanes.values()):
-            self._end(None)
-
-    def _break(self, error: BaseException) -> None:
-        if isinstance(error, StoppedError):
-            self.host.send(self, Stop(self.state.owner, error), 0)
-        else:
-            self._end(error)
-
-    def _perform_all(self, commands: tuple[Command, ...]) -> None:
-        for command in commands:
-            if self.alive:
-                self._perform(command)
-
-    def _perform(self, command: Command) -> None:
-        match command:
-            case MakePlan():
-                self.asked_only_full = command.only_full
-                self._queue(Build(command))
-            case DropFrom():
-                self._queue(Drop(command))
-            case Process(batch, _):
-                plan = self.planned[batch.attempt]
-                edges = draw_edges(plan, self.around.rng)
-                self.acker.register(batch, edge_ids(edges))
-                self.processing.add(batch.attempt)
-                self.host.send(self, Work(batch, plan, edges), 0)
-            case Cancel(batch):
-                self._forget(batch)
-                self.acker.forget(batch)
-            case CommitTogether(batch) | DecidePin(batch) | Apply(batch) | RecordDone(batch):
-                self._queue(Commit(command, self.outcomes[batch.attempt]))
-            case TellSpouts(batch):
-                self.around.source.committed(batch.txid, ())
-                self.book.finished = batch.txid
-                self._forget(batch)
-            case GiveUp(batch, tries, reason):
-                self._advance(Broken(gave_up(batch, tries, reason)))
-
-    def _forget(self, batch: BatchId) -> None:
-        for kept in (self.planned, self.outcomes):
-            kept.pop(batch.attempt, None)
-        self.processing.discard(batch.attempt)
+        loop = self.loop
+        if loop.is_running:
+            self.host.wake_at(self, loop.next_moment)
+        elif not self.is_recording:
+            self._end(loop.error)
 
     def _queue(self, job: Job) -> None:
         lane = LANES[type(job)]
@@ -395,15 +237,13 @@ class Coordinator:
         if lane not in self.busy:
             self._send_next(lane)
 
-    def _send_next(self, lane: Lane) -> None:
+    def _send_next(self, lane: str) -> None:
         jobs = self.lanes[lane]
         if jobs:
             self.busy.add(lane)
             self.host.send(self, jobs[0], 0)
-            return
-        self.busy.discard(lane)
-        if self.state is not None and self.state.phase is Phase.STOPPED and not any(self.lanes.values()):
-            self._end(None)
+        else:
+            self.busy.discard(lane)
 
     def _end(self, error: BaseException | None) -> None:
         if not self.alive:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.simulation.faults import Call, Fault, FaultKind
-from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Release, Start, Stop, Store, Work
+from tests.simulation.faults import BATCH_TIMEOUT_MS, IN_TURN, LONGEST_MS, Call, Fault, FaultKind
+from tests.simulation.jobs import Job, Release, Start
 from tests.simulation.scripts import Answer
 from tests.simulation.stores import Ending, OpenTransaction, SimulatedDatabase
 from trident.base.errors import RefusedError, RetryableError
+from trident.coordinators.batches.requests import (
+    BuildPlan,
+    CleanUp,
+    Commit,
+    Drop,
+    RecordStop,
+    RunBatch,
+    StorePlan,
+    WorkTurn,
+)
 from trident.coordinators.protocol.messages import Apply, CommitTogether
-from trident.state.target import StagingLostError
+from trident.state.staged import StagingLostError
 
 if TYPE_CHECKING:
     from tests.simulation.world import Request, World
@@ -18,13 +28,14 @@ if TYPE_CHECKING:
 _CALLS = {
     Start: Call.TAKE_OVER,
     Release: Call.TAKE_OVER,
-    Build: Call.PLAN,
-    Store: Call.PLAN,
+    BuildPlan: Call.PLAN,
+    StorePlan: Call.PLAN,
     Drop: Call.PLAN,
-    Work: Call.PROCESS,
+    RunBatch: Call.PROCESS,
+    WorkTurn: Call.TURN,
     Commit: Call.COMMIT,
     CleanUp: Call.COMMIT,
-    Stop: Call.COMMIT,
+    RecordStop: Call.COMMIT,
 }
 _ENDINGS = {
     FaultKind.ANSWER_LOST_DONE: Ending.KEPT_UNHEARD,
@@ -32,7 +43,11 @@ _ENDINGS = {
     FaultKind.AT_WORK_DONE: Ending.AT_WORK,
     FaultKind.AT_WORK_UNDONE: Ending.AT_WORK,
 }
-_OF_WORK = (FaultKind.PROCESSING_FAILED, FaultKind.PROCESSING_SLOW, FaultKind.SHORT_READ)
+_OF_WORK = (
+    FaultKind.PROCESSING_FAILED,
+    FaultKind.PROCESSING_SLOW,
+    FaultKind.PROCESSING_UNHEARD,
+)
 _OF_SOURCE = (FaultKind.PARTITION_MISSING, FaultKind.SOURCE_ERROR)
 
 
@@ -59,6 +74,8 @@ class CallFaults:
             self._lose_answer(fault, ending, request)
             return
         world.count(fault.kind, request.actor.name)
+        if type(request.job) is WorkTurn and fault.kind in IN_TURN:
+            world.counts[IN_TURN[fault.kind]] += 1
         late = 250 + fault.number % 300
         match fault.kind:
             case FaultKind.REQUEST_STALLED:
@@ -66,8 +83,9 @@ class CallFaults:
             case FaultKind.ANSWER_DELAYED:
                 world.execute(request, late=late)
             case FaultKind.PROCESSING_SLOW:
-                world.at(20, request.actor.time_out, request.job.batch)
-                world.at(25 + fault.number % 400, world.execute, request)
+                world.at(BATCH_TIMEOUT_MS + fault.number % 400, world.execute, request)
+            case FaultKind.PROCESSING_UNHEARD:
+                world.execute(request, late=LONGEST_MS)
             case FaultKind.STORE_ERROR if type(request.job) is Start:
                 world.execute(request, failing=RetryableError(fault.kind.value))
             case FaultKind.STORE_ERROR | FaultKind.SOURCE_ERROR | FaultKind.PROCESSING_FAILED:
@@ -112,9 +130,11 @@ class CallFaults:
 def _fits(fault: Fault, job: Job) -> bool:
     kind, call = fault.kind, _CALLS[type(job)]
     if kind in _OF_WORK:
+        return call is Call.PROCESS or call is Call.TURN
+    if kind is FaultKind.SHORT_READ:
         return call is Call.PROCESS
     if kind in _OF_SOURCE:
-        return type(job) is Build
+        return type(job) is BuildPlan
     if kind is FaultKind.REFUSED:
         return type(job) is Commit and type(job.command) in (CommitTogether, Apply)
     if kind is FaultKind.STAGING_LOST:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 
-from tests.simulation.faults import HAPPENS_BY_ITSELF, FaultKind
+from tests.simulation.faults import HAPPENS_BY_ITSELF, IN_TURN, FaultKind
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.transitions import TRANSITIONS, Status, Word, move
 
@@ -26,6 +26,7 @@ OUTCOMES = (
     "undo carried out",
     "an undo was not possible",
     "too late for a decision",
+    "a batch without records",
 )
 
 
@@ -81,7 +82,7 @@ class Report:
     def never(self) -> list[str]:
         """Return what should have happened and did not, even once."""
         moves = [f"{status} --{word}-->" for status, word in TRANSITIONS if not self.moves[status, word]]
-        kinds = [*(kind.value for kind in FaultKind), *HAPPENS_BY_ITSELF, *OUTCOMES]
+        kinds = [*(kind.value for kind in FaultKind), *IN_TURN.values(), *HAPPENS_BY_ITSELF, *OUTCOMES]
         return moves + [kind for kind in kinds if not self.happened[kind]]
 
     def table(self) -> str:
@@ -89,7 +90,8 @@ class Report:
         lines = ["moves of the protocol"]
         lines += [f"{self.moves[pair]:>12,}  {pair[0]} --{pair[1]}--> {after}" for pair, after in TRANSITIONS.items()]
         lines += ["", "faults"]
-        lines += [f"{self.happened[kind]:>12,}  {kind}" for kind in (*(k.value for k in FaultKind), *HAPPENS_BY_ITSELF)]
+        kinds = (*(kind.value for kind in FaultKind), *IN_TURN.values(), *HAPPENS_BY_ITSELF)
+        lines += [f"{self.happened[kind]:>12,}  {kind}" for kind in kinds]
         lines += ["", "what became of it"]
         lines += [f"{self.happened[what]:>12,}  {what}" for what in OUTCOMES]
         lines += [f"{self.losses:>12,}  recorded losses", ""]

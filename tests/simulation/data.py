@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.pinned import DeadLetter
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates
+from trident.state.staged import HeldUpdates
 
 SPOUT = "s"
 LAYOUT = StateLayout(
@@ -69,11 +69,14 @@ class Topic:
 
 @dataclass
 class TopicSource:
-    """A `Source` over the topic; `before_answer` may change the topic, hide a partition or raise."""
+    """A `Source` over the topic; `before_answer` may change the topic, hide a partition or raise.
+
+    `when_told` hears of every txid that the source may let go of.
+    """
 
     topic: Topic
-    before_answer: object = None
-    told: list[int] = field(default_factory=list)
+    before_answer: Callable[[], int | None] | None = None
+    when_told: Callable[[int], None] | None = None
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         hidden = self.before_answer() if self.before_answer is not None else None
@@ -92,7 +95,8 @@ class TopicSource:
             raise OffsetsLostError(lost)
 
     def committed(self, txid: int, ranges: object) -> None:
-        self.told.append(txid)
+        if self.when_told is not None:
+            self.when_told(txid)
 
     def close(self) -> None:
         pass
@@ -112,30 +116,29 @@ class TopicSpout:
 
 
 class TopicProcessor:
-    """Counts and sums per key, the same for each state; `short` lets the next task stop before the end of its range."""
+    """Counts and sums per key, the same for each state; `short` lets the next task stop before the end of its range.
 
-    def __init__(self, states: Sequence[str]) -> None:
+    What the state `in_turn` gets is made in the commit turn: nothing is staged for it before.
+    """
+
+    def __init__(self, states: Sequence[str], in_turn: str = "") -> None:
         self.states = tuple(states)
+        self.in_turn = in_turn
         self.short = False
 
     def process(self, request: ProcessRequest) -> ProcessResult:
         rows = PlainTable()
         manifests, bad = [], []
-        for edge in request.edges[SPOUT]:
+        for edge in request.edges.get(SPOUT, ()):
             span = edge.range
             partition, stop = span.id.partition, span.stop
             if self.short:
                 self.short, stop = False, stop - 1
-            for offset in range(span.start, stop):
-                if is_bad(partition, offset):
-                    bad.append(DeadLetter(SPOUT, _bad(span.id, offset)))
-                    continue
-                key = key_of(partition, offset)
-                n, total = rows.get(key, (0, 0))
-                rows[key] = (n + 1, total + amount_of(partition, offset))
+            bad += [DeadLetter(SPOUT, _bad(span.id, offset)) for offset in count(rows, partition, span.start, stop)]
             digest = Digest(stop - span.start, span.start, stop, partition)
             manifests.append((SPOUT, RangeManifest(edge.id, span.id, stop, digest, 10 * (stop - span.start))))
-        return ProcessResult(tuple(manifests), tuple(bad), {state: HeldUpdates(rows) for state in self.states})
+        held = {state: HeldUpdates(PlainTable() if state == self.in_turn else rows) for state in self.states}
+        return ProcessResult(tuple(manifests), tuple(bad), held)
 
     def cancel(self, batch: object) -> None:
         pass
@@ -143,6 +146,19 @@ class TopicProcessor:
 
 def _bad(id_: PartitionId, offset: int) -> BadRecordRow:
     return BadRecordRow(id_, offset, None, "unreadable", None, None)
+
+
+def count(rows: PlainTable, partition: int, start: int, stop: int) -> list[int]:
+    """Count and sum the records of a range; returns the offsets that do not decode."""
+    bad = []
+    for offset in range(start, stop):
+        if is_bad(partition, offset):
+            bad.append(offset)
+            continue
+        key = key_of(partition, offset)
+        n, total = rows.get(key, (0, 0))
+        rows[key] = (n + 1, total + amount_of(partition, offset))
+    return bad
 
 
 def no_limit(records: int) -> Limits:

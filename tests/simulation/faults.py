@@ -35,10 +35,22 @@ class FaultKind(StrEnum):
     ANSWER_DELAYED = "an answer is on its way for longer than a lease"
     PROCESSING_FAILED = "the engine fails"
     PROCESSING_SLOW = "a batch is not processed in time, its answer comes late"
+    PROCESSING_UNHEARD = "the engine's answer is lost"
     SHORT_READ = "a task stops before the end of its range"
     REFUSED = "a state refuses a batch for good"
     STAGING_LOST = "staged rows are lost before the pin"
 
+
+IN_TURN = {
+    FaultKind.PROCESSING_FAILED: "the work in a commit turn fails",
+    FaultKind.PROCESSING_SLOW: "the work in a commit turn is not done in time, its answer comes late",
+    FaultKind.PROCESSING_UNHEARD: "the answer of the work in a commit turn is lost",
+}
+"""What the faults of the engine are called when they hit the work in a commit turn."""
+
+BATCH_TIMEOUT_MS = 100
+LONGEST_MS = 600_000
+"""No world lasts so long."""
 
 HAPPENS_BY_ITSELF = ("a row is locked for too long",)
 """What no schedule names: it follows from others."""
@@ -85,6 +97,7 @@ class Call(StrEnum):
     TAKE_OVER = "take-over"
     PLAN = "plan"
     PROCESS = "process"
+    TURN = "turn"
     COMMIT = "commit"
 
 

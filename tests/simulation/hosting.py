@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 from tests.simulation.data import TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.jobs import Job
 from trident.base.clock import Clock
+from trident.coordinators.batches.work import TurnWorker
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
+from trident.coordinators.plans.maker import DueTimers, nothing_due
 from trident.coordinators.registered import TopologySpec
-from trident.state.target import StateStore
+from trident.state.target import Target
 
 if TYPE_CHECKING:
     from tests.simulation.actor import Coordinator
@@ -27,8 +29,11 @@ class Host(Protocol):
     def calls_at_once(self) -> int:
         """How many calls of a take-over are made without anything in between; faults fall between any two of them."""
 
-    def idle(self, actor: Coordinator) -> None:
-        """Call `actor.due()` after a while."""
+    def moment(self) -> float:
+        """Return what time it is for loops."""
+
+    def wake_at(self, actor: Coordinator, moment: float) -> None:
+        """Call `actor.wake` then, if nothing else happens to it before."""
 
     def wait_for_lease(self, actor: Coordinator) -> None:
         """Call `actor.begin()` after a while: another one holds the topology."""
@@ -46,11 +51,13 @@ class Surroundings:
 
     spec: TopologySpec
     ledger: Ledger
-    stores: Mapping[str, StateStore]
+    stores: Mapping[str, Target]
     source: TopicSource
     spout: TopicSpout
     processor: TopicProcessor
     options: RunOptions
     clock: Clock
     rng: object
+    due: DueTimers = nothing_due
+    turn: TurnWorker | None = None
     clean_up_every: int = 11

@@ -21,7 +21,7 @@ from tests.simulation.accounts import (
     require,
 )
 from tests.simulation.diverting import decided_batch, diverted_since, is_decided
-from trident.base.identity import Epoch
+from trident.base.identity import BatchId, Epoch
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.state.folding import current
@@ -254,6 +254,23 @@ class Monitor:
             position = state.standing.position if state.standing else None
             if position is None or position.txid != account.done:
                 raise ViolationError(f"txid {account.done} is done, but state {name!r} stands at {position}")
+
+    def check_told(self, txid: int) -> None:
+        """A source hears that it may let go of a txid only when every state has it."""
+        if txid > self.account.done:
+            raise ViolationError(f"the source was told of txid {txid} while {self.account.done} is done")
+
+    def check_turn(self, batch: BatchId) -> None:
+        """Work in the turn of a batch that can still commit sees all before it, in the ledger and every state."""
+        entry = self.account.entry
+        holding = self._ledger.tables["trident_fence"][TOPOLOGY]
+        if self.torn or holding.epoch != batch.epoch or entry.progress.incarnation != batch.owner.incarnation:
+            return
+        if not any(stored.plan.attempt == batch.attempt for stored in entry.live):
+            return
+        if self.account.done != batch.txid - 1:
+            raise ViolationError(f"work in the turn of txid {batch.txid} while {self.account.done} is done")
+        self._check_all_have(self.account)
 
     def check_taken_over(self, epoch: Epoch) -> None:
         """Before a coordinator decides anything every fence is up, and no store was put back alone."""

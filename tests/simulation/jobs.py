@@ -1,4 +1,4 @@
-"""What a simulated coordinator asks of the far side, and which of it goes one by one."""
+"""What a simulated coordinator asks of the far side: the loop's requests, and what comes before and after them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from tests.simulation.scripts import Answer
-from trident.base.identity import BatchId, Epoch, Owner
-from trident.coordinators.acking.edges import BatchEdges
-from trident.coordinators.batches.committer import Outcome
-from trident.coordinators.batches.stopping import StoppedError
-from trident.coordinators.planned import Plan
-from trident.coordinators.protocol.messages import Apply, CommitTogether, DecidePin, DropFrom, MakePlan, RecordDone
+from trident.base.identity import Epoch
+from trident.coordinators.batches import requests
+from trident.coordinators.batches.requests import Lane, Request
 
-Lane = str
-"""What runs one by one; batches are processed side by side and have no lane."""
-
-START, PLAN, COMMIT = "start", "plan", "commit"
+START, PLAN, COMMIT = "start", Lane.PLAN.value, Lane.COMMIT.value
+ONE_BY_ONE = frozenset({START, PLAN, COMMIT})
+"""Plain strings: an enum's hash is computed in Python, and these are looked up for every request."""
 
 
 class Start(NamedTuple):
@@ -25,60 +21,15 @@ class Start(NamedTuple):
     answers: tuple[Answer, ...] = ()
 
 
-class Build(NamedTuple):
-    command: MakePlan
-
-
-class Store(NamedTuple):
-    command: MakePlan
-    plan: Plan | None
-
-
-class Drop(NamedTuple):
-    command: DropFrom
-
-
-class Work(NamedTuple):
-    """Goes on to its end when the attempt is dropped meanwhile: what it stages then is garbage."""
-
-    batch: BatchId
-    plan: Plan
-    edges: BatchEdges
-
-
-class Commit(NamedTuple):
-    command: CommitTogether | DecidePin | Apply | RecordDone
-    outcome: Outcome
-
-
-class CleanUp(NamedTuple):
-    batch: BatchId
-    store: str | None
-
-
-class Stop(NamedTuple):
-    """The last write of a coordinator that can't go on: why. It has no lane, nothing else is sent beside it."""
-
-    owner: Owner
-    error: StoppedError
-
-
 class Release(NamedTuple):
+    """Let go of the lease; whoever asks for it has ended and hears no answer."""
+
     epoch: Epoch
 
 
-Job = Start | Build | Store | Drop | Work | Commit | CleanUp | Stop | Release
-LANES: Mapping[type, Lane] = {
+Job = Start | Release | Request
+LANES: Mapping[type, str] = {
     Start: START,
     Release: START,
-    Build: PLAN,
-    Store: PLAN,
-    Drop: PLAN,
-    Commit: COMMIT,
-    CleanUp: COMMIT,
+    **{kind: lane.value for kind, lane in requests.LANES.items()},
 }
-
-
-class Processed(NamedTuple):
-    acknowledged: tuple[int, ...]
-    outcome: Outcome

@@ -66,7 +66,7 @@ class Mishaps:
     def _target(self, number: int) -> Coordinator | None:
         """Return a coordinator, mostly the one that runs the topology."""
         alive = [actor for actor in self._world.actors if actor is not None and actor.alive]
-        running = [actor for actor in alive if actor.state is not None]
+        running = [actor for actor in alive if actor.loop is not None]
         chosen = running or (alive if number % 4 == 0 else [])
         return chosen[number % len(chosen)] if chosen else None
 

@@ -19,7 +19,7 @@ from trident.coordinators.holding.takeover import LedgerBehindError
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.registered import Lease
 from trident.spouts.base import LostOffsets, SpoutKind
-from trident.state.target import CannotUndoError
+from trident.state.capabilities import CannotUndoError
 
 if TYPE_CHECKING:
     from tests.simulation.mishaps import Backup

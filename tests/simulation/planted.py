@@ -13,17 +13,21 @@ from unittest.mock import patch
 
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
+from trident.coordinators.batches import committer
 from trident.coordinators.batches import runner as batch_runner
+from trident.coordinators.batches.loop import Loop
+from trident.coordinators.batches.requests import CleanUp, Tell
 from trident.coordinators.decisions import deciding
 from trident.coordinators.holding import finishing, taken, takeover
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
 from trident.coordinators.protocol import step as protocol
-from trident.coordinators.protocol.messages import Apply, DropFrom
+from trident.coordinators.protocol.messages import CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
 from trident.coordinators.protocol.transitions import Status, Word
 from trident.state.layout import StateKind
-from trident.state.memory import state as memory_state
+from trident.state.memory import place as memory_place
+from trident.state.memory import target as memory_target
 
 
 @dataclass(frozen=True)
@@ -50,16 +54,14 @@ def _is_never_in(position: object, batch: object, name: str) -> bool:
 def _fences_after_reading(taking):
     """Read what is open before the states' fences are raised, and never again."""
     taking.read()
-    together = all(store.beside_ledger for store in taking.stores.values())
     for store in taking.stores.values():
-        taking.repeater.call("preparing", partial(store.prepare, together))
+        taking.repeater.call("preparing", partial(store.prepare, store.capabilities.beside is not None))
 
 
-def _applies_one_state(state, item, event):
-    """Apply to the first state only, and call it done."""
-    first = min(state.states)
-    applying = item._replace(status=Status.APPLYING, waiting=frozenset({first}))
-    return protocol._replace_live(state, applying), (Apply(item.batch, first),)
+def _waits_for_no_state(state, item, event):
+    """Call it done with the pin, whoever still has to apply it."""
+    finishing = item._replace(status=Status.FINISHING)
+    return protocol._replace_live(state, finishing), (RecordDone(item.batch),)
 
 
 def _drops_the_pinned(fresh, pinned, live_in_ledger):
@@ -103,11 +105,47 @@ def _never_locked(database):
         database.open_transactions = opened
 
 
+def _keeps_outcomes(loop, batch, processed, now):
+    """Keep what the first attempt at a txid has brought, and commit it for whichever attempt gets the turn."""
+    kept = dict(vars(loop).get("kept", ()))
+    first = kept.setdefault(batch.txid, processed.outcome)
+    vars(loop)["kept"] = tuple(kept.items())
+    _PROCESSED(loop, batch, processed._replace(outcome=first), now)
+
+
+def _believes_late_turn_work(loop, batch, outcome, now):
+    """Take the answer of work in the turn for the live attempt although it is about an older one."""
+    live = next((flight.batch for flight in loop.flights.values() if flight.batch.txid == batch.txid), batch)
+    _TURN_WORKED(loop, live, outcome, now)
+
+
+def _cleans_up_at_the_pin(loop, command, now):
+    """Clean up what a txid makes superfluous when it is decided, not when it is done."""
+    if type(command) is DecidePin and command.batch.txid % loop._pace.clean_up_every == 0:
+        for state in sorted(loop.state.states):
+            loop._ask(CleanUp(command.batch, state))
+    _PERFORM(loop, command, now)
+
+
+def _tells_at_the_commit(loop, command, now):
+    """Tell the sources when the commit is asked for."""
+    _PERFORM(loop, command, now)
+    if type(command) in (DecidePin, CommitTogether):
+        loop._ask(Tell(command.batch, loop._outcome(command.batch).plan))
+    elif type(command) is TellSpouts:
+        loop._requests.pop()
+
+
 _TWO_OWNERS = Scope(records=1, crashes=0, take_overs=1, losses=0)
 _TWO_OWNERS_TWO_BATCHES = Scope(records=2, crashes=0, take_overs=1, losses=0)
 _A_LOST_ANSWER = Scope(records=1, crashes=0, take_overs=0, losses=0, unheard=1, state=StateKind.NON_TRANSACTIONAL)
 _ALONE = Scope(records=1, crashes=0, take_overs=0, losses=0)
 _A_LOSS = Scope(records=3, crashes=0, take_overs=0, losses=1)
+_LATE = Scope(records=1, crashes=0, take_overs=0, losses=0, late=1)
+_LATE_TURN = Scope(records=1, crashes=0, take_overs=0, losses=0, late=1, turn=True)
+_CLEANED = Scope(records=1, crashes=0, take_overs=0, losses=0, clean_up_every=1)
+_PERFORM = Loop._perform
+_PROCESSED, _TURN_WORKED = Loop._processed, Loop._turn_worked
 _HAPPENED = protocol._happened
 _PLAN_RANGES = planning.plan_ranges
 _TAKE_OVER = protocol.take_over
@@ -137,12 +175,12 @@ BUGS = (
     ),
     PlantedBug(
         "no epoch check in the state",
-        _patched(memory_state, "check_epoch", _nothing),
+        _both(_patched(memory_place, "check_epoch", _nothing), _patched(memory_target, "check_epoch", _nothing)),
         _TWO_OWNERS,
     ),
     PlantedBug(
         "no comparison of txids before an apply",
-        _patched(memory_state, "is_in", _is_never_in),
+        _patched(memory_target, "is_in", _is_never_in),
         _A_LOST_ANSWER,
     ),
     PlantedBug(
@@ -156,7 +194,10 @@ BUGS = (
         _TWO_OWNERS,
     ),
     PlantedBug(
-        "done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _applies_one_state}), _ALONE
+        "done before the last apply", lambda: patch.dict(protocol._HANDLERS, {Word.PINNED: _waits_for_no_state}), _ALONE
+    ),
+    PlantedBug(
+        "a pin leaves out the states beside the ledger", _patched(committer, "names_beside", lambda _: ()), _ALONE
     ),
     PlantedBug("words are compared by txid only", _patched(protocol, "_happened", _any_word_of_that_txid)),
     PlantedBug(
@@ -184,4 +225,16 @@ BUGS = (
         "a reset is born at the ledger's last txid only",
         _patched(deciding, "_birth_txid", lambda snapshot, _: snapshot.last_txid),
     ),
+    PlantedBug(
+        "the outcome of a dropped attempt is kept and used", _patched(Loop, "_processed", _keeps_outcomes), _LATE
+    ),
+    PlantedBug(
+        "the late answer of work in the turn is believed",
+        _patched(Loop, "_turn_worked", _believes_late_turn_work),
+        _LATE_TURN,
+    ),
+    PlantedBug(
+        "what a txid needs is cleaned up at its pin", _patched(Loop, "_perform", _cleans_up_at_the_pin), _CLEANED
+    ),
+    PlantedBug("sources are told before done", _patched(Loop, "_perform", _tells_at_the_commit), _ALONE),
 )

@@ -18,15 +18,19 @@ from tests.simulation.actor import Coordinator
 from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.hosting import Surroundings
 from tests.simulation.invariants import Monitor
-from tests.simulation.jobs import Build, Commit, Drop, Job, Start, Store, Work
+from tests.simulation.jobs import Job, Start
 from tests.simulation.scene_key import hashed, key_of_job
 from tests.simulation.scripts import Answer
 from tests.simulation.stores import Circumstances, Ending, SimulatedDatabase, make_store
+from tests.simulation.turning import with_turn_work
 from tests.simulation.words import told
 from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import Epoch
+from trident.coordinators.batches.flight import NEVER, Flight
+from trident.coordinators.batches.requests import BuildPlan, Commit, Drop, RunBatch, StorePlan, WorkTurn
 from trident.coordinators.ledger.memory.ledger import MemoryLedger
 from trident.coordinators.options import RunOptions
+from trident.coordinators.protocol.step import wants_plan
 from trident.coordinators.registered import Acquired, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
 from trident.state.layout import StateKind
@@ -45,6 +49,9 @@ class Scope(NamedTuple):
     losses: int = 1
     failures: int = 0
     unheard: int = 0
+    late: int = 0
+    turn: bool = False
+    clean_up_every: int = 1_000
     kind: SpoutKind = SpoutKind.OPAQUE
     state: StateKind = StateKind.OPAQUE
 
@@ -97,21 +104,23 @@ class Scene:
             name: make_store(name, scope.state, home, name == "first", self._draw_write)
             for name, home in self.homes.items()
         }
-        for store in stores.values():
-            store._apart = True
+        for name, store in stores.items():
+            store._apart = name != "first"
         policy = LostOffsets.RESUME_AT_EARLIEST if scope.kind is SpoutKind.OPAQUE else LostOffsets.STOP
         self.around = Surroundings(
             _SPEC,
             MemoryLedger(self, database=self.databases["ledger"], draw_id=self._draw_id),
             stores,
-            TopicSource(self.topic),
+            TopicSource(self.topic, when_told=self.monitor.check_told),
             TopicSpout(scope.kind, Limits(max_records=1), policy),
             _PROCESSOR,
             _OPTIONS,
             self,
             self,
-            clean_up_every=1_000,
+            clean_up_every=scope.clean_up_every,
         )
+        if scope.turn:
+            self.around = with_turn_work(self.around, self.monitor)
 
     def copy(self, acting: int | None = None) -> Scene:
         """Return an equal scene that shares nothing that changes.
@@ -161,7 +170,11 @@ class Scene:
     def calls_at_once(self) -> int:
         return 1
 
-    def idle(self, actor: Coordinator) -> None:
+    def moment(self) -> float:
+        """Time stands still for loops, so that their timers are equal in equal scenes; `perform` wakes them later."""
+        return 0.0
+
+    def wake_at(self, actor: Coordinator, moment: float) -> None:
         """Being idle needs no timer here: a coordinator that rests may be woken at any time."""
 
     def wait_for_lease(self, actor: Coordinator) -> None:
@@ -204,11 +217,13 @@ class Scene:
                 takes_over = type(job) is Start and not job.answers and is_held
                 if not takes_over or left.take_overs:
                     yield Action(f"{name}: {told(job)}", number, index, "take over" if takes_over else "run")
-                if left.failures and type(job) is Work:
+                if left.failures and type(job) in (RunBatch, WorkTurn):
                     yield Action(f"{name}: {told(job)} fails", number, index, "fail")
-                if left.unheard and type(job) in (Store, Drop, Commit):
+                if left.unheard and type(job) in (StorePlan, Drop, Commit):
                     yield Action(f"{name}: {told(job)}, its answer is lost", number, index, "unheard")
-            if actor.resting:
+            if left.late and actor.loop is not None and any(map(_has_clock, actor.loop.flights.values())):
+                yield Action(f"{name}: what it waits for takes too long", number, 0, "late")
+            if is_resting(actor):
                 yield Action(f"{name}: asks again what there is", number, 0, "wake")
             if left.crashes and (actor.epoch is not None or self.requests[number][0].answers):
                 yield Action(f"{name}: dies", number, 0, "crash")
@@ -228,15 +243,17 @@ class Scene:
                 self.left = left._replace(losses=left.losses - 1)
                 self.topic.earliest[0] = min(2, self.topic.stops[0])
             case "wake":
-                actor = self.actors[action.actor]
-                actor.due()
+                self.actors[action.actor].wake(_LATER)
                 jobs = self.requests[action.actor]
-                if jobs and type(jobs[-1]) is Build:
+                if jobs and type(jobs[-1]) is BuildPlan:
                     self._run(action.actor, len(jobs) - 1)
             case "take over":
                 self.left = left._replace(take_overs=left.take_overs - 1)
                 self.seconds += 2 * _LEASE.total_seconds()
                 self._run(action.actor, action.job)
+            case "late":
+                self.left = left._replace(late=left.late - 1)
+                self.actors[action.actor].wake(_TOO_LATE)
             case "fail":
                 self.left = left._replace(failures=left.failures - 1)
                 job = self.requests[action.actor].pop(action.job)
@@ -253,7 +270,7 @@ class Scene:
         epoch = actor.epoch
         if type(job) is Start:
             epoch = next((each.value.epoch for each in job.answers if isinstance(each.value, Acquired)), None)
-        elif type(job) is Work:
+        elif type(job) in (RunBatch, WorkTurn):
             self.writing = f"{epoch.number}.{job.batch.attempt}"
         self.call.epoch, self.call.ending = epoch, ending
         answer = actor.execute(job)
@@ -295,13 +312,10 @@ class Scene:
         book = actor.book
         return (
             actor.epoch,
-            actor.state,
-            actor.resting,
+            actor.loop and actor.loop.state,
+            is_resting(actor),
             tuple(key_of_job(job) for job in self.requests[actor.number]),
             tuple(key_of_job(job) for lane in actor.lanes.values() for job in lane),
-            frozenset(actor.processing),
-            frozenset(actor.planned),
-            frozenset(actor.outcomes),
             book and (book.finished, book.last_txid, hashed(book.snapshot)),
             book and frozenset((txid, hashed(plan)) for txid, plan in book.plans.items()),
         )
@@ -314,6 +328,18 @@ class Scene:
         return not any(actor.epoch is not None for actor in self.actors)
 
 
+def is_resting(actor: Coordinator) -> bool:
+    """Tell whether the coordinator waits before it asks again what there is."""
+    loop = actor.loop
+    return loop is not None and loop.next_plan_at > 0 and wants_plan(loop.state)
+
+
+def _has_clock(flight: Flight) -> bool:
+    return flight.deadline < NEVER
+
+
+_LATER = _OPTIONS.idle_interval.total_seconds()
+_TOO_LATE = _OPTIONS.batch_timeout.total_seconds()
 _EMPTY: dict[object, object] = {}
 _HOLDER = "c"
 """The name of both in the lease, so that scenes are equal in which they have changed places."""

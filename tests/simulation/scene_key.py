@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.simulation.jobs import Build, Commit, Drop, Job, Release, Start, Store, Work
+from tests.simulation.jobs import Job, Release, Start
+from trident.coordinators.batches.requests import BuildPlan, CleanUp, Commit, Drop, RunBatch, StorePlan, WorkTurn
 
 _HASHES: dict[int, tuple[object, int]] = {}
 _MOST_HASHES = 500_000
@@ -23,16 +24,20 @@ def key_of_job(job: Job) -> tuple[object, ...]:
     match job:
         case Start(answers):
             return tuple(hashed(type(answer.error) if answer.error is not None else answer.value) for answer in answers)
-        case Build(command):
+        case BuildPlan(command):
             return ("build", command)
-        case Store(command, plan):
+        case StorePlan(command, plan):
             return ("store", command, plan and hashed(plan))
         case Drop(command):
             return ("drop", command)
-        case Work(batch, plan, _):
+        case WorkTurn(batch):
+            return ("turn", batch)
+        case RunBatch(batch, plan):
             return ("work", batch, hashed(plan))
         case Commit(command, _):
             return ("commit", type(command), command)
+        case CleanUp(batch, state):
+            return ("clean up", batch, state)
         case Release(epoch):
             return ("release", epoch)
     raise AssertionError(job)

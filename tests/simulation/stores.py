@@ -1,6 +1,6 @@
 """Memory databases that can lose an answer, or keep a transaction open after its client has gone; plain rows.
 
-`MemoryLedger`, `MemoryStore` and every rule in them are the product's own. Replaced are only what
+`MemoryLedger`, `MemoryTarget` and every rule in them are the product's own. Replaced are only what
 Arrow does with rows (`PlainRows`) and how a transaction ends (`SimulatedDatabase`).
 """
 
@@ -16,12 +16,14 @@ from tests.simulation.data import LAYOUT, PlainTable
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
-from trident.state.databases.memory import MemoryDatabase, MemoryTable, MemoryTransaction
+from trident.state.capabilities import Transaction
 from trident.state.folding import Row
 from trident.state.layout import StateKind, StateLayout
+from trident.state.memory.database import MemoryDatabase, MemoryTable, MemoryTransaction
 from trident.state.memory.staged import ArrowRows
-from trident.state.memory.state import MemoryState, MemoryStore
-from trident.state.target import HeldUpdates, StagedUpdates, Transaction
+from trident.state.memory.state import MemoryState
+from trident.state.memory.target import MemoryTarget
+from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.testing.state_harness import held
 
 GONE = "<gone>"
@@ -176,7 +178,7 @@ class PlainRows(ArrowRows):
         pass
 
 
-class SimulatedStore(MemoryStore):
+class SimulatedStore(MemoryTarget):
     """A memory store that can be told to refuse the next batch."""
 
     refuses: TridentError | None = None

@@ -14,9 +14,9 @@ from tests.simulation.planted import BUGS
 from tests.simulation.running import digest_of, first_failing, run_chunk, run_seeds, shrink, trace_of
 from tests.simulation.stores import PlainState
 from tests.state.harnesses import MemoryHarness
-from trident.state.databases.memory import MemoryDatabase
 from trident.state.layout import StateKind, StateLayout
-from trident.state.target import StateStore
+from trident.state.memory.database import MemoryDatabase
+from trident.state.target import Target
 from trident.testing.state_contract import StateContract
 
 
@@ -95,13 +95,13 @@ class TestSimulatedState(StateContract):
     def harness(self, request: pytest.FixtureRequest) -> MemoryHarness:
         return _PlainHarness(request.param)
 
-    def leave_rows_without_owner(self, harness) -> None:
+    def leave_rows_without_owner(self, harness: MemoryHarness) -> None:
         with harness.database.transaction() as transaction:
             transaction.table("state counts rows")["ann",] = (1, 1)
 
 
 class _PlainHarness(MemoryHarness):
-    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+    def open(self, layout: StateLayout, kind: StateKind) -> Target:
         if self.beside:
             return PlainState("counts", kind=kind).open(layout, self.database)
         return PlainState("counts", kind=kind, database=self.database).open(layout, MemoryDatabase())

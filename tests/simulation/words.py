@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from tests.simulation.jobs import Build, CleanUp, Commit, Drop, Job, Start, Stop, Store, Work
+from tests.simulation.jobs import Job, Start
 from tests.simulation.scripts import Progressed
 from trident.base.identity import BatchId, Epoch
+from trident.coordinators.batches.requests import (
+    BuildPlan,
+    CleanUp,
+    Commit,
+    Drop,
+    RecordStop,
+    RunBatch,
+    StorePlan,
+    WorkTurn,
+)
 from trident.coordinators.planned import Plan
 from trident.coordinators.registered import Acquired
-from trident.state.target import Position
+from trident.state.positions import Position
 
 
 def told(job: Job) -> str:
@@ -15,20 +25,24 @@ def told(job: Job) -> str:
     match job:
         case Start(answers):
             return f"call {len(answers) + 1} of its take-over"
-        case Build(command):
+        case BuildPlan(command):
             return f"asks what there is for txid {command.batch.txid}"
-        case Store(command, plan):
+        case StorePlan(command, plan):
             drop = "" if command.drop_from is None else f", dropping from txid {command.drop_from} on"
             return f"writes the plan of txid {command.batch.txid} attempt {command.batch.attempt}{drop}" + (
                 "" if plan is not None else " (there is none)"
             )
         case Drop(command):
             return f"drops from txid {command.txid} on"
-        case Work(batch, _, _):
+        case RunBatch(batch):
             return f"processes and stages txid {batch.txid} attempt {batch.attempt}"
+        case WorkTurn(batch):
+            return f"works in the commit turn of txid {batch.txid} attempt {batch.attempt}"
         case Commit(command, _):
             state = f" to {command.state}" if hasattr(command, "state") else ""
             return f"{type(command).__name__} txid {command.batch.txid} attempt {command.batch.attempt}{state}"
+        case CleanUp(batch, state):
+            return f"cleans up after txid {batch.txid} in {state or 'the ledger'}"
     return type(job).__name__
 
 
@@ -37,18 +51,18 @@ def logged(job: Job) -> str:
     match job:
         case Start(answers):
             return f"take-over or decision, from call {len(answers) + 1} on"
-        case Build(command) | Store(command, _):
+        case BuildPlan(command) | StorePlan(command):
             text = f"{type(job).__name__} {_named(command.batch)}"
             return text if command.drop_from is None else f"{text} dropping from {command.drop_from}"
         case Drop(command):
             return f"Drop from {command.txid}"
-        case Work(batch):
-            return f"Work {_named(batch)}"
+        case RunBatch(batch) | WorkTurn(batch):
+            return f"{type(job).__name__} {_named(batch)}"
         case Commit(command, _):
             return f"{type(command).__name__} {_named(command.batch)} {getattr(command, 'state', '')}".rstrip()
         case CleanUp(batch, store):
             return f"CleanUp {batch.txid} {store or 'ledger'}"
-        case Stop(_, error):
+        case RecordStop(_, _, error):
             return f"records that it stops at txid {error.refusal.txid}"
     return f"Release {job.epoch.number}"
 

@@ -10,6 +10,7 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -17,17 +18,27 @@ from tests.simulation.accounts import TOPOLOGY, ViolationError
 from tests.simulation.actor import Coordinator
 from tests.simulation.calls import CallFaults
 from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
-from tests.simulation.faults import HAPPENS_BY_ITSELF, WORLD_KINDS, Fault, FaultKind, draw_faults
+from tests.simulation.faults import (
+    BATCH_TIMEOUT_MS,
+    HAPPENS_BY_ITSELF,
+    LONGEST_MS,
+    WORLD_KINDS,
+    Fault,
+    FaultKind,
+    draw_faults,
+)
 from tests.simulation.hosting import Surroundings
 from tests.simulation.invariants import Monitor
-from tests.simulation.jobs import Build, Job, Release, Start, Work
+from tests.simulation.jobs import Job, Release, Start
 from tests.simulation.mishaps import Mishaps
 from tests.simulation.person import Person
 from tests.simulation.scripts import Answer, Progressed
 from tests.simulation.stores import Circumstances, Ending, LockedError, SimulatedDatabase, make_store
+from tests.simulation.turning import with_turn_work
 from tests.simulation.words import logged, outcome
 from trident.base.errors import FencedError, RetryableError
 from trident.base.identity import Epoch
+from trident.coordinators.batches.requests import BuildPlan, RunBatch, WorkTurn
 from trident.coordinators.ledger.memory.ledger import MemoryLedger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.registered import Acquired, TopologySpec
@@ -39,7 +50,6 @@ BEAT_MS = 80
 POLL_MS = 250
 LOCK_TIMEOUT_MS = 60
 COMMITS = 20
-LONGEST_MS = 600_000
 MOST_EVENTS = 60_000
 _MOST_CALLS_AT_ONCE = 4
 _START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -94,15 +104,13 @@ class World:
     # what there is
 
     def _build(self, rng: random.Random) -> None:
-        self.together = rng.random() < 0.5
+        drawn = rng.random()
+        apart = () if drawn < 0.4 else ("second",) if drawn < 0.8 else ("first", "second")
         self.call = Circumstances()
         self.databases = {"ledger": SimulatedDatabase("ledger", self.call, self._committed)}
-        if not self.together:
+        if apart:
             self.databases["apart"] = SimulatedDatabase("apart", self.call, self._committed)
-        self.homes = {
-            "first": self.databases["ledger"],
-            "second": self.databases.get("apart", self.databases["ledger"]),
-        }
+        self.homes = {name: self.databases["apart" if name in apart else "ledger"] for name in ("first", "second")}
         kinds = {name: rng.choice(list(StateKind)) for name in self.homes}
         self.topic = Topic([0] * rng.randint(1, 3))
         self.source = TopicSource(self.topic, self._before_bounds)
@@ -119,11 +127,23 @@ class World:
         spec = TopologySpec(
             TOPOLOGY, {SPOUT: self.spout.description()}, {name: {"kind": str(kinds[name])} for name in stores}
         )
-        options = RunOptions(max_pending=rng.randint(1, 3), max_tries=6, lease=timedelta(milliseconds=LEASE_MS))
-        self.around = Surroundings(
-            spec, self.ledger, stores, self.source, self.spout, TopicProcessor(list(stores)), options, self.clock, rng
-        )
         self.monitor = Monitor(self.databases["ledger"], self.homes)
+        self.source.when_told = self.monitor.check_told
+        self.around = Surroundings(
+            spec,
+            self.ledger,
+            stores,
+            self.source,
+            self.spout,
+            TopicProcessor(list(stores)),
+            _options(rng),
+            self.clock,
+            rng,
+        )
+        if rng.random() < 0.3:
+            self.around = with_turn_work(self.around, self.monitor)
+        if rng.random() < 0.3:
+            self.around = replace(self.around, due=self._due)
         self.actors: list[Coordinator | None] = [None] * rng.randint(2, 3)
         self._paused: dict[int, int] = {}
         self._muted: dict[int, int] = {}
@@ -131,6 +151,10 @@ class World:
     def _draw_id(self) -> str:
         self._ids += 1
         return f"{self._ids:08x}"
+
+    def _due(self, txid: int, batch_time: datetime) -> tuple[str, ...]:
+        """Something is due now and then, whether there are records or not."""
+        return ("tick",) if txid % 3 == 0 else ()
 
     def _before_bounds(self) -> int | None:
         """Let a few records arrive before the source answers; a fault may leave a partition out."""
@@ -201,12 +225,13 @@ class World:
     def send(self, actor: Coordinator, job: Job, failures: int) -> None:
         random_ = self.rng.random
         delay = 1 + int(random_() * 3)
-        if type(job) is Work:
+        kind = type(job)
+        if kind is RunBatch or kind is WorkTurn:
             delay += int(random_() * 12)
         if failures:
             delay += min(10 << failures, 200)
-        elif type(job) is Build and job.command.tries > 1:
-            delay += 10
+        elif kind is BuildPlan:
+            delay += int(job.pause * 1000)
         self.at(delay, self._arrive, Request(actor, job, failures, self.era))
 
     def calls_at_once(self) -> int:
@@ -238,7 +263,7 @@ class World:
         epoch = _epoch_of(actor, job)
         call = self.call
         call.epoch, call.ending, call.failing = epoch, ending, failing
-        call.waits, call.times_out = type(job) is not Work, waited >= LOCK_TIMEOUT_MS
+        call.waits, call.times_out = type(job) is not RunBatch, waited >= LOCK_TIMEOUT_MS
         try:
             answer = actor.execute(job)
         except LockedError:
@@ -276,14 +301,21 @@ class World:
     def mute(self, actor: Coordinator, duration: int) -> None:
         self._muted[actor.number] = self.now + duration
 
-    def idle(self, actor: Coordinator) -> None:
-        self.at(20, self._due, actor)
+    def moment(self) -> float:
+        return self.now / 1000
 
-    def _due(self, actor: Coordinator) -> None:
-        if actor.alive and self._paused and self._still_paused(actor):
-            self.at(self._paused[actor.number] - self.now, self._due, actor)
-        elif actor.alive:
-            actor.due()
+    def wake_at(self, actor: Coordinator, moment: float) -> None:
+        if moment < actor.alarm:
+            actor.alarm = moment
+            self.at(1 + int(moment * 1000 - self.now), self._wake, actor, moment)
+
+    def _wake(self, actor: Coordinator, moment: float) -> None:
+        if not actor.alive or actor.alarm != moment:
+            return
+        if self._paused and self._still_paused(actor):
+            self.at(self._paused[actor.number] - self.now, self._wake, actor, moment)
+        else:
+            actor.wake(self.moment())
 
     def wait_for_lease(self, actor: Coordinator) -> None:
         self.at(POLL_MS, self._begin, actor)
@@ -293,7 +325,7 @@ class World:
             actor.begin()
 
     def took_over(self, actor: Coordinator) -> None:
-        self.note(actor.name, "holds the topology, epoch", actor.epoch.number, "done", actor.state.done)
+        self.note(actor.name, "holds the topology, epoch", actor.epoch.number, "done", actor.loop.state.done)
         self.counts["take-over"] += 1
         self.monitor.check_taken_over(actor.epoch)
         self.at(BEAT_MS, self._beat, actor)
@@ -336,6 +368,9 @@ class World:
         before = self.monitor.commits
         self.monitor.committed(database, epoch, touched)
         if self.monitor.commits != before:
+            plan = self.monitor.account.entry.done_plan.plan
+            if plan.timers and not any(item.range.width for item in plan.ranges):
+                self.counts["a batch without records"] += 1
             self._go_on()
 
     def _go_on(self) -> None:
@@ -370,6 +405,17 @@ class World:
             if topic.earliest[partition] == stop:
                 topic.stops[partition] += 1  # a loss is recorded with the next plan that has something to read
         self.note("--- no more records and faults")
+
+
+def _options(rng: random.Random) -> RunOptions:
+    return RunOptions(
+        max_pending=rng.randint(1, 3),
+        max_tries=6,
+        lease=timedelta(milliseconds=LEASE_MS),
+        batch_timeout=timedelta(milliseconds=BATCH_TIMEOUT_MS),
+        idle_interval=timedelta(milliseconds=20),
+        retry_pause=timedelta(milliseconds=10),
+    )
 
 
 def _epoch_of(actor: Coordinator, job: Job) -> Epoch | None:

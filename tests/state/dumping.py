@@ -22,11 +22,12 @@ import psycopg
 from tests.state.harnesses import ClearableMap
 from trident.base.writes import WriteManifest
 from trident.state import BackingMapState, PostgresState, SqliteState
-from trident.state.databases.postgres import PostgresDatabase
-from trident.state.databases.sqlite import SqliteDatabase
 from trident.state.maps.blobs import BLOB_TABLES
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.sqlite.database import SqliteDatabase
+from trident.state.staged import WrittenUpdates
 from trident.state.tables.versions import META_TABLES
-from trident.state.target import StateStore, WrittenUpdates
+from trident.state.target import Target
 from trident.testing.state_harness import COUNTS, EPOCH, OWNER, batch_of, counts
 
 DUMPS = Path(__file__).parent / "dumps"
@@ -41,7 +42,7 @@ def dump_of(backend: str, about: str, version: int) -> Path:
     return DUMPS / f"{backend}-{about}-v{version}.sql"
 
 
-def begin(store: StateStore) -> None:
+def begin(store: Target) -> None:
     """Prepare a state of its own as a coordinator does."""
     store.prepare(False)
     store.raise_fence(OWNER, EPOCH)
@@ -53,7 +54,7 @@ def rows_of(txid: int) -> list[tuple[str | None, int, int]]:
     return [("ann", txid, 1), ("bob", 1, -txid), (None, 1, 1)]
 
 
-def live(store: StateStore, until: int = STAGED) -> WriteManifest:
+def live(store: Target, until: int = STAGED) -> WriteManifest:
     """Apply all txids but the last, and stage that; returns its manifest."""
     begin(store)
     for txid in range(1, until):
@@ -63,14 +64,14 @@ def live(store: StateStore, until: int = STAGED) -> WriteManifest:
     return staged.writes[0]
 
 
-def open_table(database: AnyDatabase) -> StateStore:
+def open_table(database: AnyDatabase) -> Target:
     """Return the dumped state over a table, in a database of its own."""
     if isinstance(database, SqliteDatabase):
         return SqliteState("counts", path=database.path).open(COUNTS, database)
     return PostgresState("counts", dsn=database.dsn).open(COUNTS, database)
 
 
-def open_map(database: AnyDatabase, backing: ClearableMap) -> StateStore:
+def open_map(database: AnyDatabase, backing: ClearableMap) -> Target:
     """Return the dumped state over a per-key store, whose staged updates lie in the database."""
     return BackingMapState("counts", backing).open(COUNTS, database)
 

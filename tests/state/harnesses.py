@@ -8,13 +8,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from trident.base.identity import BatchId
-from trident.state.databases.memory import MemoryDatabase
-from trident.state.databases.sqlite import SqliteDatabase
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.maps import BackingKey, BackingValue
+from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.state import MemoryState
+from trident.state.sqlite.database import SqliteDatabase
 from trident.state.sqlite.state import SqliteState
-from trident.state.target import StagedUpdates, StateStore
+from trident.state.staged import StagedUpdates
+from trident.state.target import Target
 from trident.testing import BackingMapHarness, StateHarness
 from trident.testing.state_harness import shown
 
@@ -26,7 +27,7 @@ class MemoryHarness(StateHarness):
         self.database = MemoryDatabase()
         self.beside = beside
 
-    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+    def open(self, layout: StateLayout, kind: StateKind) -> Target:
         if self.beside:
             return MemoryState("counts", kind=kind).open(layout, self.database)
         return MemoryState("counts", kind=kind, database=self.database).open(layout, MemoryDatabase())
@@ -35,7 +36,7 @@ class MemoryHarness(StateHarness):
         with self.database.transaction() as transaction:
             return [shown(layout, key, row) for key, row in transaction.table("state counts rows").items()]
 
-    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+    def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
         if not self.beside:
             store.apply(batch, updates)
             return
@@ -51,9 +52,9 @@ class SqliteHarness(StateHarness):
         self.path = folder / "state.db"
         self.beside = beside
         self.database = SqliteDatabase(self.path)
-        self.stores: list[StateStore] = []
+        self.stores: list[Target] = []
 
-    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+    def open(self, layout: StateLayout, kind: StateKind) -> Target:
         state = SqliteState("counts", path=None if self.beside else self.path, kind=kind)
         self.stores.append(state.open(layout, self.database))
         return self.stores[-1]
@@ -64,7 +65,7 @@ class SqliteHarness(StateHarness):
         decimals = [c.name for c in (*layout.keys, *layout.values) if pa.types.is_decimal(c.type)]
         return [{**row, **{name: Decimal(row[name]) for name in decimals}} for row in found]
 
-    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+    def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
         if not self.beside:
             store.apply(batch, updates)
             return

@@ -16,10 +16,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.state.model import Key, Model, Values
 from trident.base.errors import FencedError, MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.capabilities import CannotUndoError
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
-from trident.state.target import CannotUndoError, HeldUpdates, StagedUpdates, StateStore
+from trident.state.staged import HeldUpdates, StagedUpdates
+from trident.state.target import Target
 from trident.testing import StateHarness
-from trident.testing.state_harness import held
+from trident.testing.state_harness import held, resetting, undoing
 
 LAYOUT = StateLayout(
     (KeyColumn("key", pa.string()),),
@@ -55,14 +57,14 @@ class Bench(ABC):
     atomic = True
     """Whether a crash leaves all of a batch or nothing."""
 
-    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+    def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
         if self.apart:
             store.apply(batch, updates)
         else:
             self.harness.commit(store, batch, updates)
 
     @abstractmethod
-    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+    def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Apply, and abandon it in the middle; returns False when it was through before it could be."""
 
     @contextmanager
@@ -123,7 +125,7 @@ class StateMachine(RuleBasedStateMachine):
     def whole(self) -> bool:
         return self.half is None
 
-    def opened(self) -> StateStore:
+    def opened(self) -> Target:
         store = self.bench.harness.open(LAYOUT, self.kind)
         store.prepare(not self.bench.apart)
         return store
@@ -252,12 +254,12 @@ class StateMachine(RuleBasedStateMachine):
         before = self.model.attempt_before if item is self.last else self.model.attempt
         if not self.bench.harness.can_remove and any(self.model.is_new(key, item.txid) for key in changed):
             with pytest.raises(CannotUndoError):
-                self.store.undo(batch, before, item.updates)
+                undoing(self.store).undo(batch, before, item.updates)
             return False
         with self.bench.dying(after):
-            self.store.undo(batch, before, item.updates)
+            undoing(self.store).undo(batch, before, item.updates)
         self.store = self.opened()
-        self.store.undo(batch, before, item.updates)
+        undoing(self.store).undo(batch, before, item.updates)
         return True
 
     @rule(skip=st.integers(1, 3))
@@ -281,7 +283,7 @@ class StateMachine(RuleBasedStateMachine):
             zombie.raise_fence(self.owner, old)
         with pytest.raises(FencedError):
             zombie.apply(batch, zombie.stage(batch, updates_of(rows)))
-        for change in (zombie.clear, zombie.adopt):
+        for change in (resetting(zombie).clear, resetting(zombie).adopt):
             with pytest.raises(FencedError):
                 change(Owner("orders", "a zombie's life"), old, self.model.txid)
         with pytest.raises(FencedError):
@@ -304,7 +306,7 @@ class StateMachine(RuleBasedStateMachine):
         self.model.reborn(birth, keep=keep)
         self.staged, self.last, self.can_undo_last = [], None, False
         for _ in range(2 if dies else 1):  # cut off after it: the next coordinator finishes the same decision
-            (self.store.adopt if keep else self.store.clear)(self.owner, self.epoch, birth)
+            (resetting(self.store).adopt if keep else resetting(self.store).clear)(self.owner, self.epoch, birth)
 
     @precondition(lambda self: self.whole)
     @rule()

@@ -7,11 +7,11 @@ import pytest
 from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap
 from trident.base.errors import ConfigurationError, FencedError, RefusedError
 from trident.state import BackingMap, BackingMapState, BackingPosition, ConditionalBackingMap, StateKind
-from trident.state.databases.memory import MemoryDatabase
-from trident.state.databases.postgres import PostgresDatabase
-from trident.state.databases.sqlite import SqliteDatabase
-from trident.state.target import CannotUndoError
-from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, ready, seen
+from trident.state.capabilities import CannotUndoError
+from trident.state.memory.database import MemoryDatabase
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.sqlite.database import SqliteDatabase
+from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts, ready, seen, undoing
 
 ROWS = [(f"account {number}", 1, number) for number in range(7)]
 EXPECTED = {name: (2 * n, 2 * total) for name, n, total in ROWS}
@@ -129,7 +129,7 @@ def test_a_chunk_holds_at_least_one_row(chunk_rows):
 def test_any_ledger_of_this_library_can_hold_staged_updates(tmp_path):
     databases = [MemoryDatabase(), SqliteDatabase(tmp_path / "x.db"), PostgresDatabase("postgresql://localhost/x")]
     for database in databases:
-        assert not BackingMapState("counts", DictMap()).open(COUNTS, database).beside_ledger
+        assert BackingMapState("counts", DictMap()).open(COUNTS, database).capabilities.beside is None
         database.close()
 
 
@@ -157,7 +157,7 @@ def test_an_undo_that_dies_after_any_change_is_completed(puts):
     store.apply(batch_of(2), staged)
     harness.map.puts_left = puts
     try:
-        store.undo(batch_of(2), 10, staged)
+        undoing(store).undo(batch_of(2), 10, staged)
     except KeyboardInterrupt:
         assert puts < 8
     else:
@@ -166,7 +166,7 @@ def test_an_undo_that_dies_after_any_change_is_completed(puts):
     successor = harness.open(COUNTS, StateKind.OPAQUE)
     successor.raise_fence(OWNER, NEWER)
     for _ in range(2):
-        successor.undo(batch_of(2, epoch=NEWER), 10, staged)
+        undoing(successor).undo(batch_of(2, epoch=NEWER), 10, staged)
     assert seen(harness) == {name: (n, total) for name, n, total in ROWS[:5]}
     assert successor.position("orders").txid == 1
 
@@ -176,7 +176,7 @@ def test_what_a_cut_off_batch_left_is_undone_although_the_position_says_that_it_
     successor, staged = refused_in_the_middle(harness)
     expected = {name: (n, total) for name, n, total in ROWS[:5]}
     assert seen(harness) != expected
-    successor.undo(batch_of(2, epoch=NEWER), 10, staged)
+    undoing(successor).undo(batch_of(2, epoch=NEWER), 10, staged)
     assert seen(harness) == expected
     again = successor.stage(batch_of(2, attempt=21, epoch=NEWER), counts(*ROWS))
     successor.apply(batch_of(2, attempt=21, epoch=NEWER), again)
@@ -191,7 +191,7 @@ def test_what_a_cut_off_batch_left_in_another_kind_is_never_taken_for_nothing(ki
     successor, staged = refused_in_the_middle(harness, kind)
     found = seen(harness)
     with pytest.raises(CannotUndoError, match="or part of it"):
-        successor.undo(batch_of(2, epoch=NEWER), 10, staged)
+        undoing(successor).undo(batch_of(2, epoch=NEWER), 10, staged)
     assert seen(harness) == found
 
 
@@ -200,5 +200,5 @@ def test_a_transactional_map_that_has_nothing_of_a_batch_needs_no_undo():
     store = ready(harness, StateKind.TRANSACTIONAL)
     store.apply(batch_of(1), store.stage(batch_of(1), counts(*ROWS)))
     staged = store.stage(batch_of(2), counts(*ROWS))
-    store.undo(batch_of(2), 10, staged)
+    undoing(store).undo(batch_of(2), 10, staged)
     assert seen(harness) == {name: (n, total) for name, n, total in ROWS}

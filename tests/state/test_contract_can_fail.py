@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
+import pyarrow as pa
 import pytest
 
-import trident.state.maps.state as backing_state
-import trident.state.memory.state as memory_state
+import trident.state.maps.place
+import trident.state.maps.target
+import trident.state.memory.parts
+import trident.state.memory.place
+import trident.state.memory.target
 from tests.state.harnesses import BackingHarness, ConditionalMap, DictMap, MemoryHarness
 from trident.base.errors import FencedError
-from trident.state.databases.memory import MemoryDatabase, MemoryTransaction
-from trident.state.folding import check_fit, updated
+from trident.state.capabilities import Found
+from trident.state.folding import check_fit, key_rows, updated
 from trident.state.layout import StateKind, StateLayout
+from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.staged import ArrowRows
-from trident.state.memory.state import MemoryStore
-from trident.state.target import StateStore
+from trident.state.memory.target import MemoryTarget
+from trident.state.positions import Position
+from trident.state.target import Target
 from trident.state.values import OpaqueValue, TransactionalValue
 from trident.testing import StateContract, StateHarness
 
 Failures = set[str]
+MEMORY = (trident.state.memory.target, trident.state.memory.place)
+MAPS = (trident.state.maps.target, trident.state.maps.place)
 
 
 class MemoryContract(StateContract):
@@ -65,10 +74,18 @@ def map_failures(make: Callable[[], DictMap]) -> Failures:
 
 
 class Broken(MemoryHarness):
-    store = MemoryStore
+    store = MemoryTarget
 
-    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+    def open(self, layout: StateLayout, kind: StateKind) -> Target:
         return self.store(self.database, "counts", kind, layout)
+
+
+def replace_in(monkeypatch: pytest.MonkeyPatch, modules: Sequence[object], name: str, new: object) -> None:
+    """Replace a function in those of the modules that use it."""
+    users = [module for module in modules if hasattr(module, name)]
+    assert users
+    for module in users:
+        monkeypatch.setattr(module, name, new)
 
 
 def test_the_stores_of_the_library_keep_the_contract() -> None:
@@ -77,7 +94,7 @@ def test_the_stores_of_the_library_keep_the_contract() -> None:
 
 
 def test_a_store_without_txid_check_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_state, "is_in", lambda position, batch, name: False)
+    replace_in(monkeypatch, MEMORY, "is_in", lambda position, batch, name: False)
     assert {
         "test_the_same_batch_again_is_skipped",
         "test_another_attempt_at_an_applied_txid_is_refused",
@@ -90,15 +107,15 @@ def test_a_store_that_compares_txids_but_not_attempts_is_found(monkeypatch: pyte
     def compares_txids_only(position, batch, name):
         return position.txid == batch.txid or is_in(position, batch, name)
 
-    is_in = memory_state.is_in
-    monkeypatch.setattr(memory_state, "is_in", compares_txids_only)
+    is_in = trident.state.memory.target.is_in
+    replace_in(monkeypatch, MEMORY, "is_in", compares_txids_only)
     assert "test_another_attempt_at_an_applied_txid_is_refused" in memory_failures()
 
 
-@pytest.mark.parametrize("module", [memory_state, backing_state], ids=["memory", "per key"])
-def test_a_store_without_fence_is_found(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
-    monkeypatch.setattr(module, "check_epoch", lambda stored, given, name: None)
-    failed = memory_failures() if module is memory_state else map_failures(ConditionalMap)
+@pytest.mark.parametrize("modules", [MEMORY, MAPS], ids=["memory", "per key"])
+def test_a_store_without_fence_is_found(monkeypatch: pytest.MonkeyPatch, modules: Sequence[object]) -> None:
+    replace_in(monkeypatch, modules, "check_epoch", lambda stored, given, name: None)
+    failed = memory_failures() if modules is MEMORY else map_failures(ConditionalMap)
     assert {"test_an_old_epoch_writes_nothing", "test_an_old_epoch_can_neither_clear_nor_adopt"} <= failed
 
 
@@ -107,7 +124,7 @@ def test_a_store_that_ignores_an_epochs_token_is_found(monkeypatch: pytest.Monke
         if stored is not None and stored.number > given.number:
             raise FencedError(name)
 
-    monkeypatch.setattr(memory_state, "check_epoch", numbers_only)
+    replace_in(monkeypatch, MEMORY, "check_epoch", numbers_only)
     assert memory_failures() == {"test_two_epochs_of_one_number_are_told_apart"}
 
 
@@ -115,7 +132,7 @@ def test_a_store_that_leaves_half_a_refused_batch_is_found(monkeypatch: pytest.M
     monkeypatch.setattr(MemoryTransaction, "roll_back", lambda self: None)
     monkeypatch.setattr(ArrowRows, "check_fit", lambda self, changed: None)
 
-    class LateRefusal(MemoryStore):
+    class LateRefusal(MemoryTarget):
         def apply_in(self, transaction, batch, updates):
             super().apply_in(transaction, batch, updates)
             check_fit(self._layout, transaction.table(f"state {self.name} rows"))
@@ -126,14 +143,16 @@ def test_a_store_that_leaves_half_a_refused_batch_is_found(monkeypatch: pytest.M
     assert "test_an_overflow_is_refused_and_changes_nothing" in memory_failures(LateHarness)
 
 
-@pytest.mark.parametrize("module", [memory_state, backing_state], ids=["memory", "per key"])
-def test_a_store_that_forgets_the_previous_value_is_found(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
+@pytest.mark.parametrize("modules", [MEMORY, MAPS], ids=["memory", "per key"])
+def test_a_store_that_forgets_the_previous_value_is_found(
+    monkeypatch: pytest.MonkeyPatch, modules: Sequence[object]
+) -> None:
     def forgetful(kind, stored, txid, update):
         row = updated(kind, stored, txid, update)
         return OpaqueValue(row.txid, None, row.current) if isinstance(row, OpaqueValue) else row
 
-    monkeypatch.setattr(module, "updated", forgetful)
-    failed = memory_failures() if module is memory_state else map_failures(DictMap)
+    replace_in(monkeypatch, modules, "updated", forgetful)
+    failed = memory_failures() if modules is MEMORY else map_failures(DictMap)
     assert "test_opaque_values_keep_what_was_before" in failed
 
 
@@ -142,12 +161,12 @@ def test_a_store_that_forgets_the_txid_of_a_value_is_found(monkeypatch: pytest.M
         row = updated(kind, stored, txid, update)
         return TransactionalValue(0, row.value) if isinstance(row, TransactionalValue) else row
 
-    monkeypatch.setattr(memory_state, "updated", timeless)
+    replace_in(monkeypatch, MEMORY, "updated", timeless)
     assert memory_failures() == {"test_transactional_values_keep_their_txid"}
 
 
 def test_a_store_that_does_not_look_at_what_was_accepted_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemoryStore, "_is_accepted", lambda self, staged, batch, write: True)
+    monkeypatch.setattr(MemoryTarget, "_is_accepted", lambda self, staged, batch, write: True)
     assert memory_failures() == {
         "test_written_updates_must_be_what_was_accepted",
         "test_staged_rows_can_be_read_back",
@@ -175,8 +194,30 @@ def test_a_map_that_loses_nulls_or_puts_is_found() -> None:
 
 def test_a_harness_over_another_database_each_time_is_found() -> None:
     class Forgetful(MemoryHarness):
-        def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+        def open(self, layout: StateLayout, kind: StateKind) -> Target:
             self.database = MemoryDatabase()
             return super().open(layout, kind)
 
     assert "test_registering_and_preparing_again_change_nothing" in memory_failures(Forgetful)
+
+
+@pytest.mark.parametrize(
+    ("broken", "found"),
+    [
+        (lambda layout, keys: [()], "test_keys_are_found_with_their_current_values"),
+        (lambda layout, keys: [key for key in key_rows(layout, keys) if None not in key], "test_keys_of_several"),
+        (lambda layout, keys: [*key_rows(layout, keys), ("ann",)], "test_no_key_finds_nothing"),
+    ],
+    ids=["no key", "no null", "another key"],
+)
+def test_a_query_that_finds_too_little_or_too_much_is_found(monkeypatch: pytest.MonkeyPatch, broken, found) -> None:
+    monkeypatch.setattr(trident.state.memory.parts, "key_rows", broken)
+    assert any(name.startswith(found) for name in memory_failures())
+
+
+def test_a_query_that_says_another_position_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def late(position: Position, rows: pa.Table) -> Found:
+        return Found(replace(position, txid=position.txid + 1), rows)
+
+    monkeypatch.setattr(trident.state.memory.parts, "Found", late)
+    assert "test_keys_are_found_with_their_current_values" in memory_failures()

@@ -9,8 +9,8 @@ import pytest
 
 from trident.base.errors import ConfigurationError, FatalError, MismatchError, RefusedError, RetryableError
 from trident.state import MemoryState, SqliteState, StateKind
-from trident.state.databases.memory import MemoryDatabase
-from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.memory.database import MemoryDatabase
+from trident.state.sqlite.database import SqliteDatabase
 from trident.testing.state_harness import COUNTS, EPOCH, OWNER, batch_of, counts
 
 

@@ -10,16 +10,18 @@ from pathlib import Path
 
 import pytest
 
-import trident.state.memory.state as memory_state
+import trident.state.memory.place
+import trident.state.memory.target
 from tests.effort import effort
 from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, DictMap, MemoryHarness, SqliteHarness
 from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
 from trident.base.identity import BatchId
-from trident.state.databases.memory import MemoryTransaction
 from trident.state.folding import updated
 from trident.state.layout import StateKind
-from trident.state.target import StagedUpdates, StateStore
+from trident.state.memory.database import MemoryTransaction
+from trident.state.staged import StagedUpdates
+from trident.state.target import Target
 from trident.state.values import OpaqueValue
 
 
@@ -28,7 +30,7 @@ class MemoryBench(Bench):
         self.apart = apart
         self.harness = MemoryHarness()
 
-    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+    def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         with suppress(Crash), self.harness.database.transaction() as transaction:
             store.copy_in(transaction, batch, updates)
             store.apply_in(transaction, batch, updates)
@@ -42,7 +44,7 @@ class SqliteBench(Bench):
         self.folder = Path(tempfile.mkdtemp(prefix="trident-lives-"))
         self.harness = SqliteHarness(self.folder, beside=not apart)
 
-    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+    def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Drop the connection in the middle of the transaction, without a rollback."""
         with suppress(Crash), self.harness.database.transaction() as transaction:
             store.copy_in(transaction, batch, updates)
@@ -63,7 +65,7 @@ class MapBench(Bench):
     def __init__(self, backing_map: DictMap) -> None:
         self.harness = BackingHarness(backing_map, chunk_rows=2)
 
-    def crash(self, store: StateStore, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+    def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Die after so many puts."""
         through = False
         with self.dying(after):
@@ -111,9 +113,9 @@ def forgetful(kind, stored, txid, update):
 
 
 BROKEN = {
-    "no txid check": (memory_state, "is_in", lambda position, batch, name: False),
-    "no fence": (memory_state, "check_epoch", lambda stored, given, name: None),
-    "no previous value": (memory_state, "updated", forgetful),
+    "no txid check": (trident.state.memory.target, "is_in", lambda position, batch, name: False),
+    "no fence": (trident.state.memory.place, "check_epoch", lambda stored, given, name: None),
+    "no previous value": (trident.state.memory.target, "updated", forgetful),
     "no undo": (OpaqueValue, "undo", lambda self, txid: self),
     "no rollback": (MemoryTransaction, "roll_back", lambda self: None),
 }

@@ -9,7 +9,7 @@ import pytest
 
 from tests.state.dumping import DUMPS, VERSIONS, dump_of, restore
 from tests.state.version_contract import VersionContract
-from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.sqlite.database import SqliteDatabase
 
 
 def test_there_is_a_dump_of_each_version() -> None:

@@ -26,8 +26,8 @@ from trident.state.databases.versions import NumberedTables
 from trident.state.folding import current
 from trident.state.maps.blobs import BLOB_TABLES
 from trident.state.maps.maps import BackingPosition
+from trident.state.staged import WrittenUpdates
 from trident.state.tables.versions import META_TABLES
-from trident.state.target import WrittenUpdates
 from trident.testing.state_harness import EPOCH, OWNER, batch_of
 
 SERIES = {"tables": META_TABLES, "blobs": BLOB_TABLES}

@@ -17,7 +17,7 @@ from trident.coordinators.batches.processor import ProcessResult
 from trident.coordinators.pinned import DeadLetter
 from trident.graph.nodes import End, sources_of
 from trident.operations.aggregate import COPIES, REPEATED
-from trident.state.target import HeldUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, WrittenUpdates
 
 _READ_TWICE = "a task's word came more than once, so a range was read twice; nothing was applied"
 

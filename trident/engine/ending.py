@@ -10,13 +10,13 @@ from trident.engine.collecting import Collected, read_table
 from trident.engine.lowering import Lowering
 from trident.engine.staging import WORDS_ONLY, StageRows, Staging, StagingChoice
 from trident.graph.nodes import End
-from trident.state.target import StateStore
+from trident.state.target import Target
 
 
 class Ends:
     """Runs the actions of ends; called from several threads at once, keeps nothing of a batch but sizes."""
 
-    def __init__(self, ends: Sequence[End], stores: Mapping[str, StateStore], staging: Staging, threshold: int) -> None:
+    def __init__(self, ends: Sequence[End], stores: Mapping[str, Target], staging: Staging, threshold: int) -> None:
         self._stores = stores
         self._choices = {end.name: StagingChoice(staging, threshold, end.schema) for end in ends}
         self._only_executors = staging is Staging.EXECUTORS
@@ -35,15 +35,15 @@ class Ends:
     def _stage_rows(self, end: End, batch: BatchId, width: int) -> StageRows | None:
         if not self._choices[end.name].by_executors(width):
             return None
-        writer = self._stores[end.name].writer(batch)
-        if writer is None:
+        writing = self._stores[end.name].capabilities.writing
+        if writing is None:
             if self._only_executors:
                 raise ConfigurationError(
                     f"the state {end.name!r} can be staged by the driver only; use Staging.AUTO or Staging.DRIVER. "
                     "Nothing of the batch was applied"
                 )
             return None
-        return StageRows(writer, end.schema)
+        return StageRows(writing.writer(batch), end.schema)
 
     def _learn(self, name: str, width: int, collected: Collected) -> None:
         if collected.rows is not None:

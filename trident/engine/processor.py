@@ -28,7 +28,7 @@ from trident.graph.jobs import Job, Trunk
 from trident.graph.nodes import End
 from trident.operations.base import BatchContext
 from trident.spouts.base import Source
-from trident.state.target import StateStore
+from trident.state.target import Target
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class SparkProcessor:
         compiled: CompiledTopology,
         spark: SparkSession,
         sources: Mapping[str, Source],
-        stores: Mapping[str, StateStore],
+        stores: Mapping[str, Target],
         *,
         staging: Staging = Staging.AUTO,
         staging_threshold: int = DEFAULT_THRESHOLD,

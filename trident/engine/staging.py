@@ -14,7 +14,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from trident.base.control import CONTROL
 from trident.base.errors import FatalError
 from trident.operations.arrow import split
-from trident.state.target import StagingWriter
+from trident.state.staged import StagingWriter
 
 DEFAULT_THRESHOLD = 64 * 1024 * 1024
 WORDS_ONLY = StructType([StructField(CONTROL, StringType())])

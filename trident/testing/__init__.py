@@ -15,12 +15,27 @@ own gives a `StateHarness` instead. Needs pytest, which the library itself does 
 
 from __future__ import annotations
 
-import pytest
+import sys
+from typing import TYPE_CHECKING
 
-pytest.register_assert_rewrite("trident.testing.state_contract", "trident.testing.undo_contract")
+from trident.base.lazy import lazy_exports
 
-from trident.testing.map_harness import BackingMapHarness  # noqa: E402 - after asking for readable assertions
-from trident.testing.state_contract import StateContract  # noqa: E402
-from trident.testing.state_harness import StateHarness  # noqa: E402
+if TYPE_CHECKING:
+    from trident.testing.map_harness import BackingMapHarness
+    from trident.testing.state_contract import StateContract
+    from trident.testing.state_harness import StateHarness
+
+_MODULES = {
+    "trident.testing.map_harness": ("BackingMapHarness",),
+    "trident.testing.state_contract": ("StateContract",),
+    "trident.testing.state_harness": ("StateHarness",),
+}
+_PARTS = ("position", "query", "reset", "row", "undo")
 
 __all__ = ["BackingMapHarness", "StateContract", "StateHarness"]
+
+__getattr__, __dir__ = lazy_exports(__name__, _MODULES)
+
+if "pytest" in sys.modules:  # the proxy and the replica of this package are used without it
+    for _part in _PARTS:
+        sys.modules["pytest"].register_assert_rewrite(f"trident.testing.{_part}_contract")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 
-from trident.state.databases.memory import MemoryDatabase
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.maps import (
     BackingKey,
@@ -15,7 +14,9 @@ from trident.state.maps.maps import (
     ClearableBackingMap,
     RemovableBackingMap,
 )
-from trident.state.maps.state import BackingMapState, BackingMapStore
+from trident.state.maps.state import BackingMapState
+from trident.state.maps.target import MapTarget
+from trident.state.memory.database import MemoryDatabase
 from trident.testing.state_harness import StateHarness, shown
 
 
@@ -38,7 +39,7 @@ class BackingMapHarness(StateHarness):
     def items(self) -> Iterable[tuple[BackingKey, BackingValue]]:
         """Return all that the map holds, read past the state, in no order."""
 
-    def open(self, layout: StateLayout, kind: StateKind) -> BackingMapStore:
+    def open(self, layout: StateLayout, kind: StateKind) -> MapTarget:
         """Open the state over the map."""
         state = BackingMapState("counts", self.map, kind=kind, chunk_rows=self._chunk_rows)
         return state.open(layout, self._ledger_database)

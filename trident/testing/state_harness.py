@@ -5,11 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import pyarrow as pa
+import pytest
 
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.capabilities import (
+    Divertible,
+    Queryable,
+    Resettable,
+    SharesTransaction,
+    Undoable,
+    WritableByTasks,
+)
 from trident.state.folding import Row, StoredRow, current
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
-from trident.state.target import HeldUpdates, StagedUpdates, StateStore
+from trident.state.staged import HeldUpdates, StagedUpdates
+from trident.state.target import Target
 from trident.state.values import OpaqueValue, TransactionalValue
 
 OWNER = Owner("orders", "first-life")
@@ -31,14 +41,14 @@ class StateHarness(ABC):
     """Whether the store can tell that a table has rows although it has never been registered."""
 
     @abstractmethod
-    def open(self, layout: StateLayout, kind: StateKind) -> StateStore:
+    def open(self, layout: StateLayout, kind: StateKind) -> Target:
         """Open the state; called again it opens the same one, as after a restart."""
 
     @abstractmethod
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         """Return all stored rows, in no order: key and value columns and what the kind keeps beside them."""
 
-    def commit(self, store: StateStore, batch: BatchId, updates: StagedUpdates) -> None:
+    def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
         """Apply a batch as the coordinator does: here, in a transaction of the store's own."""
         store.apply(batch, updates)
 
@@ -73,16 +83,16 @@ def held(layout: StateLayout, *rows: tuple[object, ...]) -> HeldUpdates:
     return HeldUpdates(pa.table(arrays, schema=layout.schema()))
 
 
-def ready(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> StateStore:
+def ready(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> Target:
     """Return a store that was taken over and registered with birth txid 0."""
     store = harness.open(layout, kind)
-    store.prepare(store.beside_ledger)
+    store.prepare(store.capabilities.beside is not None)
     store.raise_fence(OWNER, EPOCH)
     store.register(OWNER, EPOCH, 0)
     return store
 
 
-def apart(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> StateStore:
+def apart(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> Target:
     """Return a store that is ready and applies pinned batches in transactions of its own, wherever it lives."""
     store = ready(harness, kind, layout)
     store.prepare(False)
@@ -90,7 +100,7 @@ def apart(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: Sta
     return store
 
 
-def put(harness: StateHarness, store: StateStore, batch: BatchId, updates: HeldUpdates) -> None:
+def put(harness: StateHarness, store: Target, batch: BatchId, updates: HeldUpdates) -> None:
     """Stage and apply."""
     harness.commit(store, batch, store.stage(batch, updates))
 
@@ -99,3 +109,33 @@ def seen(harness: StateHarness, layout: StateLayout = COUNTS) -> dict[object, tu
     """Return the current values by (first) key."""
     names = [column.name for column in layout.values]
     return {row[layout.keys[0].name]: tuple(row[name] for name in names) for row in harness.rows(layout)}
+
+
+def undoing(store: Target) -> Undoable:
+    """Return what undoes a batch; a test that needs it is skipped where there is none."""
+    return store.capabilities.undoing or pytest.skip(f"{store.name!r} can't be undone")
+
+
+def resetting(store: Target) -> Resettable:
+    """Return what follows a reset; a test that needs it is skipped where there is none."""
+    return store.capabilities.resetting or pytest.skip(f"{store.name!r} can't follow a reset")
+
+
+def diverting(store: Target) -> Divertible:
+    """Return what gives staged rows back; a test that needs it is skipped where there is none."""
+    return store.capabilities.diverting or pytest.skip(f"{store.name!r} can't give staged rows back")
+
+
+def beside(store: Target) -> SharesTransaction:
+    """Return what applies it in the pin's transaction; a test that needs it is skipped where there is none."""
+    return store.capabilities.beside or pytest.skip(f"{store.name!r} is not beside the ledger")
+
+
+def writing(store: Target) -> WritableByTasks:
+    """Return what tasks stage with; a test that needs it is skipped where there is none."""
+    return store.capabilities.writing or pytest.skip(f"tasks can't write to {store.name!r}")
+
+
+def querying(store: Target) -> Queryable:
+    """Return what finds keys; a test that needs it is skipped where there is none."""
+    return store.capabilities.querying or pytest.skip(f"{store.name!r} can't be queried")

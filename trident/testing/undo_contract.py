@@ -10,9 +10,23 @@ import pyarrow as pa
 import pytest
 
 from trident.base.errors import FencedError, MismatchError
+from trident.state.capabilities import CannotUndoError
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
-from trident.state.target import CannotUndoError, WrittenUpdates
-from trident.testing.state_harness import COUNTS, NEWER, OWNER, StateHarness, apart, batch_of, counts, held, put, seen
+from trident.state.staged import WrittenUpdates
+from trident.testing.state_harness import (
+    COUNTS,
+    NEWER,
+    OWNER,
+    StateHarness,
+    apart,
+    batch_of,
+    counts,
+    diverting,
+    held,
+    put,
+    seen,
+    undoing,
+)
 
 
 class UndoContract:
@@ -24,9 +38,9 @@ class UndoContract:
         put(harness, store, batch_of(2), counts(("bob", 2, 2)))
         staged = store.stage(batch_of(3), counts(("ann", 5, 50), ("bob", 5, 50), (None, 5, 50)))
         store.apply(batch_of(3), staged)
-        store.check_undo(batch_of(3), staged)
+        undoing(store).check_undo(batch_of(3), staged)
         for _ in range(2):
-            store.undo(batch_of(3), 20, staged)
+            undoing(store).undo(batch_of(3), 20, staged)
         assert seen(harness) == {"ann": (1, 10), "bob": (3, 3), None: (1, 1)}
         position = store.position("orders")
         assert position is not None
@@ -41,13 +55,13 @@ class UndoContract:
         store.apply(batch_of(1), staged)
         if not harness.can_remove:
             with pytest.raises(CannotUndoError, match="multi_remove_if"):
-                store.check_undo(batch_of(1), staged)
+                undoing(store).check_undo(batch_of(1), staged)
             with pytest.raises(CannotUndoError, match="multi_remove_if"):
-                store.undo(batch_of(1), 0, staged)
+                undoing(store).undo(batch_of(1), 0, staged)
             assert seen(harness) == {"ann": (1, 10), None: (1, 1)}
             return
         for _ in range(2):
-            store.undo(batch_of(1), 7, staged)
+            undoing(store).undo(batch_of(1), 7, staged)
         assert harness.rows(COUNTS) == []
         position = store.position("orders")
         assert position is not None
@@ -64,21 +78,21 @@ class UndoContract:
             staged = store.stage(batch_of(2, attempt), counts(*rows))
             store.apply(batch_of(2, attempt), staged)
             assert seen(harness) != before
-            store.undo(batch_of(2, attempt), 10, staged)
+            undoing(store).undo(batch_of(2, attempt), 10, staged)
             assert seen(harness) == before
 
     def test_what_the_state_does_not_have_is_not_undone(self, harness: StateHarness) -> None:
         store = apart(harness)
         put(harness, store, batch_of(1), counts(("ann", 1, 10)))
         staged = store.stage(batch_of(2), counts(("ann", 5, 50), ("bob", 1, 1)))
-        store.check_undo(batch_of(2), staged)
-        store.undo(batch_of(2), 10, staged)
+        undoing(store).check_undo(batch_of(2), staged)
+        undoing(store).undo(batch_of(2), 10, staged)
         assert seen(harness) == {"ann": (1, 10)}
         store.apply(batch_of(2), staged)
         other = store.stage(batch_of(2, attempt=21), counts(("ann", 5, 50)))
         for wrong, updates in ((batch_of(2, attempt=21), other), (batch_of(1), other), (batch_of(4), other)):
             with pytest.raises(MismatchError, match="stands at txid 2 attempt 20"):
-                store.undo(wrong, 10, updates)
+                undoing(store).undo(wrong, 10, updates)
         assert seen(harness) == {"ann": (6, 60), "bob": (1, 1)}
 
     @pytest.mark.parametrize("kind", [StateKind.TRANSACTIONAL, StateKind.NON_TRANSACTIONAL])
@@ -87,9 +101,9 @@ class UndoContract:
         staged = store.stage(batch_of(1), counts(("ann", 1, 10)))
         store.apply(batch_of(1), staged)
         with pytest.raises(CannotUndoError, match="only an opaque one"):
-            store.check_undo(batch_of(1), staged)
+            undoing(store).check_undo(batch_of(1), staged)
         with pytest.raises(CannotUndoError, match="only an opaque one"):
-            store.undo(batch_of(1), 0, staged)
+            undoing(store).undo(batch_of(1), 0, staged)
         assert seen(harness) == {"ann": (1, 10)}
         position = store.position("orders")
         assert position is not None
@@ -101,8 +115,8 @@ class UndoContract:
         put(harness, store, batch_of(1), counts(("ann", 1, 10)))
         staged = store.stage(batch_of(2), counts())
         store.apply(batch_of(2), staged)
-        store.check_undo(batch_of(2), staged)
-        store.undo(batch_of(2), 10, staged)
+        undoing(store).check_undo(batch_of(2), staged)
+        undoing(store).undo(batch_of(2), 10, staged)
         put(harness, store, batch_of(2, attempt=21), counts(("ann", 1, 1)))
         assert seen(harness) == {"ann": (2, 11)}
 
@@ -113,9 +127,9 @@ class UndoContract:
         store.apply(batch_of(2), staged)
         store.raise_fence(OWNER, NEWER)
         with pytest.raises(FencedError):
-            store.undo(batch_of(2), 10, staged)
+            undoing(store).undo(batch_of(2), 10, staged)
         assert seen(harness) == {"ann": (2, 11)}
-        store.undo(batch_of(2, epoch=NEWER), 10, staged)
+        undoing(store).undo(batch_of(2, epoch=NEWER), 10, staged)
         assert seen(harness) == {"ann": (1, 10)}
 
     def test_money_is_exact_after_an_undo(self, harness: StateHarness) -> None:
@@ -125,7 +139,7 @@ class UndoContract:
         staged = store.stage(batch_of(2), held(layout, ("a", Decimal("0.01"))))
         store.apply(batch_of(2), staged)
         assert str(seen(harness, layout)["a"][0]) == "12345678901234567.90"
-        store.undo(batch_of(2), 10, staged)
+        undoing(store).undo(batch_of(2), 10, staged)
         assert str(seen(harness, layout)["a"][0]) == "12345678901234567.89"
 
     def test_staged_rows_can_be_read_back(self, harness: StateHarness) -> None:
@@ -147,11 +161,11 @@ class UndoContract:
             (None, None, None, None, None, None),
         )
         staged = store.stage(batch_of(1), updates)
-        found = store.staged_rows(batch_of(1), staged)
+        found = diverting(store).staged_rows(batch_of(1), staged)
         assert found.schema == layout.schema()
         assert found.sort_by("k").to_pylist() == updates.rows.sort_by("k").to_pylist()
         empty = store.stage(batch_of(2), held(layout))
-        assert store.staged_rows(batch_of(2), empty).num_rows == 0
+        assert diverting(store).staged_rows(batch_of(2), empty).num_rows == 0
         assert isinstance(staged, WrittenUpdates)
         with pytest.raises(MismatchError):
-            store.staged_rows(batch_of(1, attempt=9), staged)
+            diverting(store).staged_rows(batch_of(1, attempt=9), staged)

@@ -22,7 +22,7 @@ from trident.coordinators.ledger.sql.epochs import lease_held
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan
 from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
-from trident.state.databases.memory import MemoryDatabase
+from trident.state.memory.database import MemoryDatabase
 
 
 class MemoryLedger:
@@ -137,14 +137,23 @@ class MemoryLedger:
             plans = [each.plan for each in stored if each.plan.txid == txid and each.incarnation == owner.incarnation]
             return max(plans, key=lambda plan: plan.attempt, default=None)
 
-    def pin(self, owner: Owner, epoch: Epoch, pin: Pin) -> None:
-        """Decide a txid."""
+    def pin(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        copies: Sequence[TransactionStep] = (),
+        applies: Sequence[TransactionStep] = (),
+    ) -> None:
+        """Decide a txid, in one transaction with the applies to the states beside the ledger."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
             if commits.is_repeated_pin(entry.progress, pin):
                 commits.check_same_pin(_stored_pin(rows, entry, pin), pin)
                 return
+            for step in (*copies, *applies):
+                step(transaction)
             _check_pin(entry, epoch, pin)
             entry = decisions.with_diverts(rows, entry, owner, pin)
             rows.put(with_pin(rows, entry, owner, pin))

@@ -15,7 +15,7 @@ from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, Sto
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss
 from trident.coordinators.registered import Snapshot, StartPosition, TopologySpec
-from trident.state.databases.memory import MemoryTransaction
+from trident.state.memory.database import MemoryTransaction
 
 _FENCES = "trident_fence"
 _TOPOLOGIES = "trident_topology"

@@ -25,7 +25,7 @@ from trident.coordinators.ledger.view import (
     progress_of,
 )
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
-from trident.state.databases.memory import MemoryDatabase
+from trident.state.memory.database import MemoryDatabase
 
 
 class MemoryLedgerView:

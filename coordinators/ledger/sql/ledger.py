@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from sqlalchemy import Connection
 
@@ -96,14 +97,22 @@ class SqlLedger:
         with self._database.transaction() as transaction:
             return reads.read_latest_plan(transaction.connection, owner, txid)
 
-    def pin(self, owner: Owner, epoch: Epoch, pin: Pin) -> None:
-        """Decide a txid."""
-        with self._database.transaction() as transaction:
+    def pin(
+        self,
+        owner: Owner,
+        epoch: Epoch,
+        pin: Pin,
+        copies: Sequence[TransactionStep] = (),
+        applies: Sequence[TransactionStep] = (),
+    ) -> None:
+        """Decide a txid, in one transaction with the applies to the states beside the ledger."""
+        with suppress(_AlreadyDone), self._database.transaction() as transaction:
             connection = transaction.connection
+            _run_steps(transaction, (*copies, *applies), owner, epoch)
             progress = _locked(connection, owner, epoch)
             if commits.is_repeated_pin(progress, pin):
                 commits.check_same_pin(reads.read_pin(connection, owner, pin.txid), pin)
-                return
+                raise _AlreadyDone
             _check_pin(connection, owner, epoch, progress, pin)
             batch_writes.write_pin(connection, owner, epoch, pin)
             decision_writes.write_diverts(connection, owner, pin, progress)
@@ -201,7 +210,7 @@ class SqlLedger:
 
 
 class _AlreadyDone(Exception):
-    """The attempt is done; nothing of this transaction is needed."""
+    """The attempt is decided already; nothing of this transaction is needed."""
 
 
 def _run_steps(transaction: SqlTransaction, steps: Sequence[TransactionStep], owner: Owner, epoch: Epoch) -> None:

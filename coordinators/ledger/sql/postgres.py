@@ -11,8 +11,8 @@ from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.ledger.sql.opening import refuse_timeouts
 from trident.coordinators.ledger.sql.presence import PresenceMark
-from trident.state.databases.postgres import PostgresDatabase, connect, masked, normal_dsn
-from trident.state.databases.postgres_errors import classify
+from trident.state.postgres.database import PostgresDatabase, connect, masked, normal_dsn
+from trident.state.postgres.errors import classify
 
 _TRY_LOCK = "SELECT pg_try_advisory_lock(%s), pg_backend_pid()"
 

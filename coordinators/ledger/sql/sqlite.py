@@ -10,7 +10,7 @@ from pathlib import Path
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.ledger.sql.opening import refuse_timeouts
 from trident.coordinators.ledger.sql.presence import PresenceMark
-from trident.state.databases.sqlite import SqliteDatabase
+from trident.state.sqlite.database import SqliteDatabase
 
 _CLOCK_SLACK = 2.0
 """By how many seconds two readings of one process's start time may differ."""

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 
 from trident.base.errors import ConfigurationError
 from trident.state.databases.base import SqlTransaction
-from trident.state.databases.sqlite_errors import classify, is_lost
-from trident.state.databases.sqlite_functions import register
 from trident.state.databases.transactions import run_transaction
+from trident.state.sqlite.errors import classify, is_lost
+from trident.state.sqlite.functions import register
 
 
 class SqliteDatabase:

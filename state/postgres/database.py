@@ -13,8 +13,8 @@ from sqlalchemy import Engine, create_engine
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.state.databases.base import SqlTransaction
-from trident.state.databases.postgres_errors import classify, is_lost
 from trident.state.databases.transactions import run_transaction
+from trident.state.postgres.errors import classify, is_lost
 
 # Plans: small batches must find their rows by the index, large ones by a hash of the staged rows in memory;
 # the statistics target makes ANALYZE of a temporary table take a millisecond;

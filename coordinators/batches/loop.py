@@ -1,0 +1,398 @@
+"""The loop of a coordinator: all that decides, without a thread, a clock or a queue of its own.
+
+It owns the protocol's state and one flight per live batch. It is told what came back, and what time
+it is; it returns what is to be done next. Threads drive it in production (`threads.py`), a seed or an
+exhaustive search in the tests: the same code decides in all three.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import OutcomeUnknownError, RetryableError
+from trident.base.identity import BatchId
+from trident.coordinators.acking.acker import AckValue
+from trident.coordinators.acking.edges import BatchEdges, edge_ids
+from trident.coordinators.batches.committer import Outcome
+from trident.coordinators.batches.flight import NEVER, Flight
+from trident.coordinators.batches.requests import (
+    LANES,
+    Answer,
+    BuildPlan,
+    CleanUp,
+    Commit,
+    Drop,
+    Lane,
+    Processed,
+    RecordStop,
+    Request,
+    RunBatch,
+    StorePlan,
+    Tell,
+    WorkTurn,
+)
+from trident.coordinators.batches.stopping import StoppedError, gave_up
+from trident.coordinators.options import RunOptions, Until
+from trident.coordinators.planned import Plan
+from trident.coordinators.protocol.messages import (
+    Apply,
+    Broken,
+    Cancel,
+    Command,
+    CommitTogether,
+    DecidePin,
+    DropFrom,
+    Due,
+    Event,
+    GiveUp,
+    Happened,
+    MakePlan,
+    Process,
+    RecordDone,
+    StopRequested,
+    TellSpouts,
+    WorkInTurn,
+)
+from trident.coordinators.protocol.state import Phase
+from trident.coordinators.protocol.step import Step, step, wants_plan
+from trident.coordinators.protocol.transitions import Status, Word
+from trident.state.staged import StagingLostError
+
+_log = logging.getLogger("trident.coordinator")
+_LONGEST_PAUSE_S = 10.0
+_CLEAN_UP_EVERY = 50
+_GOES_ON = (Phase.RUNNING, Phase.DRAINING)
+_WITH_A_CLOCK = (Status.PROCESSING, Status.TURNING)
+_WITHOUT_OUTCOME = (Status.PLANNING, Status.PROCESSING)
+_WAITS = (*_WITHOUT_OUTCOME, Status.READY)
+_COUNTED = frozenset(kind for kind, lane in LANES.items() if lane in (Lane.PLAN, Lane.COMMIT))
+_BRINGS = {CommitTogether: Word.COMMITTED, DecidePin: Word.PINNED, Apply: Word.APPLIED, RecordDone: Word.FINISHED}
+
+
+class Pace(NamedTuple):
+    """When the loop does what, in seconds and txids; the same for every batch of a run."""
+
+    emit_interval: float
+    idle_interval: float
+    batch_timeout: float
+    retry_pause: float
+    ends_caught_up: bool
+    clean_up_every: int
+
+    @classmethod
+    def of(cls, options: RunOptions) -> Pace:
+        """Return what the options say of it."""
+        return cls(
+            options.emit_interval.total_seconds(),
+            options.idle_interval.total_seconds(),
+            options.batch_timeout.total_seconds(),
+            options.retry_pause.total_seconds(),
+            options.until is Until.CAUGHT_UP,
+            _CLEAN_UP_EVERY,
+        )
+
+
+class Loop:
+    """Decides what one coordinator does from its first step to its end; used by one thread.
+
+    `draw` returns the edges under which a plan is read. `adopted` is the outcome of the batch that
+    another coordinator pinned, if the first step rolls one forward.
+    """
+
+    def __init__(
+        self, first: Step, pace: Pace, draw: Callable[[Plan], BatchEdges], adopted: Outcome | None = None
+    ) -> None:
+        self.state, self._first = first
+        self.flights: dict[int, Flight] = {}
+        """By attempt, which no two batches of a coordinator share."""
+        self.error: BaseException | None = None
+        self._pace = pace
+        self._draw = draw
+        self.next_plan_at = -NEVER
+        """Not before then, and only if there is room."""
+        self._earliest_plan_at = -NEVER
+        self._asked_only_full = False
+        self._under_way = 0
+        """Requests that have to end before a stopped coordinator may."""
+        self._requests: list[Request] = []
+        for item in self.state.live:
+            assert adopted is not None, "what is live at first was pinned by another coordinator"
+            self.flights[item.batch.attempt] = Flight(item.batch, 0.0, adopted.plan, outcome=adopted)
+
+    def copy(self, draw: Callable[[Plan], BatchEdges]) -> Loop:
+        """Return a loop that decides the same from here on and shares nothing that changes."""
+        other = object.__new__(Loop)
+        other.__dict__.update(self.__dict__)
+        other.flights = dict(self.flights)
+        other._requests = []
+        other._draw = draw
+        return other
+
+    # what the outside asks
+
+    @property
+    def is_running(self) -> bool:
+        """Whether anything more is to be heard or awaited."""
+        phase = self.state.phase
+        return phase is Phase.RUNNING or phase is Phase.DRAINING or (phase is Phase.STOPPED and self._under_way > 0)
+
+    @property
+    def next_moment(self) -> float:
+        """When `wake` is next to be called, unless a word comes before that; `NEVER` if only words are awaited."""
+        moment = self.next_plan_at if wants_plan(self.state) else NEVER
+        for flight in self.flights.values():
+            if flight.deadline < moment:
+                moment = flight.deadline
+        return moment
+
+    # what it hears; each returns what is to be done next
+
+    def begin(self, now: float) -> list[Request]:
+        """Ask for what the take-over left to do, and for a first plan."""
+        self._perform_all(self._first, now)
+        return self._settled(now)
+
+    def wake(self, now: float) -> list[Request]:
+        """Do what is due by now: time-outs and the next plan."""
+        return self._settled(now)
+
+    def answered(self, request: Request, answer: Answer, now: float) -> list[Request]:
+        """Hear what a request brought."""
+        self._count_off(request)
+        if type(request) is RecordStop:
+            assert isinstance(answer, BaseException)
+            self.error = answer
+        elif self.is_running:
+            self._hear(request, answer, now)
+        return self._settled(now)
+
+    def failed(self, request: Request, error: BaseException, now: float) -> list[Request]:
+        """Hear that a request ended with an error that is not repeated any more."""
+        self._count_off(request)
+        batch = _fails_alone(request, error)
+        if batch is not None:
+            self._advance(Happened(batch, Word.FAILED, reason=_reason(error)), now)
+        else:
+            self._advance(Broken(error), now)
+        return self._settled(now)
+
+    def withdraw(self, batch: BatchId, reason: str, now: float) -> list[Request]:
+        """Hear that the engine has lost what an attempt had staged and waits for its turn with."""
+        self._advance(Happened(batch, Word.FAILED, reason=reason), now)
+        return self._settled(now)
+
+    def stop(self, now: float) -> list[Request]:
+        """End gracefully: what is live is finished, nothing more is planned. Any number of times."""
+        self._advance(StopRequested(), now)
+        return self._settled(now)
+
+    def break_off(self, error: BaseException, now: float) -> list[Request]:
+        """End at once with this error."""
+        self._advance(Broken(error), now)
+        return self._settled(now)
+
+    # what follows from it
+
+    def _settled(self, now: float) -> list[Request]:
+        if self.state.phase in _GOES_ON:
+            self._time_out(now)
+            if now >= self.next_plan_at and wants_plan(self.state):
+                self._advance(Due(), now)
+            self._check()
+        requests, self._requests = self._requests, []
+        return requests
+
+    def _count_off(self, request: Request) -> None:
+        if type(request) in _COUNTED:
+            self._under_way -= 1
+            assert self._under_way >= 0, "no request is answered twice"
+
+    def _hear(self, request: Request, answer: Answer, now: float) -> None:
+        match request:
+            case BuildPlan(command):
+                assert answer is None or isinstance(answer, Plan)
+                self._built(command, answer, now)
+            case StorePlan(command, plan):
+                self._stored(command, plan, now)
+            case RunBatch(batch):
+                assert isinstance(answer, Processed)
+                self._processed(batch, answer, now)
+            case WorkTurn(batch):
+                assert isinstance(answer, Outcome)
+                self._turn_worked(batch, answer, now)
+            case Commit(command):
+                self._committed(command, now)
+
+    def _built(self, command: MakePlan, plan: Plan | None, now: float) -> None:
+        if command.batch.attempt not in self.flights:
+            return  # dropped meanwhile, by a command that drops from a lower txid on than this one would have
+        if plan is None and command.drop_from is None:
+            self._advance(Happened(command.batch, Word.NOTHING_TO_PLAN), now)  # there is nothing to write either
+        else:
+            self._ask(StorePlan(command, plan))
+
+    def _stored(self, command: MakePlan, plan: Plan | None, now: float) -> None:
+        batch = command.batch
+        if plan is None:
+            self._advance(Happened(batch, Word.NOTHING_TO_PLAN), now)
+            return
+        flight = self.flights.get(batch.attempt)
+        if flight is not None:
+            plan_ms = round((now - flight.asked_at) * 1000)
+            self.flights[batch.attempt] = flight._replace(plan=plan, plan_ms=plan_ms)
+        self._advance(Happened(batch, Word.PLANNED), now)
+
+    def _processed(self, batch: BatchId, processed: Processed, now: float) -> None:
+        """Count the acks; the attempt is processed only when its value is zero."""
+        flight = self.flights.get(batch.attempt)
+        if flight is not None:
+            assert flight.acks is not None
+            acks = flight.acks.after(processed.acknowledged)
+            if not acks.is_processed:
+                reason = "not all that was read was acknowledged"
+                self._advance(Happened(batch, Word.FAILED, reason=reason), now)
+                return
+            reached(CrashPoint.AFTER_ACK, batch.txid)
+            self.flights[batch.attempt] = flight._replace(acks=None, deadline=NEVER, outcome=processed.outcome)
+        self._advance(Happened(batch, Word.PROCESSED), now)  # of a dropped attempt as well: the protocol compares
+
+    def _turn_worked(self, batch: BatchId, outcome: Outcome, now: float) -> None:
+        flight = self.flights.get(batch.attempt)
+        if flight is not None:
+            self.flights[batch.attempt] = flight._replace(deadline=NEVER, outcome=outcome)
+        self._advance(Happened(batch, Word.TURN_WORKED), now)
+
+    def _committed(self, command: CommitTogether | DecidePin | Apply | RecordDone, now: float) -> None:
+        batch, word = command.batch, _BRINGS[type(command)]
+        if word in (Word.COMMITTED, Word.FINISHED) and batch.txid % self._pace.clean_up_every == 0:
+            self._ask(CleanUp(batch, None))
+            for state in sorted(self.state.states):
+                self._ask(CleanUp(batch, state))
+        self._advance(Happened(batch, word, state=command.state if isinstance(command, Apply) else ""), now)
+
+    def _time_out(self, now: float) -> None:
+        for flight in tuple(self.flights.values()):
+            if now < flight.deadline:
+                continue
+            what = "not processed" if flight.outcome is None else "its work in the commit turn was not done"
+            reason = f"{what} within {self._pace.batch_timeout:.0f} s"
+            self._advance(Happened(flight.batch, Word.FAILED, reason=reason), now)
+
+    def _advance(self, event: Event, now: float) -> None:
+        if self.state.phase is Phase.POISONED:
+            return  # the first error counts
+        if type(event) is Happened:
+            self._note(event, now)
+        self.state, commands = step(self.state, event)
+        self._perform_all(commands, now)
+        if self.state.phase is Phase.POISONED:
+            self._end_with(self.state.error)
+        elif type(event) is Happened and event.word is Word.NOTHING_TO_PLAN:
+            self.flights.pop(event.batch.attempt, None)
+            if self._pace.ends_caught_up and not self.state.live and not self._asked_only_full:
+                self._advance(StopRequested(), now)
+
+    def _note(self, event: Happened, now: float) -> None:
+        """Keep the moment of the next plan in step with what came back."""
+        match event.word:
+            case Word.PLANNED:
+                self.next_plan_at = self._earliest_plan_at = now + self._pace.emit_interval
+            case Word.NOTHING_TO_PLAN:
+                self.next_plan_at = now + self._pace.idle_interval
+            case Word.PROCESSED | Word.FAILED:
+                self.next_plan_at = min(self.next_plan_at, max(now, self._earliest_plan_at))
+        if event.word is Word.FAILED and event.batch.attempt in self.flights:
+            _log.warning("%s failed and is tried again with later ones: %s", event.batch, event.reason)
+
+    def _end_with(self, error: BaseException | None) -> None:
+        if self.error is None:
+            self.error = error
+            if isinstance(error, StoppedError):
+                self._ask(RecordStop(self.state.owner, self.state.epoch, error))
+
+    def _perform_all(self, commands: tuple[Command, ...], now: float) -> None:
+        for command in commands:
+            self._perform(command, now)
+
+    def _perform(self, command: Command, now: float) -> None:
+        match command:
+            case MakePlan(batch, tries):
+                self._asked_only_full = command.only_full
+                self.flights[batch.attempt] = Flight(batch, now)
+                self._ask(BuildPlan(command, self._pause(tries)))
+            case DropFrom():
+                self._ask(Drop(command))
+            case Process(batch):
+                self._start_processing(batch, now)
+            case Cancel(batch):
+                self.flights.pop(batch.attempt, None)
+                self._ask(command)
+            case WorkInTurn(batch):
+                flight = self.flights[batch.attempt]
+                self.flights[batch.attempt] = flight._replace(deadline=now + self._pace.batch_timeout)
+                self._ask(WorkTurn(batch, self._outcome(batch)))
+            case CommitTogether(batch) | DecidePin(batch) | Apply(batch) | RecordDone(batch):
+                self._ask(Commit(command, self._outcome(batch)))
+            case TellSpouts(batch):
+                self._ask(Tell(batch, self._outcome(batch).plan))
+                del self.flights[batch.attempt]
+            case GiveUp(batch, tries, reason):
+                self._advance(Broken(gave_up(batch, tries, reason)), now)
+
+    def _start_processing(self, batch: BatchId, now: float) -> None:
+        flight = self.flights[batch.attempt]
+        assert flight.plan is not None
+        edges = self._draw(flight.plan)
+        acks = AckValue.expecting(edge_ids(edges))
+        self.flights[batch.attempt] = flight._replace(acks=acks, deadline=now + self._pace.batch_timeout)
+        self._ask(RunBatch(batch, flight.plan, edges, flight.plan_ms))
+
+    def _outcome(self, batch: BatchId) -> Outcome:
+        outcome = self.flights[batch.attempt].outcome
+        assert outcome is not None, "what is committed was processed"
+        return outcome
+
+    def _pause(self, tries: int) -> float:
+        if tries == 1:
+            return 0.0
+        return min(self._pace.retry_pause * 2.0 ** (tries - 2), _LONGEST_PAUSE_S)
+
+    def _ask(self, request: Request) -> None:
+        if type(request) in _COUNTED:
+            self._under_way += 1
+        self._requests.append(request)
+
+    def _check(self) -> None:
+        """Assert what holds whenever the loop waits; a bug in here or in the protocol must not get further."""
+        state, flights = self.state, self.flights
+        txid = state.done
+        for item in state.live:
+            txid += 1
+            status = item.status
+            flight = flights.get(item.batch.attempt)
+            assert item.batch.txid == txid, f"live txids have no gap: {state.live}"
+            assert flight is not None, f"each live batch has a flight, not {item.batch}"
+            assert (flight.deadline == NEVER) is (status not in _WITH_A_CLOCK), f"a clock runs while {status}: {flight}"
+            assert (flight.acks is not None) is (status is Status.PROCESSING), f"acks while {status}: {flight}"
+            assert (flight.outcome is None) is (status in _WITHOUT_OUTCOME), f"an outcome while {status}: {flight}"
+            assert txid == state.done + 1 or status in _WAITS, f"only the first live batch has the turn: {state.live}"
+        assert len(flights) == len(state.live), f"only live batches have a flight: {list(flights)}, {state.live}"
+
+
+def _fails_alone(request: Request, error: BaseException) -> BatchId | None:
+    """Return the batch whose attempt has failed, None if the coordinator can't go on."""
+    match request:
+        case RunBatch(batch) if isinstance(error, RetryableError | OutcomeUnknownError):
+            return batch
+        case WorkTurn(batch) if isinstance(error, RetryableError | OutcomeUnknownError | StagingLostError):
+            return batch
+        case Commit(CommitTogether(batch) | DecidePin(batch)) if isinstance(error, StagingLostError):
+            return batch  # nothing was pinned: an ordinary failure
+    return None
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) if isinstance(error, StagingLostError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,133 @@
+"""What the loop asks for, as frozen values, and which of it goes one by one.
+
+Every request is answered once, with what it brought or with the error that ended it; those of
+`Lane.AT_ONCE` bring nothing and are not answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import NamedTuple
+
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.acking.edges import BatchEdges
+from trident.coordinators.batches.committer import Outcome
+from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.planned import Plan
+from trident.coordinators.protocol.messages import (
+    Apply,
+    Cancel,
+    CommitTogether,
+    DecidePin,
+    DropFrom,
+    MakePlan,
+    RecordDone,
+)
+
+
+class BuildPlan(NamedTuple):
+    """Wait for so many seconds, then ask the spouts what there is; brings the plan, None when there is nothing."""
+
+    command: MakePlan
+    pause: float = 0.0
+
+
+class StorePlan(NamedTuple):
+    """Write the plan and the drop that goes with it."""
+
+    command: MakePlan
+    plan: Plan | None
+
+
+class Drop(NamedTuple):
+    """Drop live attempts, and plan nothing in their place."""
+
+    command: DropFrom
+
+
+class RunBatch(NamedTuple):
+    """Process and stage the attempt; goes on to its end when it is dropped meanwhile. Brings a `Processed`."""
+
+    batch: BatchId
+    plan: Plan
+    edges: BatchEdges
+    plan_ms: int
+
+
+class WorkTurn(NamedTuple):
+    """Do the attempt's work in the commit turn; brings its `Outcome` with what the work has added."""
+
+    batch: BatchId
+    outcome: Outcome
+
+
+class Commit(NamedTuple):
+    """Make one step of the commit."""
+
+    command: CommitTogether | DecidePin | Apply | RecordDone
+    outcome: Outcome
+
+
+class CleanUp(NamedTuple):
+    """Clean up what the finished txid makes superfluous, in the ledger (None) or in one state."""
+
+    batch: BatchId
+    state: str | None
+
+
+class Tell(NamedTuple):
+    """Tell the sources that what they handed out is done, in every state."""
+
+    batch: BatchId
+    plan: Plan
+
+
+class RecordStop(NamedTuple):
+    """Record why this coordinator stops, as its last write; brings the error to raise."""
+
+    owner: Owner
+    epoch: Epoch
+    error: StoppedError
+
+
+Request = BuildPlan | StorePlan | Drop | RunBatch | WorkTurn | Commit | CleanUp | Tell | Cancel | RecordStop
+
+
+class Processed(NamedTuple):
+    """What processing brings back: the edges that tasks acknowledged, and the outcome."""
+
+    acknowledged: tuple[int, ...]
+    outcome: Outcome
+
+
+Answer = Plan | Processed | Outcome | BaseException | None
+
+
+class Lane(StrEnum):
+    """In which order requests are performed."""
+
+    PLAN = "plan"
+    """One by one."""
+    COMMIT = "commit"
+    """One by one."""
+    PROCESS = "process"
+    """Side by side."""
+    AT_ONCE = "at once"
+    """Before anything else is heard."""
+    LAST = "last"
+    """When all the others have ended or were given up."""
+
+
+LANES: Mapping[type, Lane] = {
+    BuildPlan: Lane.PLAN,
+    StorePlan: Lane.PLAN,
+    Drop: Lane.PLAN,
+    RunBatch: Lane.PROCESS,
+    WorkTurn: Lane.PROCESS,
+    Commit: Lane.COMMIT,
+    CleanUp: Lane.COMMIT,
+    Tell: Lane.AT_ONCE,
+    Cancel: Lane.AT_ONCE,
+    RecordStop: Lane.LAST,
+}

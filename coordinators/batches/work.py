@@ -1,0 +1,142 @@
+"""What the loop asks for, done on the real parts: each request becomes a call of a spout, the engine, ledger or state.
+
+Production's threads and the simulation perform requests with this code; what differs is when, and
+who repeats a call whose answer was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.identity import BatchId
+from trident.coordinators.batches.committer import Committer, Outcome
+from trident.coordinators.batches.log import log_batch
+from trident.coordinators.batches.requests import (
+    Answer,
+    BuildPlan,
+    CleanUp,
+    Commit,
+    Drop,
+    Processed,
+    RecordStop,
+    Request,
+    RunBatch,
+    StorePlan,
+    Tell,
+    WorkTurn,
+)
+from trident.coordinators.batches.runner import BatchRunner
+from trident.coordinators.batches.stopping import record_stop
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.pinned import Commit as CommitRecord
+from trident.coordinators.planned import Plan
+from trident.coordinators.plans.book import PlanBook
+from trident.coordinators.plans.maker import PlanMaker
+from trident.coordinators.protocol.messages import Apply, Cancel, CommitTogether, DecidePin, RecordDone
+from trident.coordinators.registered import Keep
+from trident.coordinators.retrying import Repeater
+from trident.spouts.base import Source
+from trident.state.target import Target
+
+
+class TurnWorker(Protocol):
+    """Does a batch's work in the commit turn: what reads the values that the txid before it has left."""
+
+    def work(self, batch: BatchId, outcome: Outcome) -> Outcome:
+        """Return the outcome with what the turn adds, staged as the pin needs it and seen by no reader.
+
+        Called when every txid before the batch's is done; again, with a new attempt, after a failure.
+        Raises `RetryableError` when another attempt may succeed, `FatalError` when none can.
+        """
+
+
+@dataclass(frozen=True)
+class Parts:
+    """All that requests are performed on, opened and taken over."""
+
+    ledger: Ledger
+    sources: Mapping[str, Source]
+    stores: Mapping[str, Target]
+    runner: BatchRunner
+    plans: PlanMaker
+    book: PlanBook
+    committer: Committer
+    repeater: Repeater
+    last_repeater: Repeater
+    """For the last write, which the end of the run does not cut short."""
+    keep: Keep
+    turn: TurnWorker | None = None
+
+
+class Work:
+    """Performs requests; each lane's from one thread at a time, `Lane.PROCESS` from several."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def perform(self, request: Request) -> Answer:
+        """Return what the request brings, or raise what ended it; idempotent calls are repeated until they are heard.
+
+        The pause of a plan is its caller's affair.
+        """
+        parts = self._parts
+        match request:
+            case Commit():
+                self._commit(request)
+            case BuildPlan(command):
+                what = f"asking what there is for {command.batch}"
+                return parts.repeater.call(what, partial(parts.plans.build, command))
+            case StorePlan(command, plan):
+                parts.repeater.call(f"planning {command.batch}", partial(parts.plans.store, command, plan))
+            case Drop(command):
+                parts.repeater.call("dropping unfinished batches", partial(parts.plans.drop, command))
+            case RunBatch(batch, plan, edges, plan_ms):
+                return Processed(*parts.runner.run(batch, plan, edges, plan_ms))
+            case WorkTurn(batch, outcome):
+                assert parts.turn is not None, "a topology with work in the turn has a worker"
+                return parts.turn.work(batch, outcome)
+            case CleanUp(batch, state):
+                self._clean_up(batch, state)
+            case Tell(batch, plan):
+                self._tell(batch, plan)
+            case Cancel(batch):
+                parts.runner.processor.cancel(batch)
+            case RecordStop(owner, epoch, error):
+                return record_stop(parts.ledger, owner, epoch, error, parts.last_repeater)
+        return None
+
+    def _commit(self, request: Commit) -> None:
+        committer, outcome = self._parts.committer, request.outcome
+        match request.command:
+            case CommitTogether(batch):
+                self._finished(batch, outcome, committer.together(batch, outcome))
+            case DecidePin(batch):
+                committer.pin(batch, outcome)
+            case Apply(batch, state):
+                committer.apply(batch, state, outcome.pin())
+            case RecordDone(batch):
+                self._finished(batch, outcome, committer.done(batch, outcome))
+
+    def _finished(self, batch: BatchId, outcome: Outcome, commit: CommitRecord) -> None:
+        log_batch(batch, commit, self._parts.book.lag)
+        for spout, manifest in outcome.manifests:
+            self._parts.book.record_size(spout, manifest.size_bytes, manifest.count)
+
+    def _clean_up(self, batch: BatchId, state: str | None) -> None:
+        if state is None:
+            reached(CrashPoint.BEFORE_CLEAN_UP, batch.txid)
+            clean = partial(self._parts.ledger.clean_up, batch.owner, batch.epoch, self._parts.keep)
+            self._parts.repeater.call("cleaning the ledger up", clean)
+            return
+        reached(CrashPoint.BETWEEN_CLEAN_UPS, batch.txid)
+        tidy = partial(self._parts.stores[state].clean_up, batch.owner, batch.epoch, batch.txid)
+        self._parts.repeater.call(f"cleaning state {state!r} up", tidy)
+
+    def _tell(self, batch: BatchId, plan: Plan) -> None:
+        for name, source in self._parts.sources.items():
+            source.committed(batch.txid, [item.range for item in plan.ranges if item.spout == name])
+        self._parts.book.finished = batch.txid

@@ -1,0 +1,170 @@
+"""What a target may be able to do beside what every target does; each is a protocol of its own.
+
+A target names what it can in `Capabilities`; what it leaves out it can't. Whoever needs one of them
+asks by the functions below, so that a target that lacks it is refused in the same words everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from trident.base.errors import ConfigurationError, FatalError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.positions import Position
+from trident.state.staged import AppliedUpdates, StagedUpdates, StagingWriter
+
+if TYPE_CHECKING:
+    from trident.state.target import Target
+
+
+class CannotUndoError(FatalError):
+    """A target can't bring back what was before a txid; nothing was changed."""
+
+
+class Transaction(Protocol):
+    """An open transaction of the ledger's database, as a pin hands it to the targets beside it.
+
+    Targets know the concrete kinds (`SqlTransaction`, `MemoryTransaction`); the coordinator only passes it on.
+    """
+
+
+class SharesTransaction(Protocol):
+    """Lives in the ledger's own database: applied in the pin's transaction, served by the ledger's fence."""
+
+    def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+        """Bring held updates to the server inside the pin's transaction; takes no lock that others wait for."""
+
+    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+        """Apply what `copy_in` brought, in the same transaction; the caller locks the fence after it and commits."""
+
+
+class Undoable(Protocol):
+    """Can go back to the txid before the one it stands at."""
+
+    def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
+        """Raise CannotUndoError unless `undo` can bring back what was before the batch; changes nothing."""
+
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
+        """Bring every value back to what it was before a pinned batch, which `updates` are of; idempotent.
+
+        The target then stands at txid - 1 with the attempt `before` (0 where it was born there). Values
+        that the batch made are gone; the others are of txid - 1, and what was before them is lost. A
+        target that does not have the batch stays as it is, but for what a store without transactions has
+        of it already. Raises CannotUndoError for other kinds than opaque, unless the batch has no rows.
+        """
+
+
+class Resettable(Protocol):
+    """Can follow a topology into a new incarnation."""
+
+    def check_clear(self) -> None:
+        """Raise ConfigurationError unless `clear` can empty it; changes nothing."""
+
+    def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Delete all rows and start at the birth txid under a new owner; idempotent."""
+
+    def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Keep all rows and bind them to the new owner at the birth txid; idempotent."""
+
+
+class WritableByTasks(Protocol):
+    """Tasks can stage its updates themselves, where they are too many for the driver."""
+
+    def writer(self, batch: BatchId) -> StagingWriter:
+        """Return what tasks stage this batch's updates with."""
+
+
+class Divertible(Protocol):
+    """Gives staged rows back, for a person who takes them out of a batch.
+
+    One that may hold a part of a batch that it has not finished must be undoable as well.
+    """
+
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        """Return all staged rows of a batch; raises StagingLostError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The stored values of some keys, and the position that all of them are of."""
+
+    position: Position
+    rows: pa.Table
+    """In the layout's schema; a key that is not stored has no row. In no order."""
+
+
+class Queryable(Protocol):
+    """Tells the values of given keys."""
+
+    def find(self, topology: str, keys: pa.Table) -> Found:
+        """Return the current values of these keys, all as of one position; a key that is given twice is found once.
+
+        `keys` has the layout's key columns, null being a key like any other; without key columns the one
+        row is asked for. Raises `MismatchError` when the target was never registered, `RetryableError`
+        where a batch was applied meanwhile and the store can't show what was before it.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a target can do; mostly it is the target itself, or a part of it, that does it."""
+
+    beside: SharesTransaction | None = None
+    undoing: Undoable | None = None
+    resetting: Resettable | None = None
+    writing: WritableByTasks | None = None
+    diverting: Divertible | None = None
+    querying: Queryable | None = None
+
+
+def names_beside(targets: Mapping[str, Target]) -> frozenset[str]:
+    """Return which of them are applied in the pin's own transaction."""
+    return frozenset(name for name, target in targets.items() if target.capabilities.beside is not None)
+
+
+def beside_of(target: Target) -> SharesTransaction:
+    """Return what applies it in the pin's transaction; asked of those that `names_beside` names."""
+    beside = target.capabilities.beside
+    if beside is None:
+        raise TypeError(f"{target.name!r} takes no part in the ledger's transactions")
+    return beside
+
+
+def undoing_of(target: Target, batch: BatchId) -> Undoable:
+    """Return what undoes a batch; raises CannotUndoError naming a target that can't."""
+    undoing = target.capabilities.undoing
+    if undoing is None:
+        raise CannotUndoError(
+            f"{batch}: state {target.name!r} keeps nothing of what was before a txid. Nothing was changed"
+        )
+    return undoing
+
+
+def diverting_of(target: Target) -> Divertible:
+    """Return what reads staged rows back; raises ConfigurationError naming a target that can't."""
+    diverting = target.capabilities.diverting
+    if diverting is None:
+        raise ConfigurationError(
+            f"rows of state {target.name!r} can't be read back to be diverted; nothing was changed"
+        )
+    return diverting
+
+
+def resetting_of(target: Target) -> Resettable:
+    """Return what follows a reset; raises ConfigurationError naming a target that can't."""
+    resetting = target.capabilities.resetting
+    if resetting is None:
+        raise ConfigurationError(f"state {target.name!r} can't follow a reset; nothing was changed")
+    return resetting
+
+
+def check_resettable(targets: Mapping[str, Target], keep_rows: bool) -> None:
+    """Raise ConfigurationError, before anything is recorded, for a target that could not follow a reset."""
+    for target in targets.values():
+        resetting = resetting_of(target)
+        if not keep_rows:
+            resetting.check_clear()

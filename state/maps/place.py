@@ -1,0 +1,141 @@
+"""One state's place in a user's map: its reserved key, its staged updates, and puts that notice another writer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pyarrow as pa
+
+from trident.base.errors import FencedError, MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.folding import keyed_rows
+from trident.state.layout import StateKind, StateLayout
+from trident.state.maps.blobs import BlobStore
+from trident.state.maps.maps import (
+    BackingKey,
+    BackingMap,
+    BackingPosition,
+    BackingValue,
+    ConditionalBackingMap,
+    RemovableBackingMap,
+)
+from trident.state.positions import Position, check_epoch
+from trident.state.rows import conform
+from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates
+
+Item = TypeVar("Item")
+
+ROUNDS = 5
+"""How often a key is read again after somebody else changed it between our read and our conditional put."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapPlace:
+    """What the parts of a map target share."""
+
+    name: str
+    kind: StateKind
+    backing_map: BackingMap = field(repr=False)
+    layout: StateLayout
+    chunk_rows: int
+    blobs: BlobStore = field(repr=False)
+
+    @property
+    def reserved(self) -> BackingKey:
+        """The key that position and epoch lie under; it has one element more than any other."""
+        return ("trident position of", *[self.name] * len(self.layout.keys))
+
+    def read(self, topology: str) -> BackingPosition | None:
+        """Return what the reserved key holds, None for nothing; refuses another topology's."""
+        (found,) = self.backing_map.multi_get([self.reserved])
+        if found is None:
+            return None
+        if not isinstance(found, BackingPosition):
+            raise MismatchError(f"the reserved key of state {self.name!r} holds a {type(found).__name__}")
+        if found.topology != topology:
+            raise MismatchError(f"state {self.name!r} belongs to topology {found.topology!r}, not to {topology!r}")
+        return found
+
+    def owned(self, owner: Owner, epoch: Epoch) -> BackingPosition | None:
+        """Return what the reserved key holds, after checking that no newer epoch holds the state."""
+        found = self.read(owner.topology)
+        check_epoch(epoch_of(found), epoch, self.name)
+        return found
+
+    def put_reserved(self, expected: BackingPosition | None, new: BackingPosition) -> None:
+        """Replace the reserved key's value; raises FencedError when somebody else has."""
+        if expected != new and self.put([(self.reserved, expected, new)]):
+            raise FencedError(f"another coordinator wrote the position of state {self.name!r}; this one stops")
+
+    def put(self, changes: list[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[BackingKey]:
+        """Put all changes; returns the keys that held something else than expected."""
+        if not changes:
+            return []
+        if isinstance(self.backing_map, ConditionalBackingMap):
+            stored = self.backing_map.multi_put_if(changes)
+            return [change[0] for change, done in zip(changes, stored, strict=True) if not done]
+        self.backing_map.multi_put([(key, new) for key, _, new in changes])
+        return []
+
+    def remove(self, items: list[tuple[BackingKey, BackingValue | None]]) -> list[BackingKey]:
+        """Remove all keys; returns those that held something else than expected."""
+        held = [(key, value) for key, value in items if value is not None]
+        if not held:
+            return []
+        assert isinstance(self.backing_map, RemovableBackingMap)  # checked before anything was changed
+        removed = self.backing_map.multi_remove_if(held)
+        return [item[0] for item, done in zip(held, removed, strict=True) if not done]
+
+    def rows_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> pa.Table:
+        """Return all staged rows of a batch."""
+        if isinstance(updates, AppliedUpdates):
+            raise MismatchError(
+                f"{batch}: the ledger says that {updates.count} rows of state {self.name!r} were applied with the pin, "
+                "which a map never is; nothing was changed"
+            )
+        if isinstance(updates, HeldUpdates):
+            return conform(updates.rows, self.layout.schema())
+        tables = [self.blobs.get(batch, write) for write in updates.writes]
+        return pa.concat_tables(tables) if tables else self.layout.schema().empty_table()
+
+    def keys_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> Iterator[list[BackingKey]]:
+        """Yield the keys of a batch, chunk by chunk."""
+        yield from chunks(list(keyed_rows(self.layout, self.rows_of(batch, updates))), self.chunk_rows)
+
+
+def chunks(items: list[Item], size: int) -> Iterator[list[Item]]:
+    """Yield the items in lists of that size."""
+    for first in range(0, len(items), size):
+        yield items[first : first + size]
+
+
+def epoch_of(found: BackingPosition | None) -> Epoch | None:
+    """Return the epoch of what a reserved key holds."""
+    return Epoch(found.epoch, found.token) if found else None
+
+
+def position_of(found: BackingPosition | None) -> Position | None:
+    """Return the position of what a reserved key holds, None until the state is registered."""
+    if found is None or found.txid is None or found.attempt is None or found.birth_txid is None:
+        return None
+    return Position(Owner(found.topology, found.incarnation), found.txid, found.attempt, found.birth_txid)
+
+
+def reserved_value(position: Position, epoch: Epoch) -> BackingPosition:
+    """Return what the reserved key is to hold."""
+    return BackingPosition(
+        topology=position.owner.topology,
+        incarnation=position.owner.incarnation,
+        epoch=epoch.number,
+        token=epoch.token,
+        txid=position.txid,
+        attempt=position.attempt,
+        birth_txid=position.birth_txid,
+    )
+
+
+def fence_only(owner: Owner, epoch: Epoch) -> BackingPosition:
+    """Return what the reserved key is to hold before the state is registered."""
+    return BackingPosition(owner.topology, owner.incarnation, epoch.number, epoch.token, None, None, None)

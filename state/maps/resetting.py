@@ -1,0 +1,47 @@
+"""A map that follows its topology into a new incarnation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trident.base.advice import RESET_KEEPING_ROWS
+from trident.base.errors import ConfigurationError
+from trident.base.identity import Epoch, Owner
+from trident.state.maps.maps import ClearableBackingMap
+from trident.state.maps.place import MapPlace, position_of, reserved_value
+from trident.state.positions import Position
+
+
+@dataclass(frozen=True, slots=True)
+class MapResetting:
+    """See `Resettable`."""
+
+    place: MapPlace
+
+    def check_clear(self) -> None:
+        """Raise ConfigurationError for a map that can't be emptied."""
+        if not isinstance(self.place.backing_map, ClearableBackingMap):
+            raise ConfigurationError(
+                f"the map of state {self.place.name!r} has no clear(), so a reset can't empty it; nothing was changed: "
+                f"add clear(), or {RESET_KEEPING_ROWS}"
+            )
+
+    def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Empty the map, if it can be, and start at the birth txid under a new owner."""
+        found = self.place.owned(owner, epoch)
+        position = position_of(found)
+        if position is not None and position.owner == owner:
+            return
+        self.check_clear()
+        assert isinstance(self.place.backing_map, ClearableBackingMap)
+        self.place.backing_map.clear()
+        self.place.backing_map.multi_put(
+            [(self.place.reserved, reserved_value(Position(owner, birth_txid, 0, birth_txid), epoch))]
+        )
+
+    def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Keep all rows and bind them to the new owner at the birth txid."""
+        found = self.place.owned(owner, epoch)
+        position = position_of(found)
+        if position is None or position.owner != owner:
+            self.place.put_reserved(found, reserved_value(Position(owner, birth_txid, 0, birth_txid), epoch))

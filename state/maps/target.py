@@ -1,0 +1,119 @@
+"""An opened backing map."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.capabilities import Capabilities
+from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
+from trident.state.maps.maps import BackingKey
+from trident.state.maps.place import ROUNDS, MapPlace, chunks, epoch_of, fence_only, position_of, reserved_value
+from trident.state.maps.querying import MapQuerying
+from trident.state.maps.resetting import MapResetting
+from trident.state.maps.undoing import MapUndoing
+from trident.state.positions import Position, check_epoch, is_in, stands
+from trident.state.rows import conform
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+
+
+class MapTarget:
+    """See `Target` for what holds of every method."""
+
+    def __init__(self, place: MapPlace) -> None:
+        self._place = place
+        self._capabilities = Capabilities(
+            undoing=MapUndoing(place), resetting=MapResetting(place), diverting=self, querying=MapQuerying(place)
+        )
+
+    @property
+    def name(self) -> str:
+        """The state's name."""
+        return self._place.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Neither the ledger's transactions nor tasks, which may run twice or late, ever reach the map."""
+        return self._capabilities
+
+    def prepare(self, beside: bool) -> None:
+        """Make the table for staged updates in the ledger's database."""
+        self._place.blobs.prepare()
+
+    def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
+        """Put the epoch under the reserved key; a put of a stopped owner may still come after it."""
+        found = self._place.read(owner.topology)
+        check_epoch(epoch_of(found), epoch, self.name)
+        position = position_of(found)
+        raised = reserved_value(position, epoch) if position else fence_only(owner, epoch)
+        self._place.put_reserved(found, raised)
+
+    def position(self, topology: str) -> Position | None:
+        """Return where the state stands, None when it has never been registered."""
+        return position_of(self._place.read(topology))
+
+    def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Record a new state's owner and birth txid; whether the map has rows can't be seen."""
+        found = self._place.owned(owner, epoch)
+        position = position_of(found)
+        if position is None:
+            self._place.put_reserved(found, reserved_value(Position(owner, birth_txid, 0, birth_txid), epoch))
+        elif position.owner != owner:
+            raise MismatchError(f"state {self.name!r} {stands(position)}; nothing was changed")
+
+    def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
+        """Check the rows and commit them to the ledger's database."""
+        rows = conform(updates.rows, self._place.layout.schema())
+        return WrittenUpdates((self._place.blobs.put(batch, rows),) if rows.num_rows else ())
+
+    def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
+        """Put the batch chunk by chunk, then the position; repeated after a crash, in-keys stay as they are."""
+        found = self._place.owned(batch.owner, batch.epoch)
+        position = position_of(found)
+        if is_in(position, batch, self.name):
+            return
+        assert position is not None
+        keyed = keyed_rows(self._place.layout, self._place.rows_of(batch, updates))
+        for chunk in chunks(list(keyed.items()), self._place.chunk_rows):
+            self._apply_chunk(batch, dict(chunk))
+            reached(CrashPoint.BETWEEN_CHUNKS, batch.txid)
+        reached(CrashPoint.BEFORE_POSITION, batch.txid)
+        moved = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)
+        self._place.put_reserved(found, reserved_value(moved, batch.epoch))
+
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        """Return all staged rows of a batch."""
+        return updates.rows if isinstance(updates, HeldUpdates) else self._place.rows_of(batch, updates)
+
+    def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
+        """Delete staged updates of txids up to `done`, never beyond what is applied."""
+        position = position_of(self._place.owned(owner, epoch))
+        if position is None or position.owner != owner:
+            raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")
+        self._place.blobs.forget(owner.topology, min(done, position.txid))
+
+    def close(self) -> None:
+        """Do nothing: the map is the user's."""
+
+    def _apply_chunk(self, batch: BatchId, staged: dict[BackingKey, Row]) -> None:
+        left = dict(staged)
+        for _ in range(ROUNDS):
+            keys = list(left)
+            before = dict(zip(keys, self._place.backing_map.multi_get(keys), strict=True))
+            after: dict[Row, StoredRow] = {
+                key: updated(self._place.kind, before[key], batch.txid, merged_with(self._place.layout, row))
+                for key, row in left.items()
+            }
+            check_fit(self._place.layout, after)
+            changed = [key for key in keys if before[key] != after[key]]
+            refused = self._place.put([(key, before[key], after[key]) for key in changed])
+            if not refused:
+                return
+            self._place.owned(batch.owner, batch.epoch)
+            left = {key: staged[key] for key in refused}
+        raise MismatchError(
+            f"{batch}: somebody else keeps changing {len(left)} keys of state {self.name!r}; the batch is partly "
+            "applied and will be completed when it is applied again: stop the other writer"
+        )

@@ -1,0 +1,106 @@
+"""What a memory state can do beside every target: undo, follow a reset, tell the values of given keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from trident.base.errors import MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.capabilities import Found
+from trident.state.folding import current, key_rows, table_of, undone
+from trident.state.layout import StateLayout
+from trident.state.memory.database import MemoryTransaction
+from trident.state.memory.place import MemoryPlace, stored_row
+from trident.state.positions import Position, Standing, before_attempt, is_in
+from trident.state.staged import AppliedUpdates, StagedUpdates
+from trident.state.undoing import check_kind, check_undone
+from trident.state.values import OpaqueValue
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUndoing:
+    """See `Undoable`: rows and position go back at once."""
+
+    place: MemoryPlace
+
+    def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
+        """Check that the state is opaque, or has nothing of the batch."""
+        place = self.place
+        with place.database.transaction() as transaction:
+            position = place.owned(transaction, batch.owner, batch.epoch)
+            if is_in(position, batch, place.name):
+                check_kind(place.kind, batch, updates, place.name)
+                check_undone(batch, updates, len(self._of_txid(transaction, batch.txid)), place.name)
+
+    def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
+        """Bring back what was before the batch."""
+        place = self.place
+        with place.database.transaction() as transaction:
+            position = place.owned(transaction, batch.owner, batch.epoch)
+            if not is_in(position, batch, place.name):
+                return
+            assert position is not None
+            check_kind(place.kind, batch, updates, place.name)
+            keys = self._of_txid(transaction, batch.txid)
+            check_undone(batch, updates, len(keys), place.name)
+            stored = place.rows(transaction)
+            for key in keys:
+                row = undone(stored.pop(key), batch.txid)
+                if row is not None:
+                    stored[key] = row
+            attempt = before_attempt(position, batch, before)
+            moved = Position(batch.owner, batch.txid - 1, attempt, position.birth_txid)
+            place.put(transaction, batch.owner.topology, Standing(moved, batch.epoch))
+
+    def _of_txid(self, transaction: MemoryTransaction, txid: int) -> list[object]:
+        rows = self.place.rows(transaction).items()
+        return [key for key, row in rows if isinstance(row, OpaqueValue) and row.txid == txid]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryResetting:
+    """See `Resettable`."""
+
+    place: MemoryPlace
+
+    def check_clear(self) -> None:
+        """Do nothing: memory can be emptied."""
+
+    def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Delete the rows."""
+        place = self.place
+        with place.database.transaction() as transaction:
+            position = place.owned(transaction, owner, epoch)
+            if position is None or position.owner != owner:
+                place.rows(transaction).clear()
+                place.bind(transaction, owner, epoch, birth_txid)
+
+    def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Keep the rows."""
+        place = self.place
+        with place.database.transaction() as transaction:
+            position = place.owned(transaction, owner, epoch)
+            if position is None or position.owner != owner:
+                place.bind(transaction, owner, epoch, birth_txid)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryQuerying:
+    """See `Queryable`: one transaction sees all."""
+
+    place: MemoryPlace
+    layout: StateLayout
+
+    def find(self, topology: str, keys: pa.Table) -> Found:
+        """Look the keys up."""
+        asked = key_rows(self.layout, keys)
+        place = self.place
+        with place.database.transaction() as transaction:
+            position = place.position(transaction, topology)
+            stored = place.rows(transaction)
+            found = {key: current(stored_row(stored[key])) for key in asked if key in stored}
+        if position is None:
+            raise MismatchError(f"state {place.name!r} has never been registered; nothing was read")
+        return Found(position, table_of(self.layout, found))

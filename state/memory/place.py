@@ -1,0 +1,79 @@
+"""One state's place in a memory database: its tables, and who may write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trident.base.errors import MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.state.folding import Row, StoredRow
+from trident.state.layout import StateKind
+from trident.state.memory.database import MemoryDatabase, MemoryTable, MemoryTransaction
+from trident.state.positions import Position, Standing, check_epoch
+from trident.state.values import OpaqueValue, TransactionalValue
+
+LAYOUTS = "state layouts"
+_APPLIED = "state positions"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlace:
+    """What the parts of a memory target share; methods with a transaction run inside the caller's."""
+
+    database: MemoryDatabase
+    name: str
+    kind: StateKind
+
+    def rows(self, transaction: MemoryTransaction) -> MemoryTable:
+        """Return the stored rows by key."""
+        return transaction.table(rows_table(self.name))
+
+    def staging(self, transaction: MemoryTransaction) -> MemoryTable:
+        """Return the staged writes by write id."""
+        return transaction.table(f"state {self.name} staging")
+
+    def standing(self, transaction: MemoryTransaction, topology: str) -> Standing | None:
+        """Return position and epoch; raises MismatchError when the state is another topology's."""
+        applied = transaction.table(_APPLIED)
+        others = [key for key in applied if isinstance(key, tuple) and key[1] == self.name and key[0] != topology]
+        if others:
+            raise MismatchError(f"state {self.name!r} belongs to another topology; nothing was changed")
+        found = applied.get((topology, self.name))
+        assert found is None or isinstance(found, Standing)
+        return found
+
+    def position(self, transaction: MemoryTransaction, topology: str) -> Position | None:
+        """Return where the state stands, None when it has never been registered."""
+        standing = self.standing(transaction, topology)
+        return standing.position if standing else None
+
+    def owned(self, transaction: MemoryTransaction, owner: Owner, epoch: Epoch) -> Position | None:
+        """Return where the state stands, after checking that no newer epoch holds it."""
+        standing = self.standing(transaction, owner.topology)
+        check_epoch(standing.epoch if standing else None, epoch, self.name)
+        return standing.position if standing else None
+
+    def put(self, transaction: MemoryTransaction, topology: str, standing: Standing) -> None:
+        """Replace position and epoch."""
+        transaction.table(_APPLIED)[topology, self.name] = standing
+
+    def bind(self, transaction: MemoryTransaction, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Let the state begin at a birth txid under an owner."""
+        self.put(transaction, owner.topology, Standing(Position(owner, birth_txid, 0, birth_txid), epoch))
+
+
+def rows_table(name: str) -> str:
+    """Return the name of a state's table."""
+    return f"state {name} rows"
+
+
+def key_of(key: object) -> Row:
+    """Return a key as it is stored."""
+    assert isinstance(key, tuple)
+    return key
+
+
+def stored_row(row: object) -> StoredRow:
+    """Return a row as it is stored."""
+    assert isinstance(row, (TransactionalValue, OpaqueValue, tuple))
+    return row

@@ -1,0 +1,60 @@
+"""A table that follows its topology into a new incarnation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from trident.base.errors import MismatchError
+from trident.base.identity import Epoch, Owner
+from trident.state.tables.names import quote_table
+from trident.state.tables.place import TablePlace
+from trident.state.tables.shape import TXID
+
+
+@dataclass(frozen=True, slots=True)
+class TableResetting:
+    """See `Resettable`: rows and position change in one transaction."""
+
+    place: TablePlace
+
+    def check_clear(self) -> None:
+        """Do nothing: every table can be emptied."""
+
+    def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Delete the rows, staged ones too."""
+        with self._rebound(owner, epoch, birth_txid) as connection:
+            if connection is not None:
+                connection.execute(text(f"DELETE FROM {self.place.shape.quoted}"))
+                connection.execute(text(f"DELETE FROM {quote_table(self.place.staging)}"))
+
+    def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Keep the rows; refuses those of a txid above the birth txid."""
+        shape = self.place.shape
+        with self._rebound(owner, epoch, birth_txid) as connection:
+            if connection is not None and shape.has_txid:
+                newest = connection.execute(text(f"SELECT max({TXID}) FROM {shape.quoted}")).scalar()
+                if newest is not None and newest > birth_txid:
+                    raise MismatchError(
+                        f"table {shape.table!r} holds rows of txid {newest}, the new life starts after "
+                        f"{birth_txid}; nothing was changed"
+                    )
+
+    @contextmanager
+    def _rebound(self, owner: Owner, epoch: Epoch, birth_txid: int) -> Iterator[Connection | None]:
+        """Give the connection of the transaction in which the owner changes after the block; None when it has."""
+        place = self.place
+        with place.database.transaction() as transaction:
+            connection = transaction.connection
+            row = place.owned(connection, owner, epoch)
+            if row is not None and row.position.owner == owner:
+                yield None
+                return
+            yield connection
+            if row is None:
+                place.applied.insert(connection, owner, epoch, birth_txid)
+            else:
+                place.applied.rebirth(connection, owner, epoch, birth_txid)
