@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -15,13 +15,14 @@ from trident.base.control import CONTROL, BadRecordWord, Undecoded, encode
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
+from trident.base.timeouts import Timeouts
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.engine.compiled import CompiledTopology
 from trident.engine.processor import SparkProcessor
 from trident.engine.staging import Staging
 from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
+from trident.spouts.base import BadRecord, Limits, LostOffsets, Source, SpoutKind, Start
 from trident.state.layout import StateKind, StateLayout
 from trident.state.staged import HeldUpdates, StagingWriter
 from trident.state.target import LedgerDatabase, Target
@@ -53,7 +54,7 @@ class RowsSource:
     def bounds(self) -> tuple[PartitionBounds, ...]:
         return tuple(PartitionBounds(PartitionId("rows", n), "id", 0, len(p)) for n, p in enumerate(self.partitions))
 
-    def starts(self) -> tuple[PartitionBounds, ...]:
+    def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         return self.bounds()
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
@@ -109,7 +110,7 @@ class UnopenedState:
     def description(self) -> dict[str, str]:
         return {"state": "unopened"}
 
-    def open(self, layout: StateLayout, ledger_database: LedgerDatabase) -> Target:
+    def open(self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts) -> Target:
         raise NotImplementedError
 
 
@@ -146,12 +147,12 @@ def manifest(edge: Edge) -> RangeManifest:
     return RangeManifest(edge.id, edge.range.id, edge.range.stop, Digest.of(hash64(1, positions)))
 
 
-def edges_of(source: RowsSource, first: int = 1) -> tuple[Edge, ...]:
+def edges_of(source: Source, first: int = 1) -> tuple[Edge, ...]:
     found = [b for b in source.bounds() if b.stop > b.earliest]
     return tuple(Edge(first + n, OffsetRange(b.id, b.topic_id, b.earliest, b.stop)) for n, b in enumerate(found))
 
 
-def request_for(compiled: CompiledTopology, sources: dict[str, RowsSource]) -> ProcessRequest:
+def request_for(compiled: CompiledTopology, sources: Mapping[str, Source]) -> ProcessRequest:
     edges = {spout: edges_of(sources[spout], 1 + 100 * n) for n, spout in enumerate(compiled.spouts)}
     return ProcessRequest(BATCH, 1, BATCH_TIME, edges)
 

@@ -122,7 +122,7 @@ def test_tasks_stage_what_is_large(spark: SparkSession, tmp_path: Path) -> None:
     result = run(topology.compile(), spark, staging=Staging.EXECUTORS, stores={"s": store})  # type: ignore[dict-item]
     updates = result.updates["s"]
     assert isinstance(updates, WrittenUpdates)
-    tables = {path.stem: pa.ipc.open_file(path).read_all() for path in tmp_path.iterdir()}
+    tables = {path.stem: pa.ipc.open_file(str(path)).read_all() for path in tmp_path.iterdir()}
     assert {write.write_id: write.rows for write in updates.writes} == {
         name: table.num_rows for name, table in tables.items()
     }

@@ -67,7 +67,7 @@ class LoggedSource(RowsSource):
         return len(list(Path(self.folder).iterdir()))
 
 
-def logged(folder: Path, *partitions: list[tuple[str | None, int]], bad: bool = False) -> RowsSpout:
+def logged(folder: Path, *partitions: Sequence[tuple[str | None, int | None]], bad: bool = False) -> RowsSpout:
     folder.mkdir()
     return RowsSpout(LoggedSource(PAYMENTS, partitions, (BAD,) if bad else (), folder=str(folder)))
 
@@ -113,7 +113,7 @@ def manifests_of(result: ProcessResult, spout: str) -> Counter[object]:
 
 
 def stored_frames(spark: SparkSession) -> int:
-    return int(spark.sparkContext._jsc.getPersistentRDDs().size())  # type: ignore[union-attr]
+    return int(spark.sparkContext._jsc.getPersistentRDDs().size())
 
 
 def test_a_union_of_two_sources_is_one_job(spark: SparkSession, tmp_path: Path) -> None:
@@ -169,7 +169,8 @@ def test_several_ends_of_one_stream_are_read_once(spark: SparkSession, tmp_path:
     stream = topology.stream("payments", spout).filter(F.col("amount") > 0)
     stream.group_by("account").persistent_aggregate(UnopenedState("by account"), n=Count())
     stream.persistent_aggregate(UnopenedState("all"), total=Sum("amount"))
-    schema = pa.schema([("account", pa.string()), ("amount", pa.int64())])
+    types: dict[str, pa.DataType] = {"account": pa.string(), "amount": pa.int64()}
+    schema = pa.schema(types)
     topology._add_end(SinkNode("out", schema, stream._node))
     result = run(topology.compile(), spark)
     assert held_rows(result, "by account") == [("a", 2), ("b", 1), ("c", 1), (None, 1)]

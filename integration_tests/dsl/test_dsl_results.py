@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +14,7 @@ from pyspark.sql import functions as F
 
 from integration_tests.dsl.fakes import (
     BATCH_TIME,
+    Rows,
     UnopenedState,
     edges_of,
     held_rows,
@@ -24,6 +26,7 @@ from trident import Combiner, Count, Max, Min, RetryableError, Sum, Topology, ba
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.coordinators.batches.processor import ProcessResult
 from trident.language.stream import Stream
+from trident.state.staged import HeldUpdates
 
 PAYMENTS = "account string, amount bigint"
 FIRST = [("a", 5), ("b", -1), ("a", 7), (None, 2), ("c", None)]
@@ -47,7 +50,7 @@ def payments(*, repeat: bool = False) -> tuple[Topology, Stream]:
     return topology, topology.stream("payments", rows_spout(PAYMENTS, FIRST, SECOND, [], bad=(BAD,), repeat=repeat))
 
 
-def check_words(result: ProcessResult, spout_rows: tuple[list[tuple[object, ...]], ...] = (FIRST, SECOND)) -> None:
+def check_words(result: ProcessResult, spout_rows: tuple[Rows, ...] = (FIRST, SECOND)) -> None:
     expected = [("payments", manifest(edge)) for edge in edges_of(rows_spout(PAYMENTS, *spout_rows).source)]
     assert sorted(result.manifests, key=repr) == sorted(expected, key=repr)
     assert [letter.record for letter in result.bad_records] == [BAD]
@@ -66,9 +69,10 @@ def test_the_documented_example(spark: SparkSession) -> None:
             expected[account][0] += 1
             expected[account][1] += amount
     assert held_rows(result, "balances") == sorted(((key, *value) for key, value in expected.items()), key=repr)
-    assert result.updates["balances"].rows.schema == pa.schema(
-        [("account", pa.string()), ("n", pa.int64()), ("total", pa.int64())]
-    )
+    held = result.updates["balances"]
+    assert isinstance(held, HeldUpdates)
+    types: dict[str, pa.DataType] = {"account": pa.string(), "n": pa.int64(), "total": pa.int64()}
+    assert held.rows.schema == pa.schema(types)
     check_words(result)
 
 
@@ -116,11 +120,11 @@ def test_functions_see_records_only(spark: SparkSession) -> None:
         no_words(batch)
         return pc.is_valid(batch["amount"])
 
-    def doubled(batch: pa.RecordBatch) -> pa.Array:
+    def doubled(batch: pa.RecordBatch) -> pa.Array[Any]:
         no_words(batch)
         return pc.multiply(batch["amount"], 2)
 
-    def renamed(batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    def renamed(batch: pa.RecordBatch) -> dict[str, pa.Array[Any]]:
         no_words(batch)
         return {"value": batch["double"], "who": batch["account"]}
 
@@ -175,7 +179,7 @@ def test_functions_after_an_aggregate(spark: SparkSession) -> None:
     (
         stream.group_by("account")
         .aggregate(n=Count())
-        .filter(lambda batch: pc.greater(batch["n"], 2))
+        .filter(lambda batch: pc.greater(batch["n"], pa.scalar(2)))
         .each(lambda batch: [batch["n"]], "again bigint")
         .persistent_aggregate(UnopenedState("n"), n=Sum("again"))
     )

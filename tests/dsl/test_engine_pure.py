@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
@@ -49,7 +49,11 @@ class Product(Combiner[int]):
 
 def batch(*rows: tuple[str | None, int | None, str | None]) -> pa.RecordBatch:
     keys, numbers, words = zip(*rows, strict=True)
-    arrays = [pa.array(keys, pa.string()), pa.array(numbers, pa.int64()), pa.array(words, pa.string())]
+    arrays: list[pa.Array[Any]] = [
+        pa.array(keys, pa.string()),
+        pa.array(numbers, pa.int64()),
+        pa.array(words, pa.string()),
+    ]
     return pa.RecordBatch.from_arrays(arrays, names=["k", "n", CONTROL])
 
 
@@ -126,6 +130,9 @@ def test_a_fixed_choice_stays(mode: Staging, *, expected: bool) -> None:
     assert choice.by_executors(10**9) is expected
 
 
+PRODUCT = cast(Combiner[object], Product("f"))
+
+
 def lists(*values: list[int | None]) -> pa.ListArray[pa.Scalar[pa.DataType]]:
     rows = [[{"f0": value, "row": True} for value in items] for items in values]
     array = pa.array(rows, pa.list_(pa.struct([("f0", pa.int64()), ("row", pa.bool_())])))
@@ -134,13 +141,13 @@ def lists(*values: list[int | None]) -> pa.ListArray[pa.Scalar[pa.DataType]]:
 
 
 def test_a_fold_leaves_out_missing_values() -> None:
-    assert fold(Product("f"), lists([2, None, 3], [], [None], [5])) == [6, None, None, 5]
+    assert fold(PRODUCT, lists([2, None, 3], [], [None], [5])) == [6, None, None, 5]
 
 
 def test_a_fold_of_a_slice_sees_its_own_lists_only() -> None:
     part = lists([2], [3, 4], [5]).slice(1, 2)
     assert isinstance(part, pa.ListArray)
-    assert fold(Product("f"), part) == [12, 5]
+    assert fold(PRODUCT, part) == [12, 5]
 
 
 def test_records_and_words_are_told_apart() -> None:
@@ -154,7 +161,8 @@ def never(records: pa.RecordBatch) -> pa.RecordBatch:
     raise AssertionError("a function must not see a batch of words only")
 
 
-NK = pa.schema([("k", pa.string()), ("n", pa.int64()), (CONTROL, pa.string())])
+TYPES: dict[str, pa.DataType] = {"k": pa.string(), "n": pa.int64(), CONTROL: pa.string()}
+NK = pa.schema(TYPES)
 N = pa.schema([("n", pa.int64())])
 STEPS: dict[str, Callable[[], object]] = {
     "filter": lambda: Keep(never, NK),  # type: ignore[arg-type]

@@ -135,7 +135,10 @@ def test_what_hangs_on_a_query_of_an_own_state_waits_for_the_commit_turn() -> No
 
 def test_what_is_joined_with_something_late_is_late() -> None:
     a, b = source("a"), source("b")
-    ends = [persist("counts", a), SinkNode("late", LAYOUT.schema(), union(b, query("counts", a)))]
+    ends: list[PersistNode | SinkNode] = [
+        persist("counts", a),
+        SinkNode("late", LAYOUT.schema(), union(b, query("counts", a))),
+    ]
     (job,) = jobs_of(ends)
     assert names(job) == (["a", "b"], ["counts"], ["late"])
 

@@ -9,6 +9,7 @@ import pytest
 from tests.ledger.contract import LedgerContract
 from tests.ledger.making import commit_of, pin_of, started
 from trident.base.errors import RefusedError
+from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.coordinators.ledger import Ledger, MemoryLedger
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
@@ -45,7 +46,7 @@ class TestMemoryLedger(LedgerContract):
 
 def test_it_is_a_ledger() -> None:
     ledger: Ledger = MemoryLedger()
-    ledger.open()
+    ledger.open(DEFAULT_TIMEOUTS)
     ledger.close()
 
 
