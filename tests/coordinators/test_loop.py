@@ -35,7 +35,14 @@ from trident.state.staged import StagingLostError
 
 OWNER, EPOCH = Owner("payments", "life-1"), Epoch(3, "token")
 FRESH = ProtocolState(
-    OWNER, EPOCH, frozenset({"balances"}), together=True, max_pending=2, max_tries=3, done=10, last_attempt=20
+    OWNER,
+    EPOCH,
+    frozenset({"balances"}),
+    beside=frozenset({"balances"}),
+    max_pending=2,
+    max_tries=3,
+    done=10,
+    last_attempt=20,
 )
 PACE = Pace.of(
     RunOptions(
