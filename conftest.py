@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.effort import Length, base_seed, choose, draw_base_seed, effort
@@ -32,19 +34,22 @@ def pytest_configure(config: pytest.Config) -> None:
     choose(Length(config.option.effort), config.option.base_seed)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Keep what the run is for, and deal it to the workers of pytest-xdist, if there are any.
 
-    The searches are not measured: they would take twice as long, and cover what other tests cover as well.
+    The groups are named before xdist asks for them, the order is made after pytest-randomly's. The searches are not
+    measured: they would take twice as long, and cover what other tests cover as well.
     """
     _keep_wanted(config, items)
+    is_worker = hasattr(config, "workerinput")
     for item in items:
         if item.get_closest_marker(VERIFY) or item.nodeid.startswith(_APART):
             item.add_marker("no_cover")
-    if hasattr(config, "workerinput"):
-        for item in items:
-            if group := _group(item):
-                item.add_marker(pytest.mark.xdist_group(group))
+        if is_worker and (group := _group(item)):
+            item.add_marker(pytest.mark.xdist_group(group))
+    yield
+    if is_worker:
         items.sort(key=_place)
 
 
