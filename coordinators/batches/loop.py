@@ -201,6 +201,7 @@ class Loop:
             self._time_out(now)
             if now >= self.next_plan_at and wants_plan(self.state):
                 self._advance(Due(), now)
+        if self.state.phase in _GOES_ON:  # a time-out may have been the last try
             self._check()
         requests, self._requests = self._requests, []
         return requests

@@ -13,6 +13,7 @@ from trident.coordinators.pinned import Pin
 from trident.coordinators.registered import Snapshot
 from trident.state.capabilities import names_beside
 from trident.state.positions import Position
+from trident.state.staged import AppliedUpdates
 from trident.state.target import Target
 
 
@@ -21,7 +22,8 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
 
     Raises `MismatchError` for a state that is behind, ahead, or another incarnation's: nothing has
     been changed then, and the text says what was found where. A state beside the ledger has what is
-    pinned, unless an undo has begun to take it back.
+    pinned, unless an undo has begun to take it back, or the pin is of a version that staged for such
+    states too and applied them after it: then it waits like the others.
     """
     pin = snapshot.pin
     beside, waiting = names_beside(stores), set()
@@ -34,8 +36,10 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
         born_here = position.txid == position.birth_txid and position.attempt == 0
         if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):
             raise MismatchError(_wrong(snapshot, name, f"stands at txid {position.txid} attempt {position.attempt}"))
-        if pin is not None and name in {state.state for state in pin.states}:
-            if name in beside and not _is_undone(snapshot, pin):
+        pinned = next((item for item in pin.states if item.state == name), None) if pin is not None else None
+        if pin is not None and pinned is not None:
+            went_with_the_pin = isinstance(pinned.updates, AppliedUpdates)
+            if name in beside and went_with_the_pin and not _is_undone(snapshot, pin):
                 found = f"stands at txid {position.txid} attempt {position.attempt} and is beside the ledger"
                 raise MismatchError(_wrong(snapshot, name, found))
             waiting.add(name)

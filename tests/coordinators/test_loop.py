@@ -264,6 +264,20 @@ def test_giving_up_is_recorded_and_its_error_is_the_recorded_one():
     assert driver.loop.error is told
 
 
+def test_the_last_time_out_of_a_later_batch_ends_the_loop_while_an_earlier_one_is_committed():
+    driver = Driver(FRESH._replace(max_tries=1))
+    driver.process(driver.plan(now=0.0), now=1.0)
+    assert type(driver.take(Commit).command) is CommitTogether
+    driver.open += driver.loop.wake(1.0)
+    later = driver.plan(now=2.0)
+    driver.open = list(driver.loop.wake(62.0))
+    assert not driver.loop.is_running
+    assert Cancel(later.batch) in driver.open
+    stopped = driver.take(RecordStop).error
+    assert "failed 1 times" in str(stopped)
+    assert driver.loop.error is stopped
+
+
 def test_after_an_error_nothing_more_is_asked_for():
     driver = Driver()
     run = driver.plan()
