@@ -28,7 +28,12 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
     pin = snapshot.pin
     beside, waiting = names_beside(stores), set()
     for name, store in stores.items():
-        position = _position(store, snapshot, epoch)
+        pinned = next((item for item in pin.states if item.state == name), None) if pin is not None else None
+        position = store.position(snapshot.owner.topology)
+        if position is None and pin is not None and pinned is None:
+            continue  # new, and what is pinned goes without it: see `TakeOver.complete`
+        position = position or _born(store, snapshot, epoch)
+        reached(CrashPoint.AFTER_CHECKING)
         if position.owner != snapshot.owner:
             raise MismatchError(_wrong(snapshot, name, f"belongs to incarnation {position.owner.incarnation}"))
         if pin is not None and (position.txid, position.attempt) == (pin.txid, pin.attempt):
@@ -36,7 +41,6 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
         born_here = position.txid == position.birth_txid and position.attempt == 0
         if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):
             raise MismatchError(_wrong(snapshot, name, f"stands at txid {position.txid} attempt {position.attempt}"))
-        pinned = next((item for item in pin.states if item.state == name), None) if pin is not None else None
         if pin is not None and pinned is not None:
             went_with_the_pin = isinstance(pinned.updates, AppliedUpdates)
             if name in beside and went_with_the_pin and not _is_undone(snapshot, pin):
@@ -51,13 +55,10 @@ def _is_undone(snapshot: Snapshot, pin: Pin) -> bool:
     return undo in {(each.kind, each.txid, each.attempt) for each in snapshot.decisions}
 
 
-def _position(store: Target, snapshot: Snapshot, epoch: Epoch) -> Position:
+def _born(store: Target, snapshot: Snapshot, epoch: Epoch) -> Position:
+    store.register(snapshot.owner, epoch, snapshot.done)
     position = store.position(snapshot.owner.topology)
-    if position is None:
-        store.register(snapshot.owner, epoch, snapshot.done)
-        position = store.position(snapshot.owner.topology)
-        assert position is not None
-    reached(CrashPoint.AFTER_CHECKING)
+    assert position is not None
     return position
 
 

@@ -464,7 +464,7 @@ _OF_A_PERSON = (
     Mutant(
         "a state beside the ledger has what is pinned",
         "coordinators/holding/standing.py",
-        "            if name in beside and not _is_undone(snapshot, pin):\n",
+        "            if name in beside and went_with_the_pin and not _is_undone(snapshot, pin):\n",
         "            if False:\n",
         _DECISIONS,
     ),
