@@ -16,8 +16,8 @@ from trident.base.errors import OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.acker import AckValue
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
-from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.flight import NEVER, Flight
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.requests import (
     LANES,
     Answer,
@@ -34,7 +34,7 @@ from trident.coordinators.batches.requests import (
     Tell,
     WorkTurn,
 )
-from trident.coordinators.batches.stopping import StoppedError, gave_up
+from trident.coordinators.batches.stopped import StoppedError, gave_up
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.planned import Plan
 from trident.coordinators.protocol.messages import (

@@ -14,9 +14,10 @@ from trident.base.clock import SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
-from trident.coordinators.batches.committer import Committer, outcome_of_pin
+from trident.coordinators.batches.committer import Committer
+from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
-from trident.coordinators.holding.finishing import check_divert, check_undo, pinned_batch
+from trident.coordinators.holding.carrying_out import check_divert, check_undo, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger

@@ -10,7 +10,7 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision, ResetDecision
-from trident.coordinators.holding.finishing import carry_out, carry_out_reset, check_undo, pinned_batch
+from trident.coordinators.holding.carrying_out import carry_out, carry_out_reset, check_undo, pinned_batch
 from trident.coordinators.holding.standing import check_positions
 from trident.coordinators.holding.starts import starts_to_store
 from trident.coordinators.holding.taken import TakenOver

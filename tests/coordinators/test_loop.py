@@ -13,9 +13,9 @@ from trident.base.errors import FatalError, FencedError, OutcomeUnknownError, Re
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.ranges import Edge, OffsetRange, PartitionId
 from trident.coordinators.batches import flight, loop, requests
-from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.requests import (
     Answer,
     BuildPlan,

@@ -12,7 +12,7 @@ from tests.simulation.actor import Coordinator
 from tests.simulation.operating import Operator
 from tests.simulation.scripts import Tape
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
-from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.deciding import WantedDecision, WantedReset
 from trident.coordinators.holding.takeover import LedgerBehindError

@@ -9,7 +9,7 @@ from tests.simulation.hosting import Surroundings
 from tests.simulation.invariants import Monitor
 from tests.simulation.stores import SimulatedStore
 from trident.base.identity import BatchId
-from trident.coordinators.batches.committer import Outcome
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.decided import Diverted
 from trident.state.rows import json_rows
 
