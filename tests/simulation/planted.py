@@ -18,7 +18,7 @@ from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import CleanUp, Tell
 from trident.coordinators.decisions import deciding
-from trident.coordinators.holding import finishing, taken, takeover
+from trident.coordinators.holding import carrying_out, taken, takeover
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
@@ -216,7 +216,7 @@ BUGS = (
     PlantedBug(
         "a raised fence does not wait for a backend at work", _patched(SimulatedDatabase, "__enter__", _never_locked)
     ),
-    PlantedBug("an undo leaves the states behind", _patched(finishing, "undo", _unpins_only)),
+    PlantedBug("an undo leaves the states behind", _patched(carrying_out, "undo", _unpins_only)),
     PlantedBug("diverted rows are not kept", _patched(memory_rows.Rows, "add_diverted", _nothing)),
     PlantedBug(
         "a divert is forgotten by the attempt that commits",
