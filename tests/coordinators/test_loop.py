@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from datetime import UTC, datetime, timedelta
 from inspect import getsource
+from typing import TypeVar
 
 import pytest
 
@@ -16,12 +17,14 @@ from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop, Pace
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.requests import (
+    Answer,
     BuildPlan,
     CleanUp,
     Commit,
     Drop,
     Processed,
     RecordStop,
+    Request,
     RunBatch,
     StorePlan,
     Tell,
@@ -29,10 +32,11 @@ from trident.coordinators.batches.requests import (
 )
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.planned import Plan, SpoutRange
-from trident.coordinators.protocol.messages import Cancel, CommitTogether, DropFrom, MakePlan
+from trident.coordinators.protocol.messages import Cancel, Command, CommitTogether, DropFrom, MakePlan
 from trident.coordinators.protocol.state import Phase, ProtocolState
 from trident.state.staged import StagingLostError
 
+R = TypeVar("R")
 OWNER, EPOCH = Owner("payments", "life-1"), Epoch(3, "token")
 FRESH = ProtocolState(
     OWNER,
@@ -70,20 +74,21 @@ def batch(txid: int, attempt: int) -> BatchId:
 class Driver:
     """Answers requests by hand, at moments that the test names."""
 
-    def __init__(self, state: ProtocolState = FRESH, pace: Pace = PACE, first=()) -> None:
+    def __init__(self, state: ProtocolState = FRESH, pace: Pace = PACE, first: tuple[Command, ...] = ()) -> None:
         edges = iter(range(1, 1000))
         self.loop = Loop((state, first), pace, lambda plan: {"s": (Edge(next(edges), SPAN),)})
         self.open = list(self.loop.begin(0.0))
 
-    def take(self, kind: type):
+    def take(self, kind: type[R]) -> R:
         found = next(request for request in self.open if type(request) is kind)
+        assert isinstance(found, kind)
         self.open.remove(found)
         return found
 
-    def answer(self, request, answer=None, now: float = 0.0) -> None:
+    def answer(self, request: Request, answer: Answer = None, now: float = 0.0) -> None:
         self.open += self.loop.answered(request, answer, now)
 
-    def fail(self, request, error: BaseException, now: float = 0.0) -> None:
+    def fail(self, request: Request, error: BaseException, now: float = 0.0) -> None:
         self.open += self.loop.failed(request, error, now)
 
     def plan(self, now: float = 0.0) -> RunBatch:

@@ -22,6 +22,7 @@ from trident.coordinators.holding import carrying_out, taken, takeover
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
+from trident.coordinators.plans.ranges import plan_ranges
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
 from trident.coordinators.protocol.transitions import Status, Word
@@ -147,7 +148,7 @@ _CLEANED = Scope(records=1, crashes=0, take_overs=0, losses=0, clean_up_every=1)
 _PERFORM = Loop._perform
 _PROCESSED, _TURN_WORKED = Loop._processed, Loop._turn_worked
 _HAPPENED = protocol._happened
-_PLAN_RANGES = planning.plan_ranges
+_PLAN_RANGES = plan_ranges
 _TAKE_OVER = protocol.take_over
 _ENTER = SimulatedDatabase.__enter__
 
