@@ -79,7 +79,7 @@ class TableTarget:
         place = self._place
         place.apart = not (self._shared and beside)
         with place.database.transaction() as transaction:
-            prepare_tables(transaction.connection, place.dialect, place.shape, place.staging, place.apart)
+            prepare_tables(transaction.connection, place)
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch from now on; the ledger's own fence serves a state beside it."""

@@ -22,6 +22,7 @@ from tests.state.dumping import (
 from tests.state.harnesses import ClearableMap
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch
+from trident.state.databases.base import SchemaTerms
 from trident.state.databases.versions import NumberedTables
 from trident.state.folding import current
 from trident.state.maps.blobs import BLOB_TABLES
@@ -79,7 +80,7 @@ class VersionContract:
         series = SERIES[about]
         restored(about, 1)
         with database.transaction() as transaction:
-            transaction.connection.exec_driver_sql(f"DROP TABLE {series.versions.name}")
+            transaction.connection.exec_driver_sql(f"DROP TABLE {series.versions}")
             before = _rows(transaction.connection, about)
             assert before
             assert series.version_of(transaction.connection) == 0
@@ -91,9 +92,9 @@ class VersionContract:
     @pytest.mark.parametrize("about", SERIES)
     def test_a_newer_version_is_refused_and_nothing_is_changed(self, database: AnyDatabase, about: str) -> None:
         series = SERIES[about]
-        newer = replace(series, steps=(*series.steps, lambda _: None))
+        newer = replace(series, steps=(*series.steps, lambda *_: None))
         with database.transaction() as transaction:
-            newer.migrate(transaction.connection)
+            newer.migrate(transaction.connection, database.schema_terms)
             tables = inspect(transaction.connection).get_table_names()
         known = len(series.steps)
         with pytest.raises(MismatchError, match=rf"of version {known + 1}, this library knows versions up to {known}"):
@@ -107,18 +108,18 @@ class VersionContract:
     ) -> None:
         applied: list[int] = []
         series = SERIES[about]
-        longer = replace(series, steps=(*series.steps, lambda _: applied.append(2)))
+        longer = replace(series, steps=(*series.steps, lambda *_: applied.append(2)))
 
-        def fail(connection: Connection) -> None:
+        def fail(connection: Connection, terms: SchemaTerms) -> None:
             connection.exec_driver_sql("CREATE TABLE half (x int)")
             raise RuntimeError("no")
 
         _prepare(database, about)
         for _ in range(2):
             with database.transaction() as transaction:
-                longer.migrate(transaction.connection)
+                longer.migrate(transaction.connection, database.schema_terms)
         with pytest.raises(RuntimeError), database.transaction() as transaction:
-            replace(longer, steps=(*longer.steps, fail)).migrate(transaction.connection)
+            replace(longer, steps=(*longer.steps, fail)).migrate(transaction.connection, database.schema_terms)
         assert applied == [2]
         with database.transaction() as transaction:
             assert longer.version_of(transaction.connection) == len(longer.steps)
@@ -144,7 +145,7 @@ class VersionContract:
 
 def _migrate(database: AnyDatabase, series: NumberedTables) -> int:
     with database.transaction() as transaction:
-        return series.migrate(transaction.connection)
+        return series.migrate(transaction.connection, database.schema_terms)
 
 
 def _prepare(database: AnyDatabase, about: str) -> None:
