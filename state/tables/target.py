@@ -49,7 +49,6 @@ class TableTarget:
         # Known here rather than at the first batch: a type without a column is the topology's mistake.
         shape.columns(dialect.column_type)
         self._place = place = TablePlace(database, dialect, name, shape, not shared)
-        self._shared = shared
         self._capabilities = Capabilities(
             beside=self if shared else None,
             undoing=TableUndoing(place),
@@ -74,10 +73,9 @@ class TableTarget:
         """All there are; beside the ledger if it is in its database."""
         return self._capabilities
 
-    def prepare(self, beside: bool) -> None:
+    def prepare(self) -> None:
         """Make the tables or check those that are there; away from the ledger it stages durably and has a fence."""
         place = self._place
-        place.apart = not (self._shared and beside)
         with place.database.transaction() as transaction:
             prepare_tables(transaction.connection, place)
 
@@ -186,7 +184,7 @@ class TableTarget:
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""
-        if not self._shared:
+        if self._place.apart:
             self._place.database.close()
 
 

@@ -17,7 +17,7 @@ from trident.state.sqlite.state import SqliteState
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target
 from trident.testing import BackingMapHarness, StateHarness
-from trident.testing.state_harness import shown
+from trident.testing.state_harness import beside, shown
 
 
 class MemoryHarness(StateHarness):
@@ -30,6 +30,9 @@ class MemoryHarness(StateHarness):
     def open(self, layout: StateLayout, kind: StateKind) -> Target:
         if self.beside:
             return MemoryState("counts", kind=kind).open(layout, self.database)
+        return self.open_apart(layout, kind)
+
+    def open_apart(self, layout: StateLayout, kind: StateKind) -> Target:
         return MemoryState("counts", kind=kind, database=self.database).open(layout, MemoryDatabase())
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
@@ -37,12 +40,12 @@ class MemoryHarness(StateHarness):
             return [shown(layout, key, row) for key, row in transaction.table("state counts rows").items()]
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
-        if not self.beside:
+        if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:
-            store.copy_in(transaction, batch, updates)
-            store.apply_in(transaction, batch, updates)
+            beside(store).copy_in(transaction, batch, updates)
+            beside(store).apply_in(transaction, batch, updates)
 
 
 class SqliteHarness(StateHarness):
@@ -55,8 +58,13 @@ class SqliteHarness(StateHarness):
         self.stores: list[Target] = []
 
     def open(self, layout: StateLayout, kind: StateKind) -> Target:
-        state = SqliteState("counts", path=None if self.beside else self.path, kind=kind)
-        self.stores.append(state.open(layout, self.database))
+        return self._open(layout, kind, None if self.beside else self.path)
+
+    def open_apart(self, layout: StateLayout, kind: StateKind) -> Target:
+        return self._open(layout, kind, self.path)
+
+    def _open(self, layout: StateLayout, kind: StateKind, path: Path | None) -> Target:
+        self.stores.append(SqliteState("counts", path=path, kind=kind).open(layout, self.database))
         return self.stores[-1]
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
@@ -66,12 +74,12 @@ class SqliteHarness(StateHarness):
         return [{**row, **{name: Decimal(row[name]) for name in decimals}} for row in found]
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
-        if not self.beside:
+        if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:
-            store.copy_in(transaction, batch, updates)
-            store.apply_in(transaction, batch, updates)
+            beside(store).copy_in(transaction, batch, updates)
+            beside(store).apply_in(transaction, batch, updates)
 
     def close(self) -> None:
         for store in self.stores:

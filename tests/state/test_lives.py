@@ -28,7 +28,7 @@ from trident.state.values import OpaqueValue
 class MemoryBench(Bench):
     def __init__(self, apart: bool) -> None:
         self.apart = apart
-        self.harness = MemoryHarness()
+        self.harness = MemoryHarness(beside=not apart)
 
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         with suppress(Crash), self.harness.database.transaction() as transaction:

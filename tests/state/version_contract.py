@@ -47,7 +47,7 @@ class VersionContract:
     def test_a_table_of_its_own_goes_on(self, database: AnyDatabase, restored, version: int) -> None:
         restored("tables", version)
         store = open_table(database)
-        store.prepare(False)
+        store.prepare()
         with pytest.raises(FencedError):
             store.raise_fence(OWNER, Epoch(EPOCH.number - 1, "older"))
         store.raise_fence(OWNER, NEWER)
@@ -68,7 +68,7 @@ class VersionContract:
         restored("blobs", version)
         backing = map_before(scratch)
         store = open_map(database, backing)
-        store.prepare(False)
+        store.prepare()
         store.raise_fence(OWNER, NEWER)
         store.register(OWNER, NEWER, 0)
         store.apply(batch_of(STAGED, epoch=NEWER), WrittenUpdates((manifest_of(database),)))
@@ -150,7 +150,7 @@ def _migrate(database: AnyDatabase, series: NumberedTables) -> int:
 
 def _prepare(database: AnyDatabase, about: str) -> None:
     store = open_table(database) if about == "tables" else open_map(database, ClearableMap())
-    store.prepare(False)
+    store.prepare()
     store.close()
 
 
