@@ -34,11 +34,11 @@ class Target(Protocol):
     def capabilities(self) -> Capabilities:
         """What it can do beside this; the same for as long as it is open."""
 
-    def prepare(self, beside: bool) -> None:
+    def prepare(self) -> None:
         """Make the tables or check those that are there; raises MismatchError naming column and type. Idempotent.
 
-        `beside` says that batches are applied in the pin's own transaction, whatever the topology's other
-        states do; only then may staging be unlogged, and `stage` has nothing to make durable.
+        Only a target that can share the ledger's transaction may have unlogged staging, for its batches
+        are applied in the pin's own one, whatever the topology's other states do.
         """
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:

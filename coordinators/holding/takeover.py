@@ -22,7 +22,7 @@ from trident.coordinators.refusals import decision_needed, refused_by_state, way
 from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
-from trident.state.capabilities import CannotUndoError, names_beside
+from trident.state.capabilities import CannotUndoError
 from trident.state.target import Target
 
 
@@ -73,9 +73,8 @@ class TakeOver:
         """
         owner = self._registered().owner
         reached(CrashPoint.AFTER_REGISTRATION)
-        beside = names_beside(self.stores)
         for name, store in self.stores.items():
-            self.repeater.call(f"preparing state {name!r}", partial(store.prepare, name in beside))
+            self.repeater.call(f"preparing state {name!r}", store.prepare)
             reached(CrashPoint.AFTER_PREPARATION)
             self._raise_fence(store, owner)
         self.read()

@@ -27,8 +27,13 @@ class PostgresHarness(StateHarness):
         self.stores: list[Target] = []
 
     def open(self, layout: StateLayout, kind: StateKind) -> Target:
-        state = PostgresState("counts", dsn=None if self.beside else self.dsn, kind=kind)
-        self.stores.append(state.open(layout, self.database))
+        return self._open(layout, kind, None if self.beside else self.dsn)
+
+    def open_apart(self, layout: StateLayout, kind: StateKind) -> Target:
+        return self._open(layout, kind, self.dsn)
+
+    def _open(self, layout: StateLayout, kind: StateKind, dsn: str | None) -> Target:
+        self.stores.append(PostgresState("counts", dsn=dsn, kind=kind).open(layout, self.database))
         return self.stores[-1]
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
@@ -36,7 +41,7 @@ class PostgresHarness(StateHarness):
             return connection.execute("SELECT * FROM counts").fetchall()
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
-        if not self.beside:
+        if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:

@@ -16,8 +16,8 @@ from trident.base.errors import TridentError
 from trident.base.identity import BatchId
 from trident.state.layout import StateKind
 from trident.state.staged import StagedUpdates
+from trident.state.tables.target import TableTarget
 from trident.state.target import Target
-from trident.testing.state_harness import beside
 
 
 class PostgresBench(Bench):
@@ -35,9 +35,10 @@ class PostgresBench(Bench):
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Cut the connection in the middle of the transaction: no rollback, no farewell."""
         with suppress(Crash, TridentError), self.harness.database.transaction() as transaction:
-            beside(store).copy_in(transaction, batch, updates)
+            assert isinstance(store, TableTarget)
+            store.copy_in(transaction, batch, updates)
             if after:
-                beside(store).apply_in(transaction, batch, updates)
+                store.apply_in(transaction, batch, updates)
             driver = transaction.connection.connection.driver_connection
             assert driver is not None
             with socket.socket(fileno=driver.pgconn.socket) as cut:

@@ -44,7 +44,7 @@ def database(postgres: Postgres) -> Iterator[PostgresDatabase]:
 
 def open_beside(database: PostgresDatabase, layout: StateLayout = COUNTS, kind: StateKind = StateKind.OPAQUE) -> Any:
     store = PostgresState("balances", kind=kind).open(layout, database)
-    store.prepare(True)
+    store.prepare()
     store.register(OWNER, EPOCH, 0)
     return store
 
@@ -121,7 +121,7 @@ def test_a_wrong_table_is_refused_by_column_and_type(database, table, problem):
     execute(database, f"CREATE TABLE balances ({table})")
     store = PostgresState("balances", kind=StateKind.TRANSACTIONAL).open(COUNTS, database)
     with pytest.raises(MismatchError, match=problem):
-        store.prepare(True)
+        store.prepare()
 
 
 def test_a_table_of_the_users_own_is_taken_when_it_fits(database):
@@ -130,7 +130,7 @@ def test_a_table_of_the_users_own_is_taken_when_it_fits(database):
     execute(database, f"CREATE TABLE report.sums ({columns})")
     state = PostgresState("balances", table="report.sums", kind=StateKind.TRANSACTIONAL)
     store = state.open(COUNTS, database)
-    store.prepare(True)
+    store.prepare()
     store.register(OWNER, EPOCH, 0)
     commit(database, store, batch_of(1), counts(("ann", 1, 10)))
     assert query(database, "SELECT * FROM report.sums") == [("ann", 1, 10, 1, "x")]
@@ -139,7 +139,7 @@ def test_a_table_of_the_users_own_is_taken_when_it_fits(database):
 def test_two_states_never_share_a_table(database):
     open_beside(database)
     other = PostgresState("sums", table="balances").open(COUNTS, database)
-    other.prepare(True)
+    other.prepare()
     with pytest.raises(MismatchError, match="belongs to state 'balances'"):
         other.register(OWNER, EPOCH, 0)
 
@@ -170,17 +170,19 @@ def test_a_writer_shows_no_password():
     store.close()
 
 
-def test_staging_is_logged_unless_the_whole_topology_commits_at_once(database):
+def test_staging_is_logged_unless_the_state_is_beside_the_ledger(database, postgres):
     persistence = "SELECT relpersistence FROM pg_class WHERE relname = 'trident_staging_balances'"
-    store = open_beside(database)
+    open_beside(database)
     assert query(database, persistence) == [("u",)]
-    store.prepare(False)
+    store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
+    store.prepare()
     assert query(database, persistence) == [("p",)]
+    store.close()
 
 
 def test_staging_of_a_state_apart_is_logged_from_its_first_moment(database, postgres):
     store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
-    store.prepare(False)
+    store.prepare()
     persistence = "SELECT relpersistence FROM pg_class WHERE relname = 'trident_staging_balances'"
     assert query(database, persistence) == [("p",)]
     store.close()
@@ -204,8 +206,8 @@ def test_a_position_is_read_when_the_batch_at_work_has_ended(database):
 def test_raising_a_fence_waits_for_a_batch_that_has_passed_it(database, postgres):
     store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
     successor = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
-    store.prepare(False)
-    successor.prepare(False)
+    store.prepare()
+    successor.prepare()
     store.raise_fence(OWNER, EPOCH)
     store.register(OWNER, EPOCH, 0)
     raising = threading.Thread(target=successor.raise_fence, args=(OWNER, NEWER))
@@ -230,7 +232,7 @@ def test_raising_a_fence_waits_for_a_batch_that_has_passed_it(database, postgres
 
 def test_a_batch_at_work_is_waited_for_and_found(database, postgres):
     store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
-    store.prepare(False)
+    store.prepare()
     store.raise_fence(OWNER, EPOCH)
     store.register(OWNER, EPOCH, 0)
     staged = store.stage(batch_of(1), counts(("ann", 1, 10)))
@@ -259,7 +261,7 @@ def test_a_batch_at_work_is_waited_for_and_found(database, postgres):
 def test_a_fence_raised_while_a_batch_is_merged_rolls_it_back(database, postgres):
     store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
     successor = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, database)
-    store.prepare(False)
+    store.prepare()
     store.raise_fence(OWNER, EPOCH)
     store.register(OWNER, EPOCH, 0)
     original = store.apply_in

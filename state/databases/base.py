@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -16,6 +17,22 @@ class SqlTransaction:
     connection: Connection
 
 
+@dataclass(frozen=True, slots=True)
+class SchemaTerms:
+    """What a database has for the tables that are made by numbered steps: SQL texts, and a lock."""
+
+    moment: str
+    """The type of a point in time with its zone."""
+    double: str
+    """The type of a float of 64 bits."""
+    binary: str
+    """The type of bytes of any length."""
+    now: str
+    """The database's clock at this moment, also inside a long transaction; fits a column of type `moment`."""
+    lock: Callable[[Connection], None]
+    """Keeps every other process from making tables until the transaction ends."""
+
+
 @runtime_checkable
 class SqlDatabase(Protocol):
     """One database with a small pool of connections; shared by a ledger and the states beside it."""
@@ -23,6 +40,10 @@ class SqlDatabase(Protocol):
     @property
     def engine(self) -> Engine:
         """SQLAlchemy's engine, for DDL and the ledger's own statements."""
+
+    @property
+    def schema_terms(self) -> SchemaTerms:
+        """What its numbered tables are made with."""
 
     def transaction(self) -> AbstractContextManager[SqlTransaction]:
         """Run a transaction: committed at the end of the block, rolled back by any exception.

@@ -14,7 +14,7 @@ from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId
 from trident.base.writes import WriteManifest
 from trident.state.databases.base import SqlDatabase
-from trident.state.databases.versions import NumberedTables, step_to_missing, versions_table
+from trident.state.databases.versions import NumberedTables, step_to_missing
 from trident.state.memory.database import MemoryDatabase
 from trident.state.target import LedgerDatabase
 
@@ -37,8 +37,7 @@ _VERSION_1 = {
 }
 BLOB_TABLES = NumberedTables(
     "the tables of staged updates (trident_staged_blob)",
-    versions_table("trident_staged_blob_schema", MetaData()),
-    0x7472_6964_656E,
+    "trident_staged_blob_schema",
     (step_to_missing(_VERSION_1),),
 )
 
@@ -75,7 +74,7 @@ class _SqlBlobs:
 
     def prepare(self) -> None:
         with self._database.transaction() as transaction:
-            BLOB_TABLES.migrate(transaction.connection)
+            BLOB_TABLES.migrate(transaction.connection, self._database.schema_terms)
 
     def put(self, batch: BatchId, rows: pa.Table) -> WriteManifest:
         write_id = uuid.uuid4().hex

@@ -38,7 +38,7 @@ class MapTarget:
         """Neither the ledger's transactions nor tasks, which may run twice or late, ever reach the map."""
         return self._capabilities
 
-    def prepare(self, beside: bool) -> None:
+    def prepare(self) -> None:
         """Make the table for staged updates in the ledger's database."""
         self._place.blobs.prepare()
 

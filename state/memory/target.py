@@ -61,9 +61,8 @@ class MemoryTarget:
         """All but writing by tasks: those of other processes can't reach this memory."""
         return self._capabilities
 
-    def prepare(self, beside: bool) -> None:
+    def prepare(self) -> None:
         """Remember the layout; raises MismatchError when rows of another one are there."""
-        self._apart = not beside
         with self._place.database.transaction() as transaction:
             layouts = transaction.table(LAYOUTS)
             found = layouts.setdefault(self.name, self._layout)

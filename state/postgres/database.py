@@ -12,9 +12,10 @@ from sqlalchemy import Engine, create_engine
 
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import DEFAULT_TIMEOUTS
-from trident.state.databases.base import SqlTransaction
+from trident.state.databases.base import SchemaTerms, SqlTransaction
 from trident.state.databases.transactions import run_transaction
 from trident.state.postgres.errors import classify, is_lost
+from trident.state.postgres.schema import POSTGRES_TERMS
 
 # Plans: small batches must find their rows by the index, large ones by a hash of the staged rows in memory;
 # the statistics target makes ANALYZE of a temporary table take a millisecond;
@@ -58,6 +59,11 @@ class PostgresDatabase:
     def engine(self) -> Engine:
         """SQLAlchemy's engine, for DDL and the ledger's own statements."""
         return self._engine
+
+    @property
+    def schema_terms(self) -> SchemaTerms:
+        """What its numbered tables are made with."""
+        return POSTGRES_TERMS
 
     @property
     def dsn(self) -> str:

@@ -19,7 +19,6 @@ from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
 
 _OLDEST = 150000
-_SCHEMA_LOCK = 0x7472_6964_656E
 _COLUMNS = text("""
     SELECT a.attname, format_type(a.atttypid, a.atttypmod),
            a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''
@@ -51,14 +50,13 @@ class PostgresDialect:
         """Return LEAST or GREATEST, which leave nulls out."""
         return f"{'LEAST' if column.merge is Merge.LEAST else 'GREATEST'}({stored}, {staged})"
 
-    def lock_schema(self, connection: Connection) -> None:
-        """Take an advisory lock until the end of the transaction; refuses a server that is too old."""
+    def check_server(self, connection: Connection) -> None:
+        """Refuse a server without unique indexes over nulls."""
         version = driver(connection).info.server_version
         if version < _OLDEST:
             raise ConfigurationError(
                 f"PostgreSQL 15 or later is needed (unique indexes over nulls), not {version // 10000}"
             )
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
 
     def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
         """Return the columns as the catalogue has them."""

@@ -9,10 +9,11 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 
 from trident.base.errors import ConfigurationError
-from trident.state.databases.base import SqlTransaction
+from trident.state.databases.base import SchemaTerms, SqlTransaction
 from trident.state.databases.transactions import run_transaction
 from trident.state.sqlite.errors import classify, is_lost
 from trident.state.sqlite.functions import register
+from trident.state.sqlite.schema import SQLITE_TERMS
 
 
 class SqliteDatabase:
@@ -44,6 +45,11 @@ class SqliteDatabase:
     def engine(self) -> Engine:
         """SQLAlchemy's engine, for DDL and the ledger's own statements."""
         return self._engine
+
+    @property
+    def schema_terms(self) -> SchemaTerms:
+        """What its numbered tables are made with."""
+        return SQLITE_TERMS
 
     @property
     def path(self) -> Path:

@@ -69,8 +69,8 @@ class SqliteDialect:
             f"WHEN {less} THEN {staged} ELSE {stored} END"
         )
 
-    def lock_schema(self, connection: Connection) -> None:
-        """Do nothing: BEGIN IMMEDIATE already holds the file."""
+    def check_server(self, connection: Connection) -> None:
+        """Do nothing: the SQLite that came with Python is new enough."""
 
     def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
         """Return the columns with their declared types."""

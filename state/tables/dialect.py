@@ -1,4 +1,4 @@
-"""What a dialect gives to the shared statements: its types, its locks, its way in for many rows."""
+"""What a dialect gives to the shared statements: its types, its row locks, its way in for many rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from trident.state.layout import ValueColumn
 from trident.state.tables.shape import ColumnSpec, TableShape
@@ -43,8 +43,8 @@ class Dialect(Protocol):
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return the smaller or greater of two expressions, by the column's merge; either may be null."""
 
-    def lock_schema(self, connection: Connection) -> None:
-        """Keep two processes from making the same tables at the same moment."""
+    def check_server(self, connection: Connection) -> None:
+        """Raise ConfigurationError for a server that is too old to hold states; asked before tables are made."""
 
     def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
         """Return the columns of a table, None when there is no such table."""
@@ -75,3 +75,9 @@ class Dialect(Protocol):
 
     def check_rows(self, rows: pa.Table) -> None:
         """Raise RefusedError naming the column, never the value, for what the store can't hold."""
+
+
+def run_all(connection: Connection, statements: Sequence[str]) -> None:
+    """Execute a dialect's statements one after the other."""
+    for statement in statements:
+        connection.execute(text(statement))

@@ -29,7 +29,7 @@ class TablePlace:
         self.name = name
         self.shape = shape
         self.apart = apart
-        """Whether it has a fence of its own and stages durably; set when it is prepared."""
+        """Whether it has a fence of its own and stages durably, as a state not beside the ledger must."""
         self.applied = Applied(dialect, name, shape.table)
         self.staging = helper_table(STAGING, shape.table)
         columns = repr([(column.name, str(column.type)) for column in shape.staged])

@@ -18,11 +18,11 @@ from trident.base.identity import Owner
 from trident.state.capabilities import Found
 from trident.state.positions import Position
 from trident.state.rows import array_of, conform, distinct
+from trident.state.tables.dialect import run_all
 from trident.state.tables.merge import NullPattern, all_of, matches
 from trident.state.tables.names import helper_table, quote
 from trident.state.tables.place import TablePlace
 from trident.state.tables.shape import ColumnSpec, TableShape
-from trident.state.tables.tables import run_all
 
 _POSITION = ("incarnation", "txid", "attempt", "birth_txid")
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from sqlalchemy import Connection, text
 
 from trident.state.rows import AnyArray, array_of
-from trident.state.tables.dialect import Dialect
+from trident.state.tables.dialect import Dialect, run_all
 from trident.state.tables.merge import (
     NullPattern,
     insert_statement,
@@ -20,7 +20,6 @@ from trident.state.tables.merge import (
 from trident.state.tables.names import quote
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import Writes
-from trident.state.tables.tables import run_all
 
 ORDINAL = "trident_ordinal"
 _LARGE = 5_000

@@ -7,25 +7,20 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, text
 
 from trident.base.errors import MismatchError
-from trident.state.tables.dialect import Dialect, FoundColumn
+from trident.state.tables.dialect import Dialect, FoundColumn, run_all
 from trident.state.tables.names import quote_table
+from trident.state.tables.place import TablePlace
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import CONTROL_SPECS
 from trident.state.tables.versions import META_TABLES
 
 
-def run_all(connection: Connection, statements: Sequence[str]) -> None:
-    """Execute statements one after the other."""
-    for statement in statements:
-        connection.execute(text(statement))
-
-
-def prepare_tables(connection: Connection, dialect: Dialect, shape: TableShape, staging: str, durable: bool) -> None:
+def prepare_tables(connection: Connection, place: TablePlace) -> None:
     """Make what is missing and check the rest; raises MismatchError naming column, wanted and found type."""
-    dialect.lock_schema(connection)
-    META_TABLES.migrate(connection)
-    _prepare_values(connection, dialect, shape)
-    _prepare_staging(connection, dialect, shape, staging, durable)
+    place.dialect.check_server(connection)
+    META_TABLES.migrate(connection, place.database.schema_terms)
+    _prepare_values(connection, place.dialect, place.shape)
+    _prepare_staging(connection, place.dialect, place.shape, place.staging, place.apart)
 
 
 def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) -> None:

@@ -49,7 +49,6 @@ class TableTarget:
         # Known here rather than at the first batch: a type without a column is the topology's mistake.
         shape.columns(dialect.column_type)
         self._place = place = TablePlace(database, dialect, name, shape, not shared)
-        self._shared = shared
         self._capabilities = Capabilities(
             beside=self if shared else None,
             undoing=TableUndoing(place),
@@ -74,12 +73,11 @@ class TableTarget:
         """All there are; beside the ledger if it is in its database."""
         return self._capabilities
 
-    def prepare(self, beside: bool) -> None:
+    def prepare(self) -> None:
         """Make the tables or check those that are there; away from the ledger it stages durably and has a fence."""
         place = self._place
-        place.apart = not (self._shared and beside)
         with place.database.transaction() as transaction:
-            prepare_tables(transaction.connection, place.dialect, place.shape, place.staging, place.apart)
+            prepare_tables(transaction.connection, place)
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch from now on; the ledger's own fence serves a state beside it."""
@@ -188,7 +186,7 @@ class TableTarget:
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""
-        if not self._shared:
+        if self._place.apart:
             self._place.database.close()
 
 

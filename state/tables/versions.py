@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import MetaData
-
-from trident.state.databases.versions import NumberedTables, step_to_missing, versions_table
-
-_LOCK = 0x7472_6964_656E
+from trident.state.databases.versions import NumberedTables, step_to_missing
 
 _VERSION_1 = {
     "trident_applied": """
@@ -21,7 +17,6 @@ _VERSION_1 = {
 
 META_TABLES = NumberedTables(
     "the tables in which states keep where they stand (trident_applied, trident_state_fence)",
-    versions_table("trident_state_schema", MetaData()),
-    _LOCK,
+    "trident_state_schema",
     (step_to_missing(_VERSION_1),),
 )

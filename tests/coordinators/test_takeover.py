@@ -127,7 +127,7 @@ def test_a_store_that_a_newer_owner_has_fenced_stops_the_take_over(stores, repea
     ledger = MemoryLedger()
     old = ledger.acquire("payments", Lease("old", timedelta(0))).epoch
     new = ledger.acquire("payments", Lease("new", timedelta(seconds=5))).epoch
-    stores["second"].prepare(False)
+    stores["second"].prepare()
     stores["second"].raise_fence(Owner("payments", "this life"), new)
     # what it read before it was fenced lets it come as far as the stores
     snapshot = ledger.register(new, SPEC)
@@ -140,7 +140,7 @@ def test_a_store_that_a_newer_owner_has_fenced_stops_the_take_over(stores, repea
 def test_a_store_that_knows_an_epoch_that_the_ledger_never_gave_out_stops_and_says_so(stores, repeater):
     ledger = MemoryLedger()
     epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
-    stores["second"].prepare(False)
+    stores["second"].prepare()
     stores["second"].raise_fence(Owner("payments", "another life"), Epoch(9, "newer"))
     with pytest.raises(LedgerBehindError, match=r"state 'second' knows a later epoch than 1.*lost or restored"):
         TakeOver(ledger, stores, SPEC, epoch, repeater).raise_fences()

@@ -10,7 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 
 from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_over
@@ -21,6 +21,7 @@ from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.registered import Lease
 from trident.state.databases.base import SqlTransaction
+from trident.state.sqlite.schema import SQLITE_TERMS
 
 _TAKE_AND_DIE = """
 import os, sys
@@ -176,19 +177,19 @@ def test_missing_steps_are_applied_in_order_and_once(ledger: SqliteLedger) -> No
     def step(number: int) -> None:
         applied.append(number)
 
-    more = (*LEDGER_TABLES.steps, lambda _: step(2), lambda _: step(3))
+    more = (*LEDGER_TABLES.steps, lambda *_: step(2), lambda *_: step(3))
     for expected in (2, 0):
         with ledger.database.transaction() as transaction:
-            assert replace(LEDGER_TABLES, steps=more).migrate(transaction.connection) == expected
+            assert replace(LEDGER_TABLES, steps=more).migrate(transaction.connection, SQLITE_TERMS) == expected
     assert applied == [2, 3]
 
 
 def test_a_step_that_fails_leaves_the_version(ledger: SqliteLedger) -> None:
-    def fail(_: Connection) -> None:
+    def fail(*_: object) -> None:
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError), ledger.database.transaction() as transaction:
-        replace(LEDGER_TABLES, steps=(*LEDGER_TABLES.steps, fail)).migrate(transaction.connection)
+        replace(LEDGER_TABLES, steps=(*LEDGER_TABLES.steps, fail)).migrate(transaction.connection, SQLITE_TERMS)
     ledger.open()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from unittest.mock import patch
 
 from tests.simulation.scene import Scope
@@ -56,7 +55,7 @@ def _fences_after_reading(taking):
     """Read what is open before the states' fences are raised, and never again."""
     taking.read()
     for store in taking.stores.values():
-        taking.repeater.call("preparing", partial(store.prepare, store.capabilities.beside is not None))
+        taking.repeater.call("preparing", store.prepare)
 
 
 def _waits_for_no_state(state, item, event):

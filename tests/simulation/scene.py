@@ -105,8 +105,6 @@ class Scene:
             name: make_store(name, scope.state, home, name == "first", self._draw_write)
             for name, home in self.homes.items()
         }
-        for name, store in stores.items():
-            store._apart = name != "first"
         policy = LostOffsets.RESUME_AT_EARLIEST if scope.kind is SpoutKind.OPAQUE else LostOffsets.STOP
         self.around = Surroundings(
             _SPEC,

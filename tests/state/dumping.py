@@ -44,7 +44,7 @@ def dump_of(backend: str, about: str, version: int) -> Path:
 
 def begin(store: Target) -> None:
     """Prepare a state of its own as a coordinator does."""
-    store.prepare(False)
+    store.prepare()
     store.raise_fence(OWNER, EPOCH)
     store.register(OWNER, EPOCH, 0)
 

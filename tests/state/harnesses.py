@@ -33,6 +33,9 @@ class MemoryHarness(StateHarness):
     def open(self, layout: StateLayout, kind: StateKind) -> Target:
         if self.beside:
             return MemoryState("counts", kind=kind).open(layout, self.database)
+        return self.open_apart(layout, kind)
+
+    def open_apart(self, layout: StateLayout, kind: StateKind) -> Target:
         return MemoryState("counts", kind=kind, database=self.database).open(layout, MemoryDatabase())
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
@@ -41,7 +44,7 @@ class MemoryHarness(StateHarness):
         return [shown(layout, key, row) for key, row in found.items()]
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
-        if not self.beside:
+        if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:
@@ -59,8 +62,13 @@ class SqliteHarness(StateHarness):
         self.stores: list[Target] = []
 
     def open(self, layout: StateLayout, kind: StateKind) -> Target:
-        state = SqliteState("counts", path=None if self.beside else self.path, kind=kind)
-        self.stores.append(state.open(layout, self.database))
+        return self._open(layout, kind, None if self.beside else self.path)
+
+    def open_apart(self, layout: StateLayout, kind: StateKind) -> Target:
+        return self._open(layout, kind, self.path)
+
+    def _open(self, layout: StateLayout, kind: StateKind, path: Path | None) -> Target:
+        self.stores.append(SqliteState("counts", path=path, kind=kind).open(layout, self.database))
         return self.stores[-1]
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
@@ -71,7 +79,7 @@ class SqliteHarness(StateHarness):
         return [{**row, **{name: Decimal(row[name]) for name in decimals}} for row in found]
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
-        if not self.beside:
+        if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:

@@ -128,7 +128,7 @@ class StateMachine(RuleBasedStateMachine):
 
     def opened(self) -> Target:
         store = self.bench.harness.open(LAYOUT, self.kind)
-        store.prepare(not self.bench.apart)
+        store.prepare()
         return store
 
     def batch(self, txid: int, attempt: int, epoch: Epoch | None = None) -> BatchId:

@@ -41,7 +41,7 @@ def test_a_batch_that_dies_after_any_put_is_completed_once(make, kind, puts):
         assert puts == 8
     harness.map.puts_left = None
     successor = harness.open(COUNTS, kind)
-    successor.prepare(False)
+    successor.prepare()
     successor.raise_fence(OWNER, NEWER)
     successor.apply(batch_of(2, epoch=NEWER), staged)
     assert seen(harness) == EXPECTED
@@ -104,13 +104,13 @@ def test_staged_updates_wait_in_the_ledgers_file(tmp_path):
     database = SqliteDatabase(tmp_path / "ledger.db")
     backing = ClearableMap()
     store = BackingMapState("counts", backing).open(COUNTS, database)
-    store.prepare(False)
+    store.prepare()
     store.raise_fence(OWNER, EPOCH)
     store.register(OWNER, EPOCH, 0)
     staged = store.stage(batch_of(1), counts(*ROWS))
     database.close()
     again = BackingMapState("counts", backing).open(COUNTS, SqliteDatabase(tmp_path / "ledger.db"))
-    again.prepare(False)
+    again.prepare()
     again.apply(batch_of(1), staged)
     again.clean_up(OWNER, EPOCH, 1)
     with database.transaction() as transaction:
@@ -153,7 +153,7 @@ def refused_in_the_middle(harness, kind=StateKind.OPAQUE):
         store.apply(batch_of(2), staged)
     harness.map.puts_left = None
     successor = harness.open(COUNTS, kind)
-    successor.prepare(False)
+    successor.prepare()
     successor.raise_fence(OWNER, NEWER)
     return successor, staged
 

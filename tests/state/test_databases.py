@@ -73,7 +73,7 @@ def test_a_wrong_sqlite_table_is_refused_by_column_and_type(database):
     execute(database, "CREATE TABLE counts (account text PRIMARY KEY, n bigint, total text, txid bigint NOT NULL)")
     store = SqliteState("counts", kind=StateKind.TRANSACTIONAL).open(COUNTS, database)
     with pytest.raises(MismatchError, match="'total' is text, wanted bigint"):
-        store.prepare(True)
+        store.prepare()
 
 
 def test_states_without_a_place_are_refused():
@@ -85,7 +85,7 @@ def test_states_without_a_place_are_refused():
 
 def test_an_integer_that_overflows_never_becomes_a_float(database):
     store = SqliteState("counts").open(COUNTS, database)
-    store.prepare(True)
+    store.prepare()
     with pytest.raises(RefusedError):
         execute(database, "INSERT INTO counts (account, n, txid) VALUES ('a', 9223372036854775807 + 1, 1)")
 
@@ -132,7 +132,7 @@ def test_a_memory_state_shows_its_rows():
     state = MemoryState("counts")
     store = state.open(COUNTS, database)
     assert state.rows(database) == []
-    store.prepare(True)
+    store.prepare()
     store.register(OWNER, EPOCH, 0)
     store.apply(batch_of(1), counts(("ann", 1, 10)))
     assert state.rows(database) == [{"account": "ann", "n": 1, "total": 10}]

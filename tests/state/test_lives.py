@@ -37,7 +37,7 @@ class MemoryBench(Bench):
 
     def __init__(self, apart: bool) -> None:
         self.apart = apart
-        self.harness = MemoryHarness()
+        self.harness = MemoryHarness(beside=not apart)
 
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         with suppress(Crash), self.harness.database.transaction() as transaction:

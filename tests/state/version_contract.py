@@ -23,6 +23,7 @@ from tests.state.dumping import (
 from tests.state.harnesses import ClearableMap
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch
+from trident.state.databases.base import SchemaTerms
 from trident.state.databases.versions import NumberedTables
 from trident.state.folding import current
 from trident.state.maps.blobs import BLOB_TABLES
@@ -49,7 +50,7 @@ class VersionContract:
     ) -> None:
         restored("tables", version)
         store = open_table(database)
-        store.prepare(False)
+        store.prepare()
         with pytest.raises(FencedError):
             store.raise_fence(OWNER, Epoch(EPOCH.number - 1, "older"))
         store.raise_fence(OWNER, NEWER)
@@ -70,7 +71,7 @@ class VersionContract:
         restored("blobs", version)
         backing = map_before(scratch)
         store = open_map(database, backing)
-        store.prepare(False)
+        store.prepare()
         store.raise_fence(OWNER, NEWER)
         store.register(OWNER, NEWER, 0)
         store.apply(batch_of(STAGED, epoch=NEWER), WrittenUpdates((manifest_of(database),)))
@@ -86,7 +87,7 @@ class VersionContract:
         series = SERIES[about]
         restored(about, 1)
         with database.transaction() as transaction:
-            transaction.connection.exec_driver_sql(f"DROP TABLE {series.versions.name}")
+            transaction.connection.exec_driver_sql(f"DROP TABLE {series.versions}")
             before = _rows(transaction.connection, about)
             assert before
             assert series.version_of(transaction.connection) == 0
@@ -98,9 +99,9 @@ class VersionContract:
     @pytest.mark.parametrize("about", SERIES)
     def test_a_newer_version_is_refused_and_nothing_is_changed(self, database: AnyDatabase, about: str) -> None:
         series = SERIES[about]
-        newer = replace(series, steps=(*series.steps, lambda _: None))
+        newer = replace(series, steps=(*series.steps, lambda *_: None))
         with database.transaction() as transaction:
-            newer.migrate(transaction.connection)
+            newer.migrate(transaction.connection, database.schema_terms)
             tables = inspect(transaction.connection).get_table_names()
         known = len(series.steps)
         with pytest.raises(MismatchError, match=rf"of version {known + 1}, this library knows versions up to {known}"):
@@ -114,18 +115,18 @@ class VersionContract:
     ) -> None:
         applied: list[int] = []
         series = SERIES[about]
-        longer = replace(series, steps=(*series.steps, lambda _: applied.append(2)))
+        longer = replace(series, steps=(*series.steps, lambda *_: applied.append(2)))
 
-        def fail(connection: Connection) -> None:
+        def fail(connection: Connection, terms: SchemaTerms) -> None:
             connection.exec_driver_sql("CREATE TABLE half (x int)")
             raise RuntimeError("no")
 
         _prepare(database, about)
         for _ in range(2):
             with database.transaction() as transaction:
-                longer.migrate(transaction.connection)
+                longer.migrate(transaction.connection, database.schema_terms)
         with pytest.raises(RuntimeError), database.transaction() as transaction:
-            replace(longer, steps=(*longer.steps, fail)).migrate(transaction.connection)
+            replace(longer, steps=(*longer.steps, fail)).migrate(transaction.connection, database.schema_terms)
         assert applied == [2]
         with database.transaction() as transaction:
             assert longer.version_of(transaction.connection) == len(longer.steps)
@@ -151,12 +152,12 @@ class VersionContract:
 
 def _migrate(database: AnyDatabase, series: NumberedTables) -> int:
     with database.transaction() as transaction:
-        return series.migrate(transaction.connection)
+        return series.migrate(transaction.connection, database.schema_terms)
 
 
 def _prepare(database: AnyDatabase, about: str) -> None:
     store = open_table(database) if about == "tables" else open_map(database, ClearableMap())
-    store.prepare(False)
+    store.prepare()
     store.close()
 
 

@@ -16,6 +16,7 @@ from trident.testing.state_harness import (
     NEWER,
     OWNER,
     StateHarness,
+    apart,
     batch_of,
     counts,
     put,
@@ -96,7 +97,7 @@ class PositionContract:
 
     def test_a_state_that_was_never_registered_takes_nothing(self, harness: StateHarness) -> None:
         store = harness.open(COUNTS, StateKind.OPAQUE)
-        store.prepare(store.capabilities.beside is not None)
+        store.prepare()
         store.raise_fence(OWNER, EPOCH)
         assert store.position("orders") is None
         with pytest.raises(MismatchError, match="never been registered"):
@@ -114,7 +115,7 @@ class PositionContract:
 
     def test_a_birth_txid_is_where_it_starts(self, harness: StateHarness) -> None:
         store = harness.open(COUNTS, StateKind.OPAQUE)
-        store.prepare(store.capabilities.beside is not None)
+        store.prepare()
         store.raise_fence(OWNER, EPOCH)
         store.register(OWNER, EPOCH, 41)
         put(harness, store, batch_of(42), counts(("ann", 1, 10)))
@@ -123,12 +124,11 @@ class PositionContract:
         assert (position.txid, position.birth_txid) == (42, 41)
 
     def test_an_old_epoch_writes_nothing(self, harness: StateHarness) -> None:
-        store = ready(harness)
+        store = apart(harness)
         staged = store.stage(batch_of(1), counts(("ann", 1, 10)))
-        successor = harness.open(COUNTS, StateKind.OPAQUE)
-        successor.prepare(False)
+        successor = harness.open_apart(COUNTS, StateKind.OPAQUE)
+        successor.prepare()
         successor.raise_fence(OWNER, NEWER)
-        store.prepare(False)
         with pytest.raises(FencedError):
             store.apply(batch_of(1), staged)
         with pytest.raises(FencedError):
@@ -141,10 +141,9 @@ class PositionContract:
         assert seen(harness) == {"ann": (1, 10)}
 
     def test_an_old_epoch_that_finds_a_later_txid_hears_that_it_was_fenced(self, harness: StateHarness) -> None:
-        store = ready(harness)
-        store.prepare(False)
-        successor = harness.open(COUNTS, StateKind.OPAQUE)
-        successor.prepare(False)
+        store = apart(harness)
+        successor = harness.open_apart(COUNTS, StateKind.OPAQUE)
+        successor.prepare()
         successor.raise_fence(OWNER, NEWER)
         for txid in (1, 2):
             batch = batch_of(txid, epoch=NEWER)
@@ -153,8 +152,6 @@ class PositionContract:
             store.apply(batch_of(1), counts(("ann", 1, 10)))
 
     def test_two_epochs_of_one_number_are_told_apart(self, harness: StateHarness) -> None:
-        store = ready(harness)
-        store.prepare(False)
-        store.raise_fence(OWNER, EPOCH)
+        store = apart(harness)
         with pytest.raises(FencedError):
             store.raise_fence(OWNER, dataclasses.replace(EPOCH, token="other"))

@@ -109,7 +109,7 @@ class QueryContract:
         self, harness: StateHarness
     ) -> None:
         store: Target = harness.open(COUNTS, StateKind.OPAQUE)
-        store.prepare(store.capabilities.beside is not None)
+        store.prepare()
         store.raise_fence(OWNER, EPOCH)
         with pytest.raises(MismatchError, match="never been registered"):
             querying(store).find("orders", accounts("ann"))

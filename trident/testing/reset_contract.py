@@ -65,7 +65,7 @@ class ResetContract:
     def test_rows_that_nobody_owns_are_refused(self, harness: StateHarness) -> None:
         self.leave_rows_without_owner(harness)
         store = harness.open(COUNTS, StateKind.OPAQUE)
-        store.prepare(store.capabilities.beside is not None)
+        store.prepare()
         store.raise_fence(OWNER, EPOCH)
         if not harness.sees_foreign_rows:  # a store that can't list its rows can't know
             store.register(OWNER, EPOCH, 0)

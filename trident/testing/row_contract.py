@@ -17,6 +17,7 @@ from trident.testing.state_harness import (
     EPOCH,
     OWNER,
     StateHarness,
+    apart,
     batch_of,
     counts,
     held,
@@ -129,9 +130,7 @@ class RowContract:
         assert seen(harness) == {"ann": (1, 10)}
 
     def test_written_updates_must_be_what_was_accepted(self, harness: StateHarness) -> None:
-        store = ready(harness)
-        store.prepare(False)
-        store.raise_fence(OWNER, EPOCH)
+        store = apart(harness)
         staged = store.stage(batch_of(1), counts(("ann", 1, 10), ("bob", 1, 1)))
         assert isinstance(staged, WrittenUpdates)
         (write,) = staged.writes
@@ -146,9 +145,7 @@ class RowContract:
         assert seen(harness) == {"ann": (1, 10), "bob": (1, 1)}
 
     def test_garbage_of_other_writes_is_never_read(self, harness: StateHarness) -> None:
-        store = ready(harness)
-        store.prepare(False)
-        store.raise_fence(OWNER, EPOCH)
+        store = apart(harness)
         store.stage(batch_of(1), counts(("ann", 100, 100)))
         store.stage(batch_of(1, attempt=9), counts(("ann", 100, 100)))
         first = store.stage(batch_of(1), counts(("ann", 1, 10)))

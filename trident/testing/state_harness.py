@@ -44,6 +44,10 @@ class StateHarness(ABC):
     def open(self, layout: StateLayout, kind: StateKind) -> Target:
         """Open the state; called again it opens the same one, as after a restart."""
 
+    def open_apart(self, layout: StateLayout, kind: StateKind) -> Target:
+        """Open the same state not beside the ledger; another way than `open` where that one is beside it."""
+        return self.open(layout, kind)
+
     @abstractmethod
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         """Return all stored rows, in no order: key and value columns and what the kind keeps beside them."""
@@ -86,17 +90,20 @@ def held(layout: StateLayout, *rows: tuple[object, ...]) -> HeldUpdates:
 def ready(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> Target:
     """Return a store that was taken over and registered with birth txid 0."""
     store = harness.open(layout, kind)
-    store.prepare(store.capabilities.beside is not None)
-    store.raise_fence(OWNER, EPOCH)
-    store.register(OWNER, EPOCH, 0)
-    return store
+    return _begun(store)
 
 
 def apart(harness: StateHarness, kind: StateKind = StateKind.OPAQUE, layout: StateLayout = COUNTS) -> Target:
     """Return a store that is ready and applies pinned batches in transactions of its own, wherever it lives."""
-    store = ready(harness, kind, layout)
-    store.prepare(False)
+    store = harness.open_apart(layout, kind)
+    assert store.capabilities.beside is None, "StateHarness.open_apart opened a state beside the ledger"
+    return _begun(store)
+
+
+def _begun(store: Target) -> Target:
+    store.prepare()
     store.raise_fence(OWNER, EPOCH)
+    store.register(OWNER, EPOCH, 0)
     return store
 
 

@@ -11,10 +11,10 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.dialect import Writes
+from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.tables import COMMIT, DEAD_LETTER, IS_LIVE, LOSS, PIN, PLAN, PROGRESS
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan
-from trident.state.databases.moments import DatabaseNow
 
 # Parameters have names of their own: SQLAlchemy keeps the columns' names for itself.
 _OWNER: dict[str, object] = {"topology": bindparam("in_topology"), "incarnation": bindparam("in_incarnation")}

@@ -22,10 +22,10 @@ from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
+from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.reads import lock_progress, read_pin
 from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, REFUSAL
 from trident.coordinators.pinned import Pin
-from trident.state.databases.moments import DatabaseNow
 
 
 def refuse(connection: Connection, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:

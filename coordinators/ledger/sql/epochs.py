@@ -15,12 +15,12 @@ from trident.base.errors import FatalError, FencedError, LeaseHeldError, Outcome
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.rules.fencing import check_epoch
 from trident.coordinators.ledger.sql.dialect import SecondsSince, insert_new
+from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
 from trident.coordinators.ledger.sql.reads import read_epoch
 from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT
 from trident.coordinators.registered import Acquired, Lease
 from trident.state.databases.base import SqlDatabase
-from trident.state.databases.moments import DatabaseNow
 
 _LEFT = HEARTBEAT.c.lease_seconds - SecondsSince(HEARTBEAT.c.beat_at)
 _FENCE = (

@@ -55,4 +55,4 @@ def open_database(database: SqlDatabase, where: str, give_up_after: float) -> No
 
 def _open_once(database: SqlDatabase) -> int:
     with database.transaction() as transaction:
-        return LEDGER_TABLES.migrate(transaction.connection)
+        return LEDGER_TABLES.migrate(transaction.connection, database.schema_terms)

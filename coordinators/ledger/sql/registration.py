@@ -14,10 +14,10 @@ from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import write_one
 from trident.coordinators.ledger.sql.dialect import insert_new
+from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.reads import lock_fence, lock_progress, read_snapshot, read_starts
 from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, TOPOLOGY
 from trident.coordinators.registered import Snapshot, StartPosition, TopologySpec
-from trident.state.databases.moments import DatabaseNow
 
 
 def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapshot:

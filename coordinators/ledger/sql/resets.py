@@ -12,10 +12,10 @@ from trident.coordinators.ledger.rules.resets import check_open_reset, check_res
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.dialect import insert_new
+from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.reads import lock_progress, read_open_reset
 from trident.coordinators.ledger.sql.registration import new_incarnation
 from trident.coordinators.ledger.sql.tables import INCARNATION, RESET, TOPOLOGY
-from trident.state.databases.moments import DatabaseNow
 
 
 def decide_reset(connection: Connection, epoch: Epoch, topology: str, decision: ResetDecision) -> None:

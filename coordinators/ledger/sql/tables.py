@@ -23,8 +23,7 @@ from sqlalchemy import (
     text,
 )
 
-from trident.state.databases.moments import Moment
-from trident.state.databases.versions import versions_table
+from trident.coordinators.ledger.sql.moments import Moment
 
 METADATA = MetaData()
 
@@ -45,7 +44,7 @@ def _text(name: str) -> Column[str]:
     return Column(name, Text, nullable=False)
 
 
-SCHEMA = versions_table("trident_schema", METADATA)
+SCHEMA = Table("trident_schema", METADATA, _number_key("version"), Column("applied_at", Moment, nullable=False))
 
 TOPOLOGY = Table(
     "trident_topology",

@@ -8,9 +8,4 @@ from trident.coordinators.ledger.versions.version_2 import VERSION_2
 from trident.coordinators.ledger.versions.version_3 import VERSION_3
 from trident.state.databases.versions import NumberedTables, step
 
-_LOCK = 0x7472_6964_656E_74
-"""The number spells "trident"."""
-
-LEDGER_TABLES = NumberedTables(
-    "the ledger's tables", SCHEMA, _LOCK, (step(VERSION_1), step(VERSION_2), step(VERSION_3))
-)
+LEDGER_TABLES = NumberedTables("the ledger's tables", SCHEMA.name, (step(VERSION_1), step(VERSION_2), step(VERSION_3)))

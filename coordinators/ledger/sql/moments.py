@@ -1,4 +1,4 @@
-"""Points in time in a database: how a column keeps one, and the database's own clock."""
+"""Points in time in the ledger: how a column keeps one, and the database's own clock."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
+
+from trident.state.postgres.schema import POSTGRES_TERMS
+from trident.state.sqlite.schema import SQLITE_TERMS
 
 
 class Moment(TypeDecorator[datetime]):
@@ -42,9 +45,9 @@ class DatabaseNow(FunctionElement[datetime]):
 
 @compiles(DatabaseNow, "postgresql")
 def _postgres_now(element: DatabaseNow, compiler: SQLCompiler, **options: object) -> str:
-    return "clock_timestamp()"
+    return POSTGRES_TERMS.now
 
 
 @compiles(DatabaseNow, "sqlite")
 def _sqlite_now(element: DatabaseNow, compiler: SQLCompiler, **options: object) -> str:
-    return "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')"
+    return SQLITE_TERMS.now
