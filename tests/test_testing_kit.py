@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -31,7 +32,9 @@ def test_a_contract_that_fails_says_what_it_found(tmp_path: Path) -> None:
     file.write_text(FAILING)
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(file)]
     words += ["-k", "test_batches_add_up"]
-    found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    # this run's own options mean nothing outside of this project
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    found = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
     assert found.returncode == 1, found.stdout
     assert "Left contains" in found.stdout or "Right contains" in found.stdout or "Differing items" in found.stdout
 
