@@ -7,8 +7,14 @@ from datetime import timedelta
 from enum import StrEnum
 
 from trident.base.errors import ConfigurationError
+from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.registered import Keep
+
+LONGEST_WAIT = timedelta(hours=24)
+"""The longest lease, and the longest time that a server is asked again: within what PostgreSQL and TCP can be told."""
+_MAY_BE_ZERO = ("emit_interval", "idle_interval", "retry_pause")
+_BOUNDED = ("lease", "give_up_after")
 
 
 class OnRunning(StrEnum):
@@ -63,11 +69,27 @@ class RunOptions:
         return Timeouts(self.lease, self.give_up_after)
 
     def __post_init__(self) -> None:
-        may_be_zero = {"emit_interval", "idle_interval", "retry_pause"}
+        object.__setattr__(self, "on_running", policy_of(OnRunning, self.on_running, "on_running"))
+        object.__setattr__(self, "until", policy_of(Until, self.until, "until"))
         for item in fields(self):
-            value = getattr(self, item.name)
-            limit = timedelta(0) if isinstance(value, timedelta) else 0
-            if not isinstance(value, int | timedelta):
-                continue
-            if value < limit or (value == limit and item.name not in may_be_zero):  # type: ignore[operator]
-                raise ConfigurationError(f"{item.name} must be above zero, not {value}; nothing was started")
+            value, default = getattr(self, item.name), item.default
+            if isinstance(default, timedelta):
+                _check_duration(item.name, value)
+            elif isinstance(default, int):
+                _check_count(item.name, value)
+
+
+def _check_duration(name: str, value: object) -> None:
+    if not isinstance(value, timedelta):
+        raise ConfigurationError(
+            f"{name} must be a duration such as timedelta(seconds=30), not {value!r}; nothing was started"
+        )
+    if value < timedelta(0) or (not value and name not in _MAY_BE_ZERO):
+        raise ConfigurationError(f"{name} must be above zero, not {value}; nothing was started")
+    if name in _BOUNDED and value > LONGEST_WAIT:
+        raise ConfigurationError(f"{name} must be at most {LONGEST_WAIT}, not {value}; nothing was started")
+
+
+def _check_count(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigurationError(f"{name} must be a whole number above zero, not {value!r}; nothing was started")

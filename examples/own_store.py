@@ -10,8 +10,7 @@ import pickle
 from collections.abc import Sequence
 from pathlib import Path
 
-from trident.state import BackingMapState
-from trident.state.maps.maps import BackingKey, BackingValue
+from trident.state import BackingKey, BackingMapState, BackingValue
 
 
 class JournalMap:

@@ -17,7 +17,7 @@ ENVIRONMENT = ROOT / ".venv-newest"
 PYTHON = ENVIRONMENT / "bin" / "python"
 TESTS = (
     "tests/spouts",
-    "tests/services",
+    "tests/local",
     "integration_tests/dsl",
     "integration_tests/spouts",
     "integration_tests/test_main_job.py",

@@ -9,8 +9,10 @@ from trident.base.lazy import lazy_exports
 if TYPE_CHECKING:
     from trident.state.layout import StateKind
     from trident.state.maps.maps import (
+        BackingKey,
         BackingMap,
         BackingPosition,
+        BackingValue,
         ClearableBackingMap,
         ConditionalBackingMap,
         RemovableBackingMap,
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
 _MODULES = {
     "trident.state.layout": ("StateKind",),
     "trident.state.maps.maps": (
+        "BackingKey",
         "BackingMap",
         "BackingPosition",
+        "BackingValue",
         "ClearableBackingMap",
         "ConditionalBackingMap",
         "RemovableBackingMap",
@@ -42,9 +46,11 @@ _MODULES = {
 }
 
 __all__ = [
+    "BackingKey",
     "BackingMap",
     "BackingMapState",
     "BackingPosition",
+    "BackingValue",
     "ClearableBackingMap",
     "ConditionalBackingMap",
     "MemoryState",

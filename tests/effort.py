@@ -27,6 +27,8 @@ class Effort:
     """Worlds of the simulation, from the base seed on."""
     must_meet_everything: bool
     """Whether so many worlds have to show every move, fault and outcome that there is."""
+    loop_walks: int
+    """Random walks over the bare loop."""
     state_lives: int
     """Lives of each store beside the model."""
     state_steps: int
@@ -52,6 +54,7 @@ _EFFORTS = {
         length=Length.TEST,
         seeds=1_000,
         must_meet_everything=False,
+        loop_walks=1_000,
         state_lives=10,
         state_steps=20,
         server_lives=3,
@@ -66,6 +69,7 @@ _EFFORTS = {
         length=Length.VERIFY,
         seeds=20_000,
         must_meet_everything=True,
+        loop_walks=10_000,
         state_lives=60,
         state_steps=40,
         server_lives=15,

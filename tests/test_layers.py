@@ -147,6 +147,25 @@ def test_the_protocol_does_no_io() -> None:
         todo += [each for each in imports(file) if each.startswith("trident.coordinators.")]
 
 
+def test_the_loop_knows_no_thread_clock_queue_or_store() -> None:
+    """What decides in production decides in the simulation too, so all of it comes in as values."""
+    foreign = {"threading", "queue", "time", "concurrent", "tenacity", "sqlalchemy", "psycopg", "confluent_kafka"}
+    seen: set[str] = set()
+    todo = ["trident.coordinators.batches.loop"]
+    while todo:
+        name = todo.pop()
+        file = file_of(name)
+        if name in seen or file is None:
+            continue
+        seen.add(name)
+        found = imports(file)
+        assert not {each.split(".")[0] for each in found} & foreign, f"{file} imports {sorted(found)}"
+        todo += [each for each in found if each.startswith("trident.coordinators.")]
+    assert "trident.coordinators.batches.flight" in seen
+    outside = ("trident.coordinators.ledger", "trident.coordinators.retrying", "trident.coordinators.batches.work")
+    assert not [name for name in seen if name.startswith(outside)]
+
+
 def file_of(name: str) -> Path | None:
     parts = name.split(".")[1:]
     file = ROOT.joinpath(*parts).with_suffix(".py")

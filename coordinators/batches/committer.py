@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from trident.base.advice import UNDO
@@ -11,62 +10,15 @@ from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
-from trident.base.ranges import RangeManifest
-from trident.coordinators.batches.stopping import StoppedError
-from trident.coordinators.decided import Diverted, Refusal, StopKind
+from trident.coordinators.batches.outcome import Outcome
+from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.decided import Refusal, StopKind
 from trident.coordinators.ledger.base import Ledger, TransactionStep
-from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
-from trident.coordinators.planned import Plan
+from trident.coordinators.pinned import Commit, Pin
 from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import Transaction, beside_of, names_beside
-from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
 from trident.state.target import Target
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A processed attempt: all that its pin will say, and its staged updates."""
-
-    plan: Plan
-    manifests: tuple[tuple[str, RangeManifest], ...]
-    dead_letters: tuple[DeadLetter, ...]
-    updates: Mapping[str, StagedUpdates | AppliedUpdates]
-    plan_ms: int
-    process_ms: int
-    diverts: tuple[Diverted, ...] = ()
-
-    @property
-    def records(self) -> int:
-        """How many records were read, dead letters included."""
-        return sum(manifest.count for _, manifest in self.manifests)
-
-    @property
-    def keys(self) -> int:
-        """How many rows are staged, over all states."""
-        return sum(updates.count for updates in self.updates.values())
-
-    def pin(self) -> Pin:
-        """Return the decision to be stored."""
-        states = tuple(
-            StatePin(name, updates.count, updates.writes if isinstance(updates, WrittenUpdates) else ())
-            for name, updates in self.updates.items()
-        )
-        return Pin(self.plan, self.manifests, states, self.dead_letters, self.diverts)
-
-    def commit(self, commit_ms: int) -> Commit:
-        """Return the record of the finished txid, whose turn took so long."""
-        plan = self.plan
-        return Commit(
-            txid=plan.txid,
-            attempt=plan.attempt,
-            tries=plan.tries,
-            records=self.records,
-            dead_letters=len(self.dead_letters),
-            keys=self.keys,
-            plan_ms=self.plan_ms,
-            process_ms=self.process_ms,
-            commit_ms=commit_ms,
-        )
 
 
 class _Steps:
@@ -200,9 +152,3 @@ class Committer:
 
     def _since(self, started: float) -> int:
         return round((self._clock.monotonic() - started) * 1000)
-
-
-def outcome_of_pin(pin: Pin) -> Outcome:
-    """Return the outcome of a batch that another coordinator pinned; its durations are unknown (0)."""
-    updates = {item.state: item.updates for item in pin.states}
-    return Outcome(pin.plan, pin.manifests, pin.dead_letters, updates, 0, 0)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from trident.base.identity import BatchId
 from trident.coordinators.acking.acker import AckValue
-from trident.coordinators.batches.committer import Outcome
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.planned import Plan
 
 NEVER = inf

@@ -16,8 +16,8 @@ from trident.base.errors import OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.acker import AckValue
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
-from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.flight import NEVER, Flight
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.requests import (
     LANES,
     Answer,
@@ -34,7 +34,7 @@ from trident.coordinators.batches.requests import (
     Tell,
     WorkTurn,
 )
-from trident.coordinators.batches.stopping import StoppedError, gave_up
+from trident.coordinators.batches.stopped import StoppedError, gave_up
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.planned import Plan
 from trident.coordinators.protocol.messages import (
@@ -201,6 +201,7 @@ class Loop:
             self._time_out(now)
             if now >= self.next_plan_at and wants_plan(self.state):
                 self._advance(Due(), now)
+        if self.state.phase in _GOES_ON:  # a time-out may have been the last try
             self._check()
         requests, self._requests = self._requests, []
         return requests

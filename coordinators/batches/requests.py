@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.acking.edges import BatchEdges
-from trident.coordinators.batches.committer import Outcome
-from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.batches.outcome import Outcome
+from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.planned import Plan
 from trident.coordinators.protocol.messages import (
     Apply,

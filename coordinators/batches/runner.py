@@ -10,10 +10,10 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.edges import BatchEdges
-from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.completeness import complete_edges
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.processor import Processor, ProcessRequest, ProcessResult
-from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Decision, Diverted, Refusal, StopKind
 from trident.coordinators.ledger.rules.decisions import held_states
 from trident.coordinators.pinned import DeadLetter

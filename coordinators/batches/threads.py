@@ -20,7 +20,7 @@ from trident.coordinators.protocol.state import Phase
 
 _LONGEST_WAIT_S = 1.0
 
-Word = Callable[[float], list[Request]]
+Call = Callable[[float], list[Request]]
 """What came back, as the call of the loop that hears it at some moment."""
 
 
@@ -32,7 +32,7 @@ class BatchCoordinator:
         self._work = work
         self._clock = clock
         self._stopping = stopping
-        self._words: queue.SimpleQueue[Word] = queue.SimpleQueue()
+        self._words: queue.SimpleQueue[Call] = queue.SimpleQueue()
         self._last: RecordStop | None = None
         self._pools: Mapping[Lane, ThreadPoolExecutor] = {
             Lane.PLAN: ThreadPoolExecutor(1, "trident-plan"),
@@ -71,7 +71,7 @@ class BatchCoordinator:
         if loop.error is not None:
             raise loop.error
 
-    def _next_word(self) -> Word:
+    def _next_word(self) -> Call:
         wait = min(self._loop.next_moment - self._clock.monotonic(), _LONGEST_WAIT_S)
         try:
             return self._words.get(timeout=max(wait, 0.0))

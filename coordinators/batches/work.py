@@ -13,8 +13,9 @@ from typing import Protocol
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.identity import BatchId
-from trident.coordinators.batches.committer import Committer, Outcome
+from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.log import log_batch
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.requests import (
     Answer,
     BuildPlan,

@@ -10,13 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from trident.base.clock import SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
-from trident.coordinators.batches.committer import Committer, outcome_of_pin
 from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
-from trident.coordinators.holding.finishing import check_divert, check_undo, pinned_batch
+from trident.coordinators.holding.carrying_out import check_divert, check_undo, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
@@ -139,16 +137,11 @@ def _birth_txid(snapshot: Snapshot, stores: Mapping[str, Target]) -> int:
 
 def _roll_forward(taking: TakeOver) -> None:
     """Apply the pinned batch, if there is one, to the states that wait for it: adopted rows hold whole txids."""
-    pinned = pinned_batch(taking.snapshot, taking.epoch)
-    if pinned is None:
+    if taking.snapshot.pin is None:
         return
     try:
         waiting = taking.where_states_stand()
     except MismatchError as error:
         raise MismatchError(f"{error} While a batch is pinned, only states='clear' can be carried out.") from error
     taking.require_no_refusal(waiting)
-    committer = Committer(taking.ledger, taking.stores, taking.repeater, SystemClock())
-    for name in sorted(waiting):
-        committer.apply(pinned.batch, name, pinned.pin)
-    committer.done(pinned.batch, outcome_of_pin(pinned.pin))
-    taking.read()
+    taking.roll_forward(waiting)

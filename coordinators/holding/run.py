@@ -13,8 +13,9 @@ from functools import partial
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError
 from trident.coordinators.acking.edges import draw_edges
-from trident.coordinators.batches.committer import Committer, outcome_of_pin
+from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.processor import Processor
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.threads import BatchCoordinator

@@ -13,6 +13,7 @@ from trident.coordinators.pinned import Pin
 from trident.coordinators.registered import Snapshot
 from trident.state.capabilities import names_beside
 from trident.state.positions import Position
+from trident.state.staged import AppliedUpdates
 from trident.state.target import Target
 
 
@@ -21,12 +22,18 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
 
     Raises `MismatchError` for a state that is behind, ahead, or another incarnation's: nothing has
     been changed then, and the text says what was found where. A state beside the ledger has what is
-    pinned, unless an undo has begun to take it back.
+    pinned, unless an undo has begun to take it back, or the pin is of a version that staged for such
+    states too and applied them after it: then it waits like the others.
     """
     pin = snapshot.pin
     beside, waiting = names_beside(stores), set()
     for name, store in stores.items():
-        position = _position(store, snapshot, epoch)
+        pinned = next((item for item in pin.states if item.state == name), None) if pin is not None else None
+        position = store.position(snapshot.owner.topology)
+        if position is None and pin is not None and pinned is None:
+            continue  # new, and what is pinned goes without it: see `TakeOver.complete`
+        position = position or _born(store, snapshot, epoch)
+        reached(CrashPoint.AFTER_CHECKING)
         if position.owner != snapshot.owner:
             raise MismatchError(_wrong(snapshot, name, f"belongs to incarnation {position.owner.incarnation}"))
         if pin is not None and (position.txid, position.attempt) == (pin.txid, pin.attempt):
@@ -34,8 +41,9 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
         born_here = position.txid == position.birth_txid and position.attempt == 0
         if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):
             raise MismatchError(_wrong(snapshot, name, f"stands at txid {position.txid} attempt {position.attempt}"))
-        if pin is not None and name in {state.state for state in pin.states}:
-            if name in beside and not _is_undone(snapshot, pin):
+        if pin is not None and pinned is not None:
+            went_with_the_pin = isinstance(pinned.updates, AppliedUpdates)
+            if name in beside and went_with_the_pin and not _is_undone(snapshot, pin):
                 found = f"stands at txid {position.txid} attempt {position.attempt} and is beside the ledger"
                 raise MismatchError(_wrong(snapshot, name, found))
             waiting.add(name)
@@ -47,13 +55,10 @@ def _is_undone(snapshot: Snapshot, pin: Pin) -> bool:
     return undo in {(each.kind, each.txid, each.attempt) for each in snapshot.decisions}
 
 
-def _position(store: Target, snapshot: Snapshot, epoch: Epoch) -> Position:
+def _born(store: Target, snapshot: Snapshot, epoch: Epoch) -> Position:
+    store.register(snapshot.owner, epoch, snapshot.done)
     position = store.position(snapshot.owner.topology)
-    if position is None:
-        store.register(snapshot.owner, epoch, snapshot.done)
-        position = store.position(snapshot.owner.topology)
-        assert position is not None
-    reached(CrashPoint.AFTER_CHECKING)
+    assert position is not None
     return position
 
 

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from functools import partial
 
 from trident.base.advice import RESET, UNDO
+from trident.base.clock import SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.batches.committer import Committer
+from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.decided import Decision, ResetDecision
-from trident.coordinators.holding.finishing import carry_out, carry_out_reset, check_undo, pinned_batch
+from trident.coordinators.holding.carrying_out import carry_out, carry_out_reset, check_undo, pinned_batch
 from trident.coordinators.holding.standing import check_positions
 from trident.coordinators.holding.starts import starts_to_store
 from trident.coordinators.holding.taken import TakenOver
@@ -57,6 +60,9 @@ class TakeOver:
         self.finish_decisions()
         waiting = self.where_states_stand()
         self.require_no_refusal(waiting)
+        if self._has_unborn():
+            self.roll_forward(waiting)
+            waiting = self.where_states_stand()
         self.resolve_starts(sources)
         return TakenOver(self.epoch, self.snapshot, waiting)
 
@@ -129,6 +135,16 @@ class TakeOver:
         text = f"{found} It is pinned: {holders} has it, waiting for it: {names}; txid {snapshot.done} is done."
         raise decision_needed(topology, text, refusal, ways_on(topology, refusal, undo=self._undo_way()))
 
+    def roll_forward(self, waiting: frozenset[str]) -> None:
+        """Apply the pinned batch to the states that wait for it, record it as done, and read what is open then."""
+        pinned = pinned_batch(self.snapshot, self.epoch)
+        assert pinned is not None
+        committer = Committer(self.ledger, self.stores, self.repeater, SystemClock())
+        for name in sorted(waiting):
+            committer.apply(pinned.batch, name, pinned.pin)
+        committer.done(pinned.batch, outcome_of_pin(pinned.pin))
+        self.read()
+
     def resolve_starts(self, sources: Mapping[str, Source]) -> None:
         """Resolve start policies once per incarnation and spout, before the first plan."""
         starts = starts_to_store(self.snapshot, sources, self.repeater)
@@ -138,6 +154,16 @@ class TakeOver:
         self.repeater.call("storing the start", lambda: self.ledger.set_starts(owner, self.epoch, starts))
         reached(CrashPoint.AFTER_STARTS)
         self.read()
+
+    def _has_unborn(self) -> bool:
+        """Whether a state is new while a txid is pinned without it: it is born when that one is done, not before."""
+        pin = self.snapshot.pin
+        if pin is None:
+            return False
+        named = {item.state for item in pin.states}
+        topology = self.snapshot.owner.topology
+        new = [store for name, store in self.stores.items() if name not in named]
+        return any(self.repeater.call("reading the states", partial(store.position, topology)) is None for store in new)
 
     def _registered(self) -> Snapshot:
         return self.repeater.call("reading the ledger", lambda: self.ledger.register(self.epoch, self.spec))

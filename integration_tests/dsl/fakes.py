@@ -23,6 +23,7 @@ from trident.engine.processor import SparkProcessor
 from trident.engine.staging import Staging
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, Source, SpoutKind, Start
+from trident.state.capabilities import Capabilities
 from trident.state.layout import StateKind, StateLayout
 from trident.state.staged import HeldUpdates, StagingWriter
 from trident.state.target import LedgerDatabase, Target
@@ -138,7 +139,12 @@ class WriterStore:
 
     staging_writer: StagingWriter | None
 
-    def writer(self, batch: BatchId) -> StagingWriter | None:
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(writing=self if self.staging_writer is not None else None)
+
+    def writer(self, batch: BatchId) -> StagingWriter:
+        assert self.staging_writer is not None
         return self.staging_writer
 
 

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 
 from trident.base.errors import ConfigurationError
+from trident.base.policies import policy_of
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
 from trident.spouts.decoders.base import Decoder
 from trident.spouts.decoders.raw import Raw
@@ -38,6 +39,10 @@ class _KafkaSpout(ABC):
         _check_topics(topics)
         object.__setattr__(self, "topics", topics)
         object.__setattr__(self, "client_options", dict(self.client_options))
+        for name, kind in (("on_lost_offsets", LostOffsets), ("on_bad_record", BadRecord), ("start", StartAt)):
+            value = getattr(self, name)
+            if not isinstance(value, datetime):
+                object.__setattr__(self, name, policy_of(kind, value, name))
         _check_limits(self.limits)
         if self.connect_timeout <= 0:
             raise ConfigurationError("connect_timeout must be above zero seconds")

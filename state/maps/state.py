@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
+from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import open_blobs
@@ -33,6 +34,7 @@ class BackingMapState:
         """Check what can be checked without a store."""
         if not self.name:
             raise ConfigurationError("a state needs a name")
+        object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
         if self.chunk_rows < 1:
             raise ConfigurationError(f"chunk_rows must be at least 1, not {self.chunk_rows}")
 

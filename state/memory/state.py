@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
+from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.folding import current
 from trident.state.layout import StateKind, StateLayout, Value
@@ -25,6 +26,9 @@ class MemoryState:
     name: str
     kind: StateKind = field(default=StateKind.OPAQUE, kw_only=True)
     database: MemoryDatabase | None = field(default=None, kw_only=True, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts of a topology inside one process."""

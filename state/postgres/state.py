@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.errors import ConfigurationError
+from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.postgres.database import PostgresDatabase, normal_dsn
@@ -35,6 +36,7 @@ class PostgresState:
         """Check what can be checked without a connection."""
         if not self.name:
             raise ConfigurationError("a state needs a name")
+        object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
         if self.dsn is not None:
             normal_dsn(self.dsn)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trident.base.errors import ConfigurationError
+from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.sqlite.database import SqliteDatabase
@@ -32,6 +33,7 @@ class SqliteState:
         """Check what can be checked without a file."""
         if not self.name:
             raise ConfigurationError("a state needs a name")
+        object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts."""

@@ -127,6 +127,8 @@ class TableTarget:
         place = self._place
         with place.database.transaction() as transaction:
             self.copy_in(transaction, batch, updates)
+            if not place.apart:  # the fence is the ledger's: here the row's own epoch refuses a late writer
+                place.owned(transaction.connection, batch.owner, batch.epoch)
             try:
                 self.apply_in(transaction, batch, updates)
             except MismatchError:

@@ -6,12 +6,14 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from trident.base.digest import Digest, hash64, seed_of
-from trident.base.ranges import BadRecordRow, Edge, PartitionBounds, PartitionId, RangeManifest
+from trident.base.identity import BatchId
+from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.pinned import DeadLetter
@@ -21,11 +23,16 @@ from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.staged import HeldUpdates
 from trident.state.target import State
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
 LAYOUT = StateLayout(
     (KeyColumn("account", pa.string()),),
     (ValueColumn("n", pa.int64(), Merge.ADD), ValueColumn("total", pa.int64(), Merge.ADD)),
 )
 Record = tuple[str, int]
+Meddle: TypeAlias = "Callable[[ProcessRequest, ProcessResult], ProcessResult]"
 POISON = ("poison", 0)
 
 
@@ -63,12 +70,18 @@ class ListSource:
             return tuple(replace(item, earliest=item.stop) for item in self.bounds())
         return self.bounds()
 
-    def verify(self, ranges) -> None:
+    def schema(self, spark: SparkSession) -> StructType:
+        raise NotImplementedError("there is no Spark here")
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        raise NotImplementedError("there is no Spark here")
+
+    def verify(self, ranges: Sequence[OffsetRange]) -> None:
         lost = tuple(item for item in ranges if self.topic.earliest.get(item.id.partition, 0) > item.start)
         if lost:
             raise OffsetsLostError(lost)
 
-    def committed(self, txid, ranges) -> None:
+    def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         self.topic.told.append(txid)
 
     def close(self) -> None:
@@ -96,7 +109,7 @@ class ListProcessor:
 
     topic: Topic
     states: Sequence[str]
-    meddle: Callable[[ProcessRequest, ProcessResult], ProcessResult]
+    meddle: Meddle
     cancelled: list[int] = field(default_factory=list)
     attempts: list[ProcessRequest] = field(default_factory=list)
     running: int = 0
@@ -114,7 +127,7 @@ class ListProcessor:
             with self._lock:
                 self.running -= 1
 
-    def cancel(self, batch) -> None:
+    def cancel(self, batch: BatchId) -> None:
         self.cancelled.append(batch.attempt)
 
     def read(self, spout: str, edges: Sequence[Edge]) -> ProcessResult:
@@ -132,7 +145,11 @@ class ListProcessor:
             positions = np.arange(span.start, span.stop, dtype=np.int64)
             digest = Digest.of(hash64(seed_of(span.id.topic, span.id.partition), positions))
             manifests.append((spout, RangeManifest(edge.id, span.id, span.stop, digest, size_bytes=10 * span.width)))
-        columns = [list(sums), [item[0] for item in sums.values()], [item[1] for item in sums.values()]]
+        columns: list[list[Any]] = [
+            list(sums),
+            [item[0] for item in sums.values()],
+            [item[1] for item in sums.values()],
+        ]
         rows = pa.table(dict(zip(LAYOUT.schema().names, columns, strict=True)), schema=LAYOUT.schema())
         return ProcessResult(tuple(manifests), tuple(bad), {state: HeldUpdates(rows) for state in self.states})
 
@@ -155,6 +172,10 @@ class ListJob:
         )
 
 
-def make_job(topic: Topic, *states: State, meddle=lambda request, result: result, **spout_options) -> ListJob:
+def _leave(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
+    return result
+
+
+def make_job(topic: Topic, *states: State, meddle: Meddle = _leave, **spout_options: Any) -> ListJob:
     spout = ListSpout(topic, **spout_options)
     return ListJob(topic, spout, states, ListProcessor(topic, [state.name for state in states], meddle))

@@ -11,6 +11,7 @@ from tests.coordinators.test_run import OPTIONS, run
 from tests.state.harnesses import ClearableMap, DictMap
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import ConfigurationError, RefusedError
+from trident.base.identity import BatchId
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology
@@ -21,6 +22,7 @@ from trident.state.capabilities import CannotUndoError, Capabilities
 from trident.state.layout import StateLayout
 from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.target import MemoryTarget
+from trident.state.staged import StagedUpdates
 from trident.state.target import LedgerDatabase
 
 
@@ -33,7 +35,7 @@ class LesserTarget(MemoryTarget):
     def capabilities(self) -> Capabilities:
         return Capabilities()
 
-    def apply(self, batch, updates) -> None:
+    def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
         if LesserTarget.refuses:
             raise RefusedError("too large")
         super().apply(batch, updates)
@@ -53,7 +55,7 @@ class LesserState:
 
 
 @pytest.fixture
-def refused(monkeypatch) -> tuple[MemoryLedger, Topic, tuple[MemoryState, LesserState]]:
+def refused(monkeypatch: pytest.MonkeyPatch) -> tuple[MemoryLedger, Topic, tuple[MemoryState, LesserState]]:
     """A topology whose txid 1 is pinned: `balances` has it, `sink` refuses it."""
     ledger, topic = MemoryLedger(), Topic([[("ann", 1), ("bob", 2)]])
     states = (MemoryState("balances"), LesserState("sink"))

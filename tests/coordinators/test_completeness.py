@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -16,11 +17,11 @@ from trident.state.staged import HeldUpdates
 EDGES = {"s": tuple(Edge(7 + n, OffsetRange(PartitionId("t", n), "id", 10, 20)) for n in range(3))}
 
 
-def manifest(n: int, **changes) -> tuple[str, RangeManifest]:
+def manifest(n: int, **changes: Any) -> tuple[str, RangeManifest]:
     return "s", replace(RangeManifest(7 + n, PartitionId("t", n), 20, Digest(9, 1, 2, 3)), **changes)
 
 
-def result(*manifests) -> ProcessResult:
+def result(*manifests: tuple[str, RangeManifest]) -> ProcessResult:
     return ProcessResult(tuple(manifests), (), {"balances": HeldUpdates(pa.table({}))})
 
 

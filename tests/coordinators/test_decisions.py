@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,7 @@ class Scene:
             SqliteState(name, path=self.file(name) if name in self.apart else None, kind=kind) for name, kind in names
         ]
 
-    def job(self, **options: object) -> ListJob:
+    def job(self, **options: Any) -> ListJob:
         return make_job(self.topic, *self.states(), **options)
 
     def rows(self, state: str) -> dict[str, tuple[int, int]]:
@@ -118,12 +119,12 @@ APART = frozenset({"balances", "totals"})
 
 
 @pytest.fixture(params=[SHORTCUT, MIXED, APART], ids=["shortcut", "one beside, one apart", "apart"])
-def scene(request, tmp_path) -> Scene:
+def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
     return Scene(tmp_path, request.param)
 
 
 @pytest.fixture(params=[MIXED, APART], ids=["one beside, one apart", "both apart"])
-def apart(request, tmp_path) -> Scene:
+def apart(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
     return Scene(tmp_path, request.param)
 
 

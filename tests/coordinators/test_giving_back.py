@@ -7,19 +7,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from tests.coordinators.fakes import ListJob, ListSource, ListSpout, make_job
 from tests.coordinators.test_run import OPTIONS, memory_place, payments, run
 from trident.base.errors import FatalError, MismatchError, OutcomeUnknownError, RetryableError, TridentError
+from trident.base.identity import BatchId, Epoch
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.closing import giving_back
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import MemoryState
+from trident.state.layout import StateLayout
+from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.target import MemoryTarget
+from trident.state.target import LedgerDatabase
 
 LEASE = timedelta(milliseconds=300)
 PLACES = ("release", "ledger", "source", "store")
@@ -39,7 +45,7 @@ class BrokenLedger(MemoryLedger):
             self.asked += 1
             raise self.error
 
-    def release(self, topology, epoch) -> None:
+    def release(self, topology: str, epoch: Epoch) -> None:
         self.fail_at("release")
         super().release(topology, epoch)
 
@@ -75,14 +81,17 @@ class BrokenStore(MemoryTarget):
 class BrokenState(MemoryState):
     ledger: BrokenLedger | None = None
 
-    def open(self, layout, ledger_database, timeouts) -> BrokenStore:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> BrokenStore:
         assert self.ledger is not None
+        assert isinstance(ledger_database, MemoryDatabase)
         store = BrokenStore(ledger_database, self.name, self.kind, layout)
         store.ledger = self.ledger
         return store
 
 
-def broken_job(ledger: BrokenLedger, **options) -> ListJob:
+def broken_job(ledger: BrokenLedger, **options: Any) -> ListJob:
     job = make_job(payments(), BrokenState("balances", ledger=ledger), **options)
     return replace(job, spout=BrokenSpout(job.topic, ledger=ledger))
 
@@ -125,7 +134,12 @@ def test_a_mistake_in_somebodys_code_is_not_kept_quiet(place):
 def test_all_is_given_back_although_some_of_it_fails():
     given: list[str] = []
     ledger = BrokenLedger("release", RetryableError("away"))
-    ledger.fail_at = lambda place: given.append(place) or _raise(RetryableError("away"))  # type: ignore[method-assign]
+
+    def fail_everywhere(place: str) -> None:
+        given.append(place)
+        raise RetryableError("away")
+
+    ledger.fail_at = fail_everywhere
     run(broken_job(ledger), ledger)
     assert given == ["release", "store", "source", "ledger"]
 
@@ -176,10 +190,10 @@ def test_an_engine_that_can_not_cancel_does_not_hide_why_the_run_ended(caplog):
     place = memory_place()
     job = make_job(payments(), place.state("balances"), meddle=fail)
 
-    def cancel(batch) -> None:
+    def cancel(batch: BatchId) -> None:
         raise OSError("the engine is gone")
 
-    job.processor.cancel = cancel  # type: ignore[method-assign]
+    job.processor.cancel = cancel
     with pytest.raises(MismatchError, match="what ended the run"):
         run(job, place.ledger())
     assert "the engine is gone" in caplog.text

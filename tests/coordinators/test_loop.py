@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from datetime import UTC, datetime, timedelta
 from inspect import getsource
+from typing import TypeVar
 
 import pytest
 
@@ -12,16 +13,18 @@ from trident.base.errors import FatalError, FencedError, OutcomeUnknownError, Re
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.ranges import Edge, OffsetRange, PartitionId
 from trident.coordinators.batches import flight, loop, requests
-from trident.coordinators.batches.committer import Outcome
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.requests import (
+    Answer,
     BuildPlan,
     CleanUp,
     Commit,
     Drop,
     Processed,
     RecordStop,
+    Request,
     RunBatch,
     StorePlan,
     Tell,
@@ -29,10 +32,11 @@ from trident.coordinators.batches.requests import (
 )
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.planned import Plan, SpoutRange
-from trident.coordinators.protocol.messages import Cancel, CommitTogether, DropFrom, MakePlan
+from trident.coordinators.protocol.messages import Cancel, Command, CommitTogether, DropFrom, MakePlan
 from trident.coordinators.protocol.state import Phase, ProtocolState
 from trident.state.staged import StagingLostError
 
+R = TypeVar("R")
 OWNER, EPOCH = Owner("payments", "life-1"), Epoch(3, "token")
 FRESH = ProtocolState(
     OWNER,
@@ -70,20 +74,21 @@ def batch(txid: int, attempt: int) -> BatchId:
 class Driver:
     """Answers requests by hand, at moments that the test names."""
 
-    def __init__(self, state: ProtocolState = FRESH, pace: Pace = PACE, first=()) -> None:
+    def __init__(self, state: ProtocolState = FRESH, pace: Pace = PACE, first: tuple[Command, ...] = ()) -> None:
         edges = iter(range(1, 1000))
         self.loop = Loop((state, first), pace, lambda plan: {"s": (Edge(next(edges), SPAN),)})
         self.open = list(self.loop.begin(0.0))
 
-    def take(self, kind: type):
+    def take(self, kind: type[R]) -> R:
         found = next(request for request in self.open if type(request) is kind)
+        assert isinstance(found, kind)
         self.open.remove(found)
         return found
 
-    def answer(self, request, answer=None, now: float = 0.0) -> None:
+    def answer(self, request: Request, answer: Answer = None, now: float = 0.0) -> None:
         self.open += self.loop.answered(request, answer, now)
 
-    def fail(self, request, error: BaseException, now: float = 0.0) -> None:
+    def fail(self, request: Request, error: BaseException, now: float = 0.0) -> None:
         self.open += self.loop.failed(request, error, now)
 
     def plan(self, now: float = 0.0) -> RunBatch:
@@ -262,6 +267,20 @@ def test_giving_up_is_recorded_and_its_error_is_the_recorded_one():
     told = FatalError("told")
     driver.answer(driver.take(RecordStop), told)
     assert driver.loop.error is told
+
+
+def test_the_last_time_out_of_a_later_batch_ends_the_loop_while_an_earlier_one_is_committed():
+    driver = Driver(FRESH._replace(max_tries=1))
+    driver.process(driver.plan(now=0.0), now=1.0)
+    assert type(driver.take(Commit).command) is CommitTogether
+    driver.open += driver.loop.wake(1.0)
+    later = driver.plan(now=2.0)
+    driver.open = list(driver.loop.wake(62.0))
+    assert not driver.loop.is_running
+    assert Cancel(later.batch) in driver.open
+    stopped = driver.take(RecordStop).error
+    assert "failed 1 times" in str(stopped)
+    assert driver.loop.error is stopped
 
 
 def test_after_an_error_nothing_more_is_asked_for():

@@ -12,6 +12,7 @@ from trident.coordinators.protocol.messages import (
     Apply,
     Broken,
     Cancel,
+    Command,
     CommitTogether,
     DecidePin,
     DropFrom,
@@ -49,7 +50,7 @@ def batch(txid: int, attempt: int) -> BatchId:
 
 
 def run(state, *events):
-    commands = []
+    commands: list[Command] = []
     for event in events:
         state, some = step(state, event)
         commands.extend(some)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -24,9 +25,10 @@ from trident.base.errors import (
     RetryableError,
 )
 from trident.base.identity import Epoch
+from trident.base.ranges import OffsetRange
 from trident.base.writes import WriteManifest
 from trident.coordinators.decisions.commands import reset_topology
-from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning, RunOptions, Until
@@ -65,7 +67,7 @@ def memory_place() -> Place:
 
     def rows(name: str) -> dict[str, tuple[int, int]]:
         found = MemoryState(name).rows(ledger.database)
-        return {row["account"]: (row["n"], row["total"]) for row in found}
+        return {cast("str", row["account"]): (cast("int", row["n"]), cast("int", row["total"])) for row in found}
 
     return Place(lambda: ledger, MemoryState, rows)
 
@@ -88,14 +90,14 @@ def sqlite_place(folder: Path, apart: bool = False, beside: str = "") -> Place:
 
 
 @pytest.fixture(params=["memory", "sqlite", "sqlite apart", "one beside, one apart"])
-def place(request, tmp_path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "memory":
         return memory_place()
     beside = "totals" if request.param == "one beside, one apart" else ""
     return sqlite_place(tmp_path, apart=request.param != "sqlite", beside=beside)
 
 
-def run(job: ListJob, ledger: Ledger, options: RunOptions = OPTIONS):
+def run(job: ListJob, ledger: Ledger, options: RunOptions = OPTIONS) -> RunSummary:
     return TopologyRun(job.plan(), ledger, options).run()
 
 
@@ -140,7 +142,7 @@ def test_failed_attempts_leave_nothing_behind(place, kind):
 
 def test_a_transactional_spout_reads_the_same_ranges_in_every_attempt_and_run():
     place = memory_place()
-    seen: dict[int, set[tuple]] = {}
+    seen: dict[int, set[tuple[OffsetRange, ...]]] = {}
 
     def grow_and_fail(request, result):
         seen.setdefault(request.batch.txid, set()).add(tuple(edge.range for edge in request.edges["s"]))

@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 from sqlalchemy import inspect
 
+from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import DUMPS, expected, job_over, restore_sqlite, sqlite_states, topic
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.ledger.sql.tables import METADATA
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
+from trident.state import SqliteState
+
+MIXED = ("beside", "away")
+"""A topology with a state beside the ledger and one elsewhere, cut off after its second pin before either."""
 
 
 def rows_of(file: Path, table: str) -> dict[str, tuple[int, int]]:
@@ -26,6 +31,7 @@ def test_there_is_a_dump_of_each_version() -> None:
     versions = range(1, len(LEDGER_TABLES.steps) + 1)
     wanted = {f"sqlite-v{version}-{name}.sql" for version in versions for name in ("ledger", "totals")}
     wanted |= {f"postgres-v{version}.sql" for version in versions}
+    wanted |= {f"sqlite-v2-pinned-before-{name}-{file}.sql" for name in MIXED for file in ("ledger", "away")}
     assert {file.name for file in DUMPS.iterdir()} == wanted
 
 
@@ -42,6 +48,20 @@ def test_a_run_goes_on_from_what_an_older_version_left(version: int, tmp_path: P
     assert rows_of(tmp_path / "totals.sqlite", "totals") == expected()
     assert [loss.stop - loss.start for loss in ledger.losses("payments")] == [4]
     assert [letter.record.offset for letter in ledger.dead_letters("payments")] == [4, 14]
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_pin_of_version_2_is_rolled_forward_in_states_beside_the_ledger_too(name: str, tmp_path: Path) -> None:
+    """That version applied them after the pin when another state was elsewhere, and died before the one of the name."""
+    for file in ("ledger", "away"):
+        with sqlite3.connect(tmp_path / f"{file}.sqlite") as connection:
+            connection.executescript((DUMPS / f"sqlite-v2-pinned-before-{name}-{file}.sql").read_text())
+    records = Topic([[(f"a{(n * 7 + p) % 11}", n + 1) for n in range(25)] for p in range(3)])
+    job = make_job(records, SqliteState("beside"), SqliteState("away", path=tmp_path / "away.sqlite"))
+    summary = TopologyRun(job.plan(), SqliteLedger(tmp_path / "ledger.sqlite"), OPTIONS).run()
+    assert summary.first_done == 1
+    assert rows_of(tmp_path / "ledger.sqlite", "beside") == records.expected()
+    assert rows_of(tmp_path / "away.sqlite", "away") == records.expected()
 
 
 def test_the_steps_make_the_tables_that_the_statements_know(tmp_path: Path) -> None:

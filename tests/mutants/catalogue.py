@@ -351,21 +351,21 @@ _COORDINATOR = (
         "coordinators/plans/ranges.py",
         "for id_ in sorted({*view.positions, *bounds}):",
         "for id_ in sorted(bounds):",
-        ("tests/coordinators/test_planner.py",),
+        ("tests/coordinators/test_plan_ranges.py",),
     ),
     Mutant(
         "topic id: a topic created anew stops",
         "coordinators/plans/ranges.py",
         "if known is not None and known.topic_id != bound.topic_id:",
         "if False:",
-        ("tests/coordinators/test_planner.py",),
+        ("tests/coordinators/test_plan_ranges.py",),
     ),
     Mutant(
         "a transactional spout never skips",
         "coordinators/plans/ranges.py",
         "if view.kind is SpoutKind.TRANSACTIONAL or view.on_lost is LostOffsets.STOP:",
         "if view.on_lost is LostOffsets.STOP:",
-        ("tests/coordinators/test_planner.py",),
+        ("tests/coordinators/test_plan_ranges.py",),
     ),
     Mutant(
         "end-of-range check",
@@ -471,7 +471,7 @@ _OF_A_PERSON = (
     Mutant(
         "a state beside the ledger has what is pinned",
         "coordinators/holding/standing.py",
-        "            if name in beside and not _is_undone(snapshot, pin):\n",
+        "            if name in beside and went_with_the_pin and not _is_undone(snapshot, pin):\n",
         "            if False:\n",
         _DECISIONS,
     ),
@@ -510,7 +510,7 @@ _TASKS = (
         "trident/executor/preload.py",
         "return _threads() == 1",
         "return True",
-        ("tests/services/test_preload.py",),
+        ("tests/local/test_preload.py",),
     ),
 )
 MUTANTS = (*_VALUES, *_STATE, *_VERSIONS, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON, *_TASKS)

@@ -18,23 +18,29 @@ from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
 from trident.coordinators.acking.edges import BatchEdges, draw_edges
-from trident.coordinators.batches.committer import Committer, outcome_of_pin
+from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.requests import Lane, RecordStop, Request, RunBatch, WorkTurn
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.work import Parts, Work
+from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.transitions import Status
 from trident.coordinators.registered import Keep, Lease
+from trident.coordinators.retrying import Repeater, Result
 
 _NEVER_REPEATED = (RunBatch, WorkTurn, RecordStop, Release)
 
 
 class Coordinator:
     """One process that wants to run the topology, from its start until it ends or dies."""
+
+    number: int
+    """Its place at its host, which sets it."""
 
     def __init__(self, host: Host, name: str, around: Surroundings) -> None:
         self.host = host
@@ -57,6 +63,8 @@ class Coordinator:
     def _equip(self) -> None:
         around, once = self.around, _Once()
         spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
+        assert self.book is not None
+        assert self.epoch is not None
         decisions = self.book.snapshot.decisions
         self.work = Work(
             Parts(
@@ -88,6 +96,7 @@ class Coordinator:
         other.lanes = {lane: deque(jobs) for lane, jobs in self.lanes.items()}
         other.busy = set(self.busy)
         if self.loop is not None:
+            assert self.book is not None
             other.loop = self.loop.copy(other._draw)
             other.book = self.book.copy()
             other._equip()
@@ -118,12 +127,15 @@ class Coordinator:
 
     def wake(self, moment: float) -> None:
         """Let it do what is due by then."""
+        assert self.loop is not None
         self.alarm = NEVER
         self._start(self.loop.wake(moment))
 
     def withdraw(self) -> bool:
         """Let the engine take back a processed attempt that waits for its turn, if there is one."""
-        ready = [item.batch for item in self.loop.state.live if item.status is Status.READY] if self.loop else []
+        if self.loop is None:
+            return False
+        ready = [item.batch for item in self.loop.state.live if item.status is Status.READY]
         if ready:
             self._start(self.loop.withdraw(ready[0], "the engine lost what it had staged", self.host.moment()))
         return bool(ready)
@@ -133,7 +145,7 @@ class Coordinator:
     def execute(self, job: Job) -> Answer | Progressed:
         """Make the call; its effect is there when this returns, whoever hears the answer."""
         around = self.around
-        if type(job) is Start:
+        if isinstance(job, Start):
             script = partial(
                 scripts.take_over,
                 ledger=around.ledger,
@@ -144,8 +156,10 @@ class Coordinator:
             )
             return scripts.run_on(job.answers, script, self.host.calls_at_once())
         try:
-            if type(job) is Release:
-                return Answer(around.ledger.release(around.spec.name, job.epoch))
+            if isinstance(job, Release):
+                around.ledger.release(around.spec.name, job.epoch)
+                return Answer(None)
+            assert self.work is not None
             return Answer(self.work.perform(job))
         except TridentError as error:
             return failed(error)
@@ -155,17 +169,21 @@ class Coordinator:
     def answered(self, job: Job, answer: Answer | Progressed, failures: int) -> None:
         """Hear the answer to a request; one that can be repeated is sent again, by its host's time."""
         kind = type(job)
-        if kind is Start:
+        if isinstance(job, Start):
+            assert isinstance(answer, Progressed)
             self._start_answered(job, answer)
             return
         if self.is_recording and kind is not RecordStop:
             return
+        assert isinstance(answer, Answer)
         error = answer.error
         if isinstance(error, RetryableError | OutcomeUnknownError) and kind not in _NEVER_REPEATED:
             if failures + 1 < scripts.GIVE_UP_AFTER:
                 self.host.send(self, job, failures + 1)
                 return
             error = FatalError(f"gave up: {error}")
+        assert self.loop is not None
+        assert not isinstance(job, Release), "whoever asked for it has ended"
         self.is_recording = False
         lane = LANES[kind]
         if lane in ONE_BY_ONE:
@@ -191,7 +209,7 @@ class Coordinator:
         else:
             self._begin_running(finished.value)
 
-    def _begin_running(self, taken) -> None:
+    def _begin_running(self, taken: TakenOver) -> None:
         around, pin = self.around, taken.snapshot.pin
         self.epoch = taken.epoch
         self.book = PlanBook(taken.snapshot)
@@ -219,6 +237,7 @@ class Coordinator:
             if lane in ONE_BY_ONE:
                 self._queue(request)
             elif lane == Lane.AT_ONCE:
+                assert self.work is not None
                 self.work.perform(request)
             else:
                 self.is_recording = self.is_recording or lane == Lane.LAST
@@ -226,6 +245,7 @@ class Coordinator:
         if not self.alive:
             return
         loop = self.loop
+        assert loop is not None
         if loop.is_running:
             self.host.wake_at(self, loop.next_moment)
         elif not self.is_recording:
@@ -252,8 +272,11 @@ class Coordinator:
         self.host.ended(self, error)
 
 
-class _Once:
+class _Once(Repeater):
     """A `Repeater` that lets every error through: the request as a whole is sent again, by its host's time."""
 
-    def call(self, what: str, action: Callable[[], object]) -> object:
+    def __init__(self) -> None:
+        pass
+
+    def call(self, what: str, action: Callable[[], Result]) -> Result:
         return action()

@@ -118,7 +118,9 @@ class CallFaults:
             database.end(transaction, takes_effect)
 
     def _refuse(self, fault: Fault, request: Request) -> None:
-        world, command = self._world, request.job.command
+        world, job = self._world, request.job
+        assert isinstance(job, Commit)
+        command = job.command
         stores = world.around.stores
         store = stores[command.state] if type(command) is Apply else stores[sorted(stores)[fault.number % len(stores)]]
         refused = fault.kind is FaultKind.REFUSED

@@ -40,11 +40,12 @@ def counted_moves() -> Iterator[Counter[tuple[Status, Word]]]:
         moves[status, word] += 1
         return after
 
-    before, protocol.move = protocol.move, counting
+    names = vars(protocol)
+    before, names["move"] = names["move"], counting
     try:
         yield moves
     finally:
-        protocol.move = before
+        names["move"] = before
 
 
 @dataclass

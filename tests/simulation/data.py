@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
 from trident.base.digest import Digest
-from trident.base.ranges import BadRecordRow, PartitionBounds, PartitionId, RangeManifest
+from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.pinned import DeadLetter
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.staged import HeldUpdates
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 SPOUT = "s"
 LAYOUT = StateLayout(
@@ -40,12 +45,17 @@ def amount_of(partition: int, offset: int) -> int:
     return partition * 1000 + offset + 1
 
 
-class PlainTable(dict):
+class PlainTable(dict[tuple[object, ...], tuple[Any, ...]]):
     """Staged rows by key, in the place of an Arrow table."""
 
     @property
     def num_rows(self) -> int:
         return len(self)
+
+
+def held_plain(rows: PlainTable) -> HeldUpdates:
+    """Return plain rows as the product passes Arrow's along: it looks into them by way of `PlainRows` alone."""
+    return HeldUpdates(cast("pa.Table", rows))
 
 
 class Topic:
@@ -88,7 +98,13 @@ class TopicSource:
             return tuple(PartitionBounds(item.id, item.topic_id, item.stop, item.stop) for item in self.topic.bounds())
         return self.topic.bounds()
 
-    def verify(self, ranges: Sequence[object]) -> None:
+    def schema(self, spark: SparkSession) -> StructType:
+        raise NotImplementedError("there is no Spark here")
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        raise NotImplementedError("there is no Spark here")
+
+    def verify(self, ranges: Sequence[OffsetRange]) -> None:
         earliest = self.topic.earliest
         lost = tuple(item for item in ranges if earliest[item.id.partition] > item.start)
         if lost:
@@ -114,6 +130,9 @@ class TopicSpout:
     def description(self) -> dict[str, str]:
         return {"spout": "simulated", "kind": str(self.kind)}
 
+    def open(self, name: str) -> TopicSource:
+        raise NotImplementedError("the host opens the source")
+
 
 class TopicProcessor:
     """Counts and sums per key, the same for each state; `short` lets the next task stop before the end of its range.
@@ -137,7 +156,7 @@ class TopicProcessor:
             bad += [DeadLetter(SPOUT, _bad(span.id, offset)) for offset in count(rows, partition, span.start, stop)]
             digest = Digest(stop - span.start, span.start, stop, partition)
             manifests.append((SPOUT, RangeManifest(edge.id, span.id, stop, digest, 10 * (stop - span.start))))
-        held = {state: HeldUpdates(PlainTable() if state == self.in_turn else rows) for state in self.states}
+        held = {state: held_plain(PlainTable() if state == self.in_turn else rows) for state in self.states}
         return ProcessResult(tuple(manifests), tuple(bad), held)
 
     def cancel(self, batch: object) -> None:

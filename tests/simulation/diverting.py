@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tests.simulation.accounts import TOPOLOGY, Batch, ViolationError, batch_of
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.pinned import Pin
 
-Tables = Mapping[str, Mapping]
+Tables = Mapping[str, Mapping[Any, Any]]
 
 
 def is_decided(entry: Entry, kind: DecisionKind, pin: Pin) -> bool:
@@ -40,6 +41,8 @@ def diverted_since(old: Entry, entry: Entry, batch: Batch, tables: Tables) -> Ba
     decision = closed.pop() if len(closed) == 1 else None
     if decision is None or not _is_divert(decision, batch.txid, decision.state) or decision.attempt != batch.attempt:
         raise ViolationError(f"the pin of txid {batch.txid} was changed, which nobody decided")
+    assert old.pin is not None
+    assert entry.pin is not None
     for was, now in zip(old.pin.states, entry.pin.states, strict=True):
         if now != was and (was.state != decision.state or now.rows or now.writes):
             raise ViolationError(f"the {decision} changed what is pinned for state {was.state!r}")

@@ -96,7 +96,7 @@ def explore(scope: Scope, most_scenes: int = 10_000_000, most_seconds: float = 1
 
 
 def _trace(seen: dict[int, tuple[int, Action | None]], key: int) -> list[str]:
-    steps = []
+    steps: list[str] = []
     while True:
         key, action = seen[key]
         if action is None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from tests.simulation.data import TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.jobs import Job
+from tests.simulation.stores import SimulatedStore
 from trident.base.clock import Clock
 from trident.coordinators.batches.work import TurnWorker
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.plans.maker import DueTimers, nothing_due
 from trident.coordinators.registered import TopologySpec
-from trident.state.target import Target
 
 if TYPE_CHECKING:
     from tests.simulation.actor import Coordinator
@@ -51,13 +52,13 @@ class Surroundings:
 
     spec: TopologySpec
     ledger: Ledger
-    stores: Mapping[str, Target]
+    stores: Mapping[str, SimulatedStore]
     source: TopicSource
     spout: TopicSpout
     processor: TopicProcessor
     options: RunOptions
     clock: Clock
-    rng: object
+    rng: Random
     due: DueTimers = nothing_due
     turn: TurnWorker | None = None
     clean_up_every: int = 11

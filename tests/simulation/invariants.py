@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tests.simulation.accounts import (
     TOPOLOGY,
@@ -20,19 +21,21 @@ from tests.simulation.accounts import (
     check_live,
     require,
 )
-from tests.simulation.diverting import decided_batch, diverted_since, is_decided
+from tests.simulation.data import Topic
+from tests.simulation.diverting import Tables, decided_batch, diverted_since, is_decided
+from tests.simulation.stores import SimulatedDatabase
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.state.folding import current
-from trident.state.positions import Standing
+from trident.state.positions import Position, Standing
 from trident.state.values import OpaqueValue
 
 
 class Monitor:
     """Raises ViolationError at the first transaction that breaks a rule."""
 
-    def __init__(self, ledger: object, homes: Mapping[str, object]) -> None:
+    def __init__(self, ledger: SimulatedDatabase, homes: Mapping[str, SimulatedDatabase]) -> None:
         self._ledger = ledger
         self._homes = homes
         self.account = LedgerAccount()
@@ -41,19 +44,25 @@ class Monitor:
         self.torn = False
         """One store was put back alone: nothing may be decided or applied until a person has healed it."""
 
-    def copy(self, ledger: object, homes: Mapping[str, object]) -> Monitor:
+    @property
+    def tables(self) -> Tables:
+        """What is in the ledger's database now."""
+        return self._ledger.tables
+
+    def copy(self, ledger: SimulatedDatabase, homes: Mapping[str, SimulatedDatabase]) -> Monitor:
         other = Monitor(ledger, homes)
         other.account, other.states = self.account, dict(self.states)
         other.commits, other.torn = self.commits, self.torn
         return other
 
-    def committed(self, database: object, epoch: Epoch | None, touched: Collection[str]) -> None:
+    def committed(self, database: SimulatedDatabase, epoch: Epoch | None, touched: Collection[str]) -> None:
         """Look at what a transaction left in the tables it touched; `epoch` is its coordinator's, if it has one."""
-        tables = database.tables
+        tables: Tables = database.tables
         before = self.account
         if database is self._ledger:
             entry = tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
             if entry is not before.entry:
+                assert entry is not None
                 self._ledger_changed(before, entry, tables, epoch)
         if "state positions" in touched or not _LEDGER_ONLY.issuperset(touched):
             positions = tables.get("state positions", _EMPTY)
@@ -63,9 +72,7 @@ class Monitor:
         if self.account.done != before.done and before.entry is not None:
             self._check_all_have(self.account)
 
-    def _ledger_changed(
-        self, before: LedgerAccount, entry: Entry, tables: Mapping[str, Mapping], epoch: Epoch | None
-    ) -> None:
+    def _ledger_changed(self, before: LedgerAccount, entry: Entry, tables: Tables, epoch: Epoch | None) -> None:
         old = before.entry
         holding = tables["trident_fence"][TOPOLOGY]
         if epoch != holding.epoch:
@@ -76,6 +83,7 @@ class Monitor:
         account = before
         if entry.starts is not old.starts and entry.starts != old.starts:
             require(old.starts is None and account.done == entry.birth_txid, "start positions were stored again")
+            assert entry.starts is not None
             account = replace(account, covered={item.id.partition: item.start for item in entry.starts})
         if entry.live is not old.live:
             check_live(old, entry)
@@ -88,6 +96,7 @@ class Monitor:
             account = replace(account, decided=None)
         if pin is not None and pin is not old.pin:
             if old.pin is not None and pin.attempt == old.pin.attempt:
+                assert account.decided is not None
                 decided = diverted_since(old, entry, account.decided, tables)
             elif old.pin is not None or pin.txid != account.done + 1:
                 raise ViolationError(f"txid {pin.txid} was pinned while {account.done} is done and {old.pin} is pinned")
@@ -108,10 +117,12 @@ class Monitor:
         if old is not None:
             decision = old.reset
             require(decision is not None, "a new incarnation without a decision")
+            assert decision is not None
             require(decision.incarnation == progress.incarnation, "another incarnation than the decided one")
             require(progress.done >= old.progress.last_txid, "a new incarnation reuses txids")
             for name, account in self.states.items():
-                owner = account.standing.position.owner if account.standing else None
+                position = account.standing.position if account.standing else None
+                owner = position.owner if position else None
                 require(
                     owner is not None and owner.incarnation == progress.incarnation,
                     f"the ledger went to the new incarnation before state {name!r} did",
@@ -119,8 +130,9 @@ class Monitor:
             self.torn = False
         self.account = LedgerAccount(entry, progress.done)
 
-    def _finish(self, account: LedgerAccount, entry: Entry, tables: Mapping[str, Mapping]) -> LedgerAccount:
+    def _finish(self, account: LedgerAccount, entry: Entry, tables: Tables) -> LedgerAccount:
         """A txid is done: its records were covered by no txid before, its neighbours follow without a gap."""
+        assert entry.done_plan is not None
         plan = entry.done_plan.plan
         txid, attempt = entry.progress.done, entry.progress.done_attempt
         if txid != account.done + 1:
@@ -129,6 +141,7 @@ class Monitor:
             raise ViolationError(f"done is txid {txid} attempt {attempt}, its plan is {plan}")
         batch = account.decided
         if batch is None or batch.txid != txid:
+            assert account.entry is not None
             batch = decided_batch(account.entry, entry, tables["trident_finished"][TOPOLOGY, attempt].pin, tables)
         if batch.attempt != attempt:
             raise ViolationError(f"txid {txid} was done with attempt {attempt}, decided was {batch.attempt}")
@@ -140,7 +153,7 @@ class Monitor:
         losses = account.losses.union(lost) if lost else account.losses
         return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read)
 
-    def _check_dead_letters(self, entry: Entry, batch: Batch, tables: Mapping[str, Mapping]) -> None:
+    def _check_dead_letters(self, entry: Entry, batch: Batch, tables: Tables) -> None:
         stored = tables.get("trident_dead_letter", _EMPTY).get((TOPOLOGY, entry.progress.incarnation, batch.txid), ())
         found = [(letter.record.id.partition, letter.record.offset) for letter in stored]
         if len(found) != len(batch.bad) or not batch.bad.issuperset(found):
@@ -150,7 +163,7 @@ class Monitor:
         self,
         name: str,
         standing: Standing | None,
-        tables: Mapping[str, Mapping],
+        tables: Tables,
         epoch: Epoch | None,
         touched: Collection[str],
     ) -> None:
@@ -158,6 +171,7 @@ class Monitor:
         old = account.standing
         rows = _ROWS[name]
         if standing is not old:
+            assert standing is not None, f"state {name!r} has no position any more"
             if old is not None and old.epoch != standing.epoch and old.epoch.number >= standing.epoch.number:
                 raise ViolationError(f"state {name!r} was written under {standing.epoch} below its fence {old.epoch}")
             if epoch != standing.epoch:
@@ -172,6 +186,7 @@ class Monitor:
         new = standing.position
         if new == old:
             return StateAccount(account.expected, account.before, standing)
+        assert new is not None, f"state {name!r} has no position any more"
         if old is None or new.owner != old.owner:
             return self._rebound(name, account, standing)
         if self.torn:
@@ -193,6 +208,8 @@ class Monitor:
     def _undone(self, name: str, account: StateAccount, standing: Standing) -> StateAccount:
         """A state goes back by one txid: a person has decided so, and it is not done."""
         entry, new = self.account.entry, standing.position
+        assert entry is not None
+        assert new is not None
         pin = entry.pin
         if pin is None or not is_decided(entry, DecisionKind.UNDO, pin) or pin.txid != new.txid + 1:
             raise ViolationError(f"state {name!r} went back to txid {new.txid}, which nobody decided")
@@ -200,13 +217,14 @@ class Monitor:
             raise ViolationError(f"state {name!r} went back to {new} once more")
         return StateAccount(account.before, None, standing)
 
-    def _check_undone(self, old: Entry, entry: Entry, tables: Mapping[str, Mapping]) -> None:
+    def _check_undone(self, old: Entry, entry: Entry, tables: Tables) -> None:
         """A pin is taken back: a person has decided so, and no state has anything of it."""
         pin = old.pin
+        assert pin is not None
         if not is_decided(old, DecisionKind.UNDO, pin):
             raise ViolationError(f"the pin of txid {pin.txid} went away without done")
         for name, account in self.states.items():
-            if account.standing.position.txid != pin.txid - 1:
+            if _position(account).txid != pin.txid - 1:
                 raise ViolationError(f"txid {pin.txid} was undone, but state {name!r} has it")
         require(all(stored.plan.txid < pin.txid for stored in entry.live), "an undone attempt, or a later one, is live")
         letters = tables.get("trident_dead_letter", _EMPTY)
@@ -218,18 +236,21 @@ class Monitor:
         """A new state, or one that follows a recorded reset: its rows are gone, or all of them stay."""
         entry = self.account.entry
         position = standing.position
+        assert position is not None
         if account.standing is None or account.standing.position is None:
             require(position.txid == self.account.done, f"state {name!r} was born at {position.txid}")
             return StateAccount({}, {}, standing)
+        assert entry is not None
         decision = entry.reset
         require(
             decision is not None and decision.incarnation == position.owner.incarnation,
             f"state {name!r} changed its owner without a decision",
         )
+        assert decision is not None
         kept = {} if decision.states == "clear" else account.expected
         return StateAccount(kept, {}, standing)
 
-    def _compare(self, name: str, account: StateAccount, rows: Mapping[tuple, object]) -> None:
+    def _compare(self, name: str, account: StateAccount, rows: Mapping[tuple[object, ...], Any]) -> None:
         """What a reader sees is what all txids up to the state's own make of it, and nothing else."""
         expected, before = account.expected, account.before
         if len(rows) != len(expected):
@@ -243,10 +264,11 @@ class Monitor:
                 )
             if type(stored) is tuple:
                 continue
+            assert position is not None
             if stored.txid > position.txid:
                 raise ViolationError(f"state {name!r} shows txid {stored.txid} at {position.txid}")
-            is_new = stored.txid == position.txid and position.attempt and before is not None
-            if is_new and type(stored) is OpaqueValue and stored.previous != before.get(key):
+            is_new = stored.txid == position.txid and position.attempt
+            if is_new and before is not None and type(stored) is OpaqueValue and stored.previous != before.get(key):
                 raise ViolationError(f"state {name!r} keeps {stored.previous} as the value before {position.txid}")
 
     def _check_all_have(self, account: LedgerAccount) -> None:
@@ -263,7 +285,8 @@ class Monitor:
     def check_turn(self, batch: BatchId) -> None:
         """Work in the turn of a batch that can still commit sees all before it, in the ledger and every state."""
         entry = self.account.entry
-        holding = self._ledger.tables["trident_fence"][TOPOLOGY]
+        assert entry is not None
+        holding = self.tables["trident_fence"][TOPOLOGY]
         if self.torn or holding.epoch != batch.epoch or entry.progress.incarnation != batch.owner.incarnation:
             return
         if not any(stored.plan.attempt == batch.attempt for stored in entry.live):
@@ -280,15 +303,15 @@ class Monitor:
             if stored is None or (stored != epoch and stored.number <= epoch.number):
                 raise ViolationError(f"{epoch} took over, but the fence of state {name!r} is {stored}")
 
-    def check_covered(self, topic: object) -> None:
+    def check_covered(self, topic: Topic) -> None:
         """At the end: every record up to the end of every partition is accounted for."""
         for partition, stop in enumerate(topic.stops):
             covered = self.account.covered.get(partition, 0)
             require(covered == stop, f"partition {partition} is covered up to {covered}, its end is {stop}")
         for name, state in self.states.items():
-            require(state.standing.position.txid == self.account.done, f"state {name!r} does not stand at done")
+            require(_position(state).txid == self.account.done, f"state {name!r} does not stand at done")
 
-    def is_covered(self, topic: object) -> bool:
+    def is_covered(self, topic: Topic) -> bool:
         covered = self.account.covered
         return self.account.entry is not None and all(
             covered.get(partition, 0) == stop for partition, stop in enumerate(topic.stops)
@@ -296,12 +319,13 @@ class Monitor:
 
     def is_consistent(self) -> bool:
         """Tell whether every state stands where the ledger says, by what is stored now."""
-        entry = self._ledger.tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
+        entry = self.tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
         if entry is None:
             return False
         progress, pin = entry.progress, entry.pin
         for name, home in self._homes.items():
-            standing = home.tables.get("state positions", _EMPTY).get((TOPOLOGY, name))
+            tables: Tables = home.tables
+            standing = tables.get("state positions", _EMPTY).get((TOPOLOGY, name))
             position = standing.position if standing else None
             if position is None or position.owner.incarnation != progress.incarnation:
                 return False
@@ -311,6 +335,12 @@ class Monitor:
         return True
 
 
-_EMPTY: Mapping = {}
+def _position(account: StateAccount) -> Position:
+    assert account.standing is not None
+    assert account.standing.position is not None
+    return account.standing.position
+
+
+_EMPTY: Mapping[Any, Any] = {}
 _ROWS = {name: f"state {name} rows" for name in ("first", "second")}
 _LEDGER_ONLY = frozenset(f"trident_{name}" for name in ("fence", "topology", "finished", "dead_letter", "loss"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tests.simulation.accounts import LedgerAccount, StateAccount
 from tests.simulation.actor import Coordinator
 from tests.simulation.faults import Fault, FaultKind
+from trident.state.memory.database import MemoryTable
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -18,7 +19,7 @@ _MOST_PARTITIONS = 5
 class Backup(NamedTuple):
     """Everything that is durable at one moment, and the monitor's account of it."""
 
-    tables: dict[str, dict[str, dict]]
+    tables: dict[str, dict[str, MemoryTable]]
     account: LedgerAccount
     states: dict[str, StateAccount]
 

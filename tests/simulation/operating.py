@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tests.simulation import scripts
 from tests.simulation.jobs import Start
 from tests.simulation.scripts import Progressed, Tape
 
 if TYPE_CHECKING:
+    from tests.simulation.actor import Coordinator
     from tests.simulation.world import World
 
 
 class Operator:
-    """Runs one script; `ended` hears how it ended, `cut_off` that it died after so many calls."""
+    """Runs one script; `ended` hears how it ended, `cut_off` that it died after so many calls.
+
+    To the world it is one more coordinator, which only ever takes over.
+    """
 
     state = None
     number = -1
@@ -51,4 +55,4 @@ class Operator:
             self.alive = False
             self._cut_off()
         else:
-            self._world.send(self, Start((*job.answers, *progressed.answers)), 0)
+            self._world.send(cast("Coordinator", self), Start((*job.answers, *progressed.answers)), 0)

@@ -12,7 +12,7 @@ from tests.simulation.actor import Coordinator
 from tests.simulation.operating import Operator
 from tests.simulation.scripts import Tape
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
-from trident.coordinators.batches.stopping import StoppedError
+from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.deciding import WantedDecision, WantedReset
 from trident.coordinators.holding.takeover import LedgerBehindError
@@ -58,12 +58,12 @@ class Person:
     def _is_fenced(self, actor: Coordinator, error: BaseException) -> bool:
         if not isinstance(error, FencedError):
             return False
-        holding = self.world.databases["ledger"].tables["trident_fence"][TOPOLOGY]
+        holding = self.world.monitor.tables["trident_fence"][TOPOLOGY]
         if holding.epoch == actor.epoch and not holding.released:
             raise ViolationError(f"{actor.name} was told that it is fenced, but nobody took over") from error
         return True
 
-    def _judge_fatal(self, actor: Coordinator, error: FatalError) -> None:
+    def _judge_fatal(self, actor: Coordinator, error: BaseException) -> None:
         text = str(error)
         if isinstance(error.__cause__, RefusedError) or text.startswith("gave up") or " failed 6 times" in text:
             self.world.counts["stopped, run again"] += 1
@@ -164,7 +164,9 @@ class Person:
 
     @property
     def _entry(self) -> Entry:
-        return self.world.monitor.account.entry
+        entry = self.world.monitor.account.entry
+        assert entry is not None
+        return entry
 
     def _ask(self, wanted: WantedDecision, calls: int | None) -> None:
         self.world.note("the person decides:", wanted.kind, "of txid", wanted.txid, wanted.state)

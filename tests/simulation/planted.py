@@ -17,10 +17,11 @@ from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import CleanUp, Tell
 from trident.coordinators.decisions import deciding
-from trident.coordinators.holding import finishing, taken, takeover
+from trident.coordinators.holding import carrying_out, taken, takeover
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
+from trident.coordinators.plans.ranges import plan_ranges
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
 from trident.coordinators.protocol.transitions import Status, Word
@@ -146,7 +147,7 @@ _CLEANED = Scope(records=1, crashes=0, take_overs=0, losses=0, clean_up_every=1)
 _PERFORM = Loop._perform
 _PROCESSED, _TURN_WORKED = Loop._processed, Loop._turn_worked
 _HAPPENED = protocol._happened
-_PLAN_RANGES = planning.plan_ranges
+_PLAN_RANGES = plan_ranges
 _TAKE_OVER = protocol.take_over
 _ENTER = SimulatedDatabase.__enter__
 
@@ -214,7 +215,7 @@ BUGS = (
     PlantedBug(
         "a raised fence does not wait for a backend at work", _patched(SimulatedDatabase, "__enter__", _never_locked)
     ),
-    PlantedBug("an undo leaves the states behind", _patched(finishing, "undo", _unpins_only)),
+    PlantedBug("an undo leaves the states behind", _patched(carrying_out, "undo", _unpins_only)),
     PlantedBug("diverted rows are not kept", _patched(memory_rows.Rows, "add_diverted", _nothing)),
     PlantedBug(
         "a divert is forgotten by the attempt that commits",

@@ -146,7 +146,7 @@ def _without_one(faults: tuple[Fault, ...]) -> Iterator[tuple[Fault, ...]]:
         yield faults[:number] + faults[number + 1 :]
 
 
-def first_failing(seeds: range, bug: Callable[[], AbstractContextManager[None]] = nullcontext) -> Shrunk | None:
+def first_failing(seeds: range, bug: Callable[[], AbstractContextManager[object]] = nullcontext) -> Shrunk | None:
     """Return the first of these seeds that fails with a planted bug, made short."""
     with bug():
         for seed in seeds:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from random import Random
+from typing import Any, NamedTuple, cast
 
 from tests.simulation.accounts import TOPOLOGY, ViolationError
 from tests.simulation.actor import Coordinator
@@ -114,7 +115,7 @@ class Scene:
             _PROCESSOR,
             _OPTIONS,
             self,
-            self,
+            cast("Random", self),  # it has the one method that edges are drawn with
             clean_up_every=scope.clean_up_every,
         )
         if scope.turn:
@@ -179,11 +180,12 @@ class Scene:
         actor.begin()
 
     def took_over(self, actor: Coordinator) -> None:
+        assert actor.epoch is not None
         self.monitor.check_taken_over(actor.epoch)
 
     def ended(self, actor: Coordinator, error: BaseException | None) -> None:
         if isinstance(error, FencedError):
-            holding = self.databases["ledger"].tables["trident_fence"][TOPOLOGY]
+            holding = self.monitor.tables["trident_fence"][TOPOLOGY]
             if holding.epoch == actor.epoch and not holding.released:
                 raise ViolationError(f"c{actor.number} was told that it is fenced, but nobody took over") from error
         elif type(error) is not FatalError or "are gone from the broker" not in str(error):
@@ -223,7 +225,7 @@ class Scene:
                 yield Action(f"{name}: what it waits for takes too long", number, 0, "late")
             if is_resting(actor):
                 yield Action(f"{name}: asks again what there is", number, 0, "wake")
-            if left.crashes and (actor.epoch is not None or self.requests[number][0].answers):
+            if left.crashes and (actor.epoch is not None or _has_called(self.requests[number][0])):
                 yield Action(f"{name}: dies", number, 0, "crash")
         if left.losses:
             yield Action("retention removes the first two records", 0, 0, "loss")
@@ -268,7 +270,8 @@ class Scene:
         epoch = actor.epoch
         if type(job) is Start:
             epoch = next((each.value.epoch for each in job.answers if isinstance(each.value, Acquired)), None)
-        elif type(job) in (RunBatch, WorkTurn):
+        elif isinstance(job, RunBatch | WorkTurn):
+            assert epoch is not None
             self.writing = f"{epoch.number}.{job.batch.attempt}"
         self.call.epoch, self.call.ending = epoch, ending
         answer = actor.execute(job)
@@ -279,7 +282,7 @@ class Scene:
 
     def key(self) -> tuple[object, ...]:
         """Return all that decides what may happen from here on, and nothing else."""
-        tables = self.databases["ledger"].tables
+        tables = self.monitor.tables
         entry = tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
         holding = tables.get("trident_fence", _EMPTY).get(TOPOLOGY)
         finished = tables.get("trident_finished", _EMPTY)
@@ -332,13 +335,19 @@ def is_resting(actor: Coordinator) -> bool:
     return loop is not None and loop.next_plan_at > 0 and wants_plan(loop.state)
 
 
+def _has_called(job: Job) -> bool:
+    """Tell whether the take-over, which comes before anything else, has made a call."""
+    assert isinstance(job, Start)
+    return bool(job.answers)
+
+
 def _has_clock(flight: Flight) -> bool:
     return flight.deadline < NEVER
 
 
 _LATER = _OPTIONS.idle_interval.total_seconds()
 _TOO_LATE = _OPTIONS.batch_timeout.total_seconds()
-_EMPTY: dict[object, object] = {}
+_EMPTY: dict[Any, Any] = {}
 _HOLDER = "c"
 """The name of both in the lease, so that scenes are equal in which they have changed places."""
 _PROCESSOR = TopicProcessor(["first", "second"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.simulation.stores import LockedError
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError, TridentError
@@ -20,6 +20,7 @@ from trident.coordinators.decisions.deciding import decide as decide_about_txid
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.registered import Acquired, Lease, TopologySpec
+from trident.coordinators.retrying import Repeater, Result
 
 GIVE_UP_AFTER = 12
 """So many failures of one call in a row are the time after which a coordinator gives up."""
@@ -32,10 +33,10 @@ class SuspendedError(BaseException):
 class Answer(NamedTuple):
     """What came back from one call."""
 
-    value: object
+    value: Any
     error: Exception | None = None
 
-    def get(self) -> object:
+    def get(self) -> Any:
         if self.error is not None:
             raise self.error
         return self.value
@@ -70,7 +71,7 @@ class Tape:
         self._left = calls
         self.fresh: list[Answer] = []
 
-    def call(self, action: Callable[[], object]) -> object:
+    def call(self, action: Callable[[], object]) -> Any:
         if self._next < len(self._answers):
             self._next += 1
             return self._answers[self._next - 1].get()
@@ -100,17 +101,20 @@ class Taped:
         self._tape = tape
         self._target = target
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
         if not callable(found):
             return found
         return lambda *arguments: self._tape.call(lambda: found(*arguments))
 
 
-class Repeating:
+class Repeating(Repeater):
     """A `Repeater` without a clock: it repeats for a number of failures instead of for a time."""
 
-    def call(self, what: str, action: Callable[[], object]) -> object:
+    def __init__(self) -> None:
+        pass
+
+    def call(self, what: str, action: Callable[[], Result]) -> Result:
         for left in range(GIVE_UP_AFTER, 0, -1):
             try:
                 return action()
@@ -123,7 +127,7 @@ class Repeating:
 def run_on(answers: tuple[Answer, ...], script: Callable[[Tape], object], calls: int) -> Progressed:
     """Run the script up to its next call, make so many, and return what they brought."""
     tape = Tape(answers, calls)
-    finished = None
+    finished: Answer | None = None
     try:
         finished = Answer(script(tape))
     except SuspendedError:

@@ -6,24 +6,27 @@ Arrow does with rows (`PlainRows`) and how a transaction ends (`SimulatedDatabas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import cast
 
 import pyarrow as pa
 
-from tests.simulation.data import LAYOUT, PlainTable
+from tests.simulation.data import LAYOUT, PlainTable, held_plain
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
+from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.capabilities import Transaction
-from trident.state.folding import Row
+from trident.state.folding import Row, StoredRow
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTable, MemoryTransaction
 from trident.state.memory.staged import ArrowRows
 from trident.state.memory.state import MemoryState
 from trident.state.memory.target import MemoryTarget
 from trident.state.staged import HeldUpdates, StagedUpdates
+from trident.state.target import LedgerDatabase
 from trident.testing.state_harness import held
 
 GONE = "<gone>"
@@ -144,7 +147,7 @@ class SimulatedDatabase(MemoryDatabase):
                 self._tables[name] = dict(backup.get(name, {}))
 
 
-def _changes(before: Mapping[str, MemoryTable], now: Mapping[str, MemoryTable]):
+def _changes(before: Mapping[str, MemoryTable], now: Mapping[str, MemoryTable]) -> Iterator[tuple[str, object, object]]:
     for name, old in before.items():
         new = now[name]
         for key, value in new.items():
@@ -156,25 +159,29 @@ def _changes(before: Mapping[str, MemoryTable], now: Mapping[str, MemoryTable]):
 
 
 class PlainRows(ArrowRows):
-    """Rows as a dict by key: what Arrow would check can't be wrong here."""
+    """Rows as a dict by key: what Arrow would check can't be wrong here.
 
-    def conform(self, rows: PlainTable) -> PlainTable:
+    Where the product names an Arrow table, a `PlainTable` is passed along.
+    """
+
+    def conform(self, rows: pa.Table) -> pa.Table:
         return rows
 
-    def digest(self, write_id: str, rows: PlainTable) -> Digest:
+    def digest(self, write_id: str, rows: pa.Table) -> Digest:
         return Digest(len(rows))
 
-    def keyed(self, tables: Sequence[PlainTable]) -> dict[Row, Row]:
-        keyed = tables[0] if len(tables) == 1 else {key: row for table in tables for key, row in table.items()}
-        if len(keyed) != sum(map(len, tables)):
+    def keyed(self, tables: Sequence[pa.Table]) -> dict[Row, Row]:
+        plain = cast("Sequence[PlainTable]", tables)
+        keyed = plain[0] if len(plain) == 1 else {key: row for table in plain for key, row in table.items()}
+        if len(keyed) != sum(map(len, plain)):
             raise MismatchError("a key was staged twice in one batch; nothing was applied")
         return keyed
 
-    def joined(self, tables: Sequence[PlainTable]) -> pa.Table:
+    def joined(self, tables: Sequence[pa.Table]) -> pa.Table:
         rows = [(*key, *values) for key, values in self.keyed(tables).items()]
         return held(self.layout, *rows).rows
 
-    def check_fit(self, changed: object) -> None:
+    def check_fit(self, changed: Mapping[Row, StoredRow]) -> None:
         pass
 
 
@@ -204,20 +211,23 @@ def make_store(
 
 
 class _CheckedRows(PlainRows):
-    def check_fit(self, changed: Mapping[Row, object]) -> None:
+    def check_fit(self, changed: Mapping[Row, StoredRow]) -> None:
         ArrowRows(self.layout).check_fit(changed)
 
 
 class _FromArrow(SimulatedStore):
     def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
         arrow = ArrowRows(self._layout)
-        return super().stage(batch, HeldUpdates(PlainTable(arrow.keyed([arrow.conform(updates.rows)]))))
+        return super().stage(batch, held_plain(PlainTable(arrow.keyed([arrow.conform(updates.rows)]))))
 
 
 class PlainState(MemoryState):
     """The simulated state as the contract suite opens it: Arrow tables become plain ones, and values must fit."""
 
-    def open(self, layout: StateLayout, ledger_database: MemoryDatabase, timeouts: object = None) -> SimulatedStore:
+    def open(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> SimulatedStore:
         database = self.database or ledger_database
+        assert isinstance(database, MemoryDatabase)
         beside = self.database is None
         return _FromArrow(database, self.name, self.kind, layout, beside_ledger=beside, rows=_CheckedRows(layout))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.simulation import exploring
 from tests.simulation.exploring import LARGE, SMALL, explore
-from tests.simulation.planted import BUGS
+from tests.simulation.planted import BUGS, PlantedBug
 from tests.simulation.scene import Scene, Scope
 from trident.spouts.base import SpoutKind
 
@@ -17,7 +17,7 @@ FOUND_HERE = [bug for bug in BUGS if bug.scope is not None]
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("scope", SMALL, ids=str)
-def test_no_future_of_a_small_world_loses_or_doubles_a_record(scope) -> None:
+def test_no_future_of_a_small_world_loses_or_doubles_a_record(scope: Scope) -> None:
     gc.collect()
     gc.disable()
     try:
@@ -31,7 +31,8 @@ def test_no_future_of_a_small_world_loses_or_doubles_a_record(scope) -> None:
 
 
 @pytest.mark.parametrize("bug", FOUND_HERE, ids=lambda bug: bug.name)
-def test_a_planted_bug_is_found_with_its_shortest_trace(bug) -> None:
+def test_a_planted_bug_is_found_with_its_shortest_trace(bug: PlantedBug) -> None:
+    assert bug.scope is not None
     with bug.plant():
         found = explore(bug.scope)
         assert found.violation is not None
@@ -67,7 +68,7 @@ def test_a_copy_is_equal_and_independent() -> None:
         scene.perform(next(action for action in actions if not action.is_fault))
 
 
-def test_a_world_that_can_not_go_on_is_a_violation(monkeypatch) -> None:
+def test_a_world_that_can_not_go_on_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     class Deaf(Scene):
         def send(self, actor, job, failures):
             if type(job).__name__ != "Commit":

@@ -10,13 +10,14 @@ import pytest
 
 from tests.effort import base_seed, effort, processes
 from tests.simulation import __main__ as command
-from tests.simulation.planted import BUGS
+from tests.simulation.planted import BUGS, PlantedBug
 from tests.simulation.running import digest_of, first_failing, run_chunk, run_seeds, shrink, trace_of
 from tests.simulation.stores import PlainState
 from tests.state.harnesses import MemoryHarness
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase
 from trident.state.target import Target
+from trident.testing import StateHarness
 from trident.testing.state_contract import StateContract
 
 
@@ -35,7 +36,7 @@ def test_no_seed_loses_or_doubles_a_record() -> None:
 
 
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
-def test_a_planted_bug_is_found_and_its_schedule_made_short(bug) -> None:
+def test_a_planted_bug_is_found_and_its_schedule_made_short(bug: PlantedBug) -> None:
     found = first_failing(range(effort().searched_seeds), bug.plant)
     assert found is not None
     print(found.show())
@@ -69,7 +70,9 @@ def test_the_report_does_not_depend_on_where_the_seeds_ran() -> None:
     assert (apart.commits, apart.happened, apart.moves) == (together.commits, together.happened, together.moves)
 
 
-def test_a_failing_seed_is_shown_by_one_command(monkeypatch, capsys) -> None:
+def test_a_failing_seed_is_shown_by_one_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     bug = next(bug for bug in BUGS if bug.name == "no epoch check in the state")
     with bug.plant():
         found = next(found for found in map(shrink, range(effort().searched_seeds)) if found is not None)
@@ -80,7 +83,9 @@ def test_a_failing_seed_is_shown_by_one_command(monkeypatch, capsys) -> None:
     assert "VIOLATION: ViolationError: " in shown
 
 
-def test_a_good_seed_is_shown_by_one_command(monkeypatch, capsys) -> None:
+def test_a_good_seed_is_shown_by_one_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(sys, "argv", ["simulate", "--seed", "7"])
     assert command.main() == 0
     shown = capsys.readouterr().out.splitlines()
@@ -95,7 +100,8 @@ class TestSimulatedState(StateContract):
     def harness(self, request: pytest.FixtureRequest) -> MemoryHarness:
         return _PlainHarness(request.param)
 
-    def leave_rows_without_owner(self, harness: MemoryHarness) -> None:
+    def leave_rows_without_owner(self, harness: StateHarness) -> None:
+        assert isinstance(harness, MemoryHarness)
         with harness.database.transaction() as transaction:
             transaction.table("state counts rows")["ann",] = (1, 1)
 

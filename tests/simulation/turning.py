@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tests.simulation.data import PlainTable, TopicProcessor, count
+from tests.simulation.data import PlainTable, TopicProcessor, count, held_plain
 from tests.simulation.hosting import Surroundings
 from tests.simulation.invariants import Monitor
+from tests.simulation.stores import SimulatedStore
 from trident.base.identity import BatchId
-from trident.coordinators.batches.committer import Outcome
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.decided import Diverted
 from trident.state.rows import json_rows
-from trident.state.staged import HeldUpdates
-from trident.state.target import Target
 
 _STATE = "second"
 
@@ -21,7 +20,7 @@ _STATE = "second"
 class SimulatedTurn:
     """Counts and sums what the plan names, and looks at what the txid before it has left."""
 
-    store: Target
+    store: SimulatedStore
     monitor: Monitor
 
     def work(self, batch: BatchId, outcome: Outcome) -> Outcome:
@@ -30,7 +29,7 @@ class SimulatedTurn:
         for item in outcome.plan.ranges:
             span = item.range
             count(rows, span.id.partition, span.start, span.stop)  # the job that read it has judged what is bad
-        made = HeldUpdates(rows)
+        made = held_plain(rows)
         if not any(item.state == _STATE for item in outcome.diverts):
             return replace(outcome, updates={**outcome.updates, _STATE: self.store.stage(batch, made)})
         diverted = Diverted(_STATE, json_rows(self.store.staged_rows(batch, made)))

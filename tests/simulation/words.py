@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.simulation.jobs import Job, Start
-from tests.simulation.scripts import Progressed
+from tests.simulation.jobs import Job, Release, Start
+from tests.simulation.scripts import Answer, Progressed
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.batches.requests import (
     BuildPlan,
@@ -64,14 +64,16 @@ def logged(job: Job) -> str:
             return f"CleanUp {batch.txid} {store or 'ledger'}"
         case RecordStop(_, _, error):
             return f"records that it stops at txid {error.refusal.txid}"
-    return f"Release {job.epoch.number}"
+        case Release(epoch):
+            return f"Release {epoch.number}"
+    return type(job).__name__
 
 
 def _named(batch: BatchId) -> str:
     return f"{batch.txid}/{batch.attempt}"
 
 
-def outcome(answer: object) -> str:
+def outcome(answer: Answer | Progressed) -> str:
     """Return what came back, in a word."""
     if isinstance(answer, Progressed):
         return ", ".join(map(outcome, answer.answers))

@@ -88,7 +88,7 @@ class World:
         self.commits_wanted = commits
         drawn = draw_faults(random.Random(~seed), commits)
         self.faults = drawn if faults is None else faults
-        self._queue: list[tuple[int, int, Callable[..., None], tuple[object, ...]]] = []
+        self._queue: list[tuple[int, int, Callable[..., object], tuple[object, ...]]] = []
         self._sequence = 0
         self._ids = 0
         self._next_fault = 0
@@ -169,7 +169,7 @@ class World:
 
     # time
 
-    def at(self, delay: int, action: Callable[..., None], *arguments: object) -> None:
+    def at(self, delay: int, action: Callable[..., object], *arguments: object) -> None:
         self._sequence += 1
         heapq.heappush(self._queue, (self.now + delay, self._sequence, action, arguments))
 
@@ -230,7 +230,7 @@ class World:
             delay += int(random_() * 12)
         if failures:
             delay += min(10 << failures, 200)
-        elif kind is BuildPlan:
+        elif type(job) is BuildPlan:
             delay += int(job.pause * 1000)
         self.at(delay, self._arrive, Request(actor, job, failures, self.era))
 
@@ -325,6 +325,8 @@ class World:
             actor.begin()
 
     def took_over(self, actor: Coordinator) -> None:
+        assert actor.epoch is not None
+        assert actor.loop is not None
         self.note(actor.name, "holds the topology, epoch", actor.epoch.number, "done", actor.loop.state.done)
         self.counts["take-over"] += 1
         self.monitor.check_taken_over(actor.epoch)
@@ -336,6 +338,7 @@ class World:
         self.at(BEAT_MS, self._beat, actor)
         if self._still_paused(actor) or self._muted.get(actor.number, 0) > self.now:
             return
+        assert actor.epoch is not None
         call = self.call
         call.waits, call.epoch, call.ending, call.failing = False, actor.epoch, Ending.KEPT, None
         try:
@@ -368,7 +371,10 @@ class World:
         before = self.monitor.commits
         self.monitor.committed(database, epoch, touched)
         if self.monitor.commits != before:
-            plan = self.monitor.account.entry.done_plan.plan
+            entry = self.monitor.account.entry
+            assert entry is not None
+            assert entry.done_plan is not None
+            plan = entry.done_plan.plan
             if plan.timers and not any(item.range.width for item in plan.ranges):
                 self.counts["a batch without records"] += 1
             self._go_on()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import cast
 
 import pyarrow as pa
 
 from trident.base.identity import BatchId
-from trident.state.layout import StateKind, StateLayout
+from trident.state.capabilities import beside_of
+from trident.state.folding import Row, StoredRow
+from trident.state.layout import KeyColumn, StateKind, StateLayout, ValueColumn
 from trident.state.maps.maps import BackingKey, BackingValue
 from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.state import MemoryState
@@ -17,7 +20,7 @@ from trident.state.sqlite.state import SqliteState
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target
 from trident.testing import BackingMapHarness, StateHarness
-from trident.testing.state_harness import beside, shown
+from trident.testing.state_harness import shown
 
 
 class MemoryHarness(StateHarness):
@@ -37,15 +40,16 @@ class MemoryHarness(StateHarness):
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         with self.database.transaction() as transaction:
-            return [shown(layout, key, row) for key, row in transaction.table("state counts rows").items()]
+            found = cast("dict[Row, StoredRow]", transaction.table("state counts rows"))
+        return [shown(layout, key, row) for key, row in found.items()]
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
         if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:
-            beside(store).copy_in(transaction, batch, updates)
-            beside(store).apply_in(transaction, batch, updates)
+            beside_of(store).copy_in(transaction, batch, updates)
+            beside_of(store).apply_in(transaction, batch, updates)
 
 
 class SqliteHarness(StateHarness):
@@ -70,7 +74,8 @@ class SqliteHarness(StateHarness):
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         with self.database.transaction() as transaction:
             found = [dict(row) for row in transaction.connection.exec_driver_sql("SELECT * FROM counts").mappings()]
-        decimals = [c.name for c in (*layout.keys, *layout.values) if pa.types.is_decimal(c.type)]
+        columns: tuple[KeyColumn | ValueColumn, ...] = (*layout.keys, *layout.values)
+        decimals = [c.name for c in columns if pa.types.is_decimal(c.type)]
         return [{**row, **{name: Decimal(row[name]) for name in decimals}} for row in found]
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
@@ -78,8 +83,8 @@ class SqliteHarness(StateHarness):
             store.apply(batch, updates)
             return
         with self.database.transaction() as transaction:
-            beside(store).copy_in(transaction, batch, updates)
-            beside(store).apply_in(transaction, batch, updates)
+            beside_of(store).copy_in(transaction, batch, updates)
+            beside_of(store).apply_in(transaction, batch, updates)
 
     def close(self) -> None:
         for store in self.stores:
@@ -138,6 +143,8 @@ class ConditionalMap(ClearableMap):
 
 
 class BackingHarness(BackingMapHarness):
+    map: DictMap
+
     def __init__(self, backing_map: DictMap, chunk_rows: int = 1_000) -> None:
         super().__init__(backing_map, chunk_rows=chunk_rows)
 

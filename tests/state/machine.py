@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pyarrow as pa
 import pytest
@@ -365,4 +366,6 @@ def live_long(
     """Run lives of the state against the model; a failing one is shrunk and printed as a program."""
     phases = [phase for phase in Phase if shrink or phase in (Phase.generate, Phase.reuse)]
     chosen = settings(LONG_LIFE, max_examples=examples, stateful_step_count=steps, phases=phases)
-    run_state_machine_as_test(lambda: StateMachine(kind, make), settings=chosen)
+    # any callable that makes one will do
+    factory = cast("type[RuleBasedStateMachine]", lambda: StateMachine(kind, make))
+    run_state_machine_as_test(factory, settings=chosen)

@@ -86,7 +86,7 @@ class Model:
 
 
 def named(prefix: str, changes: Sequence[Change]) -> dict[str, object]:
-    added, least, most = ([c.values[n] for c in changes if c.values[n] is not None] for n in range(3))
+    added, least, most = ([v for c in changes if (v := c.values[n]) is not None] for n in range(3))
     return {
         f"{prefix}added": sum(added) if added else None,
         f"{prefix}least": min(least, default=None),

@@ -48,13 +48,14 @@ def test_a_batch_that_dies_after_any_put_is_completed_once(make, kind, puts):
 
 
 def test_with_conditional_puts_a_stopped_owner_that_wakes_changes_nothing():
-    harness = BackingHarness(ConditionalMap())
+    backing = ConditionalMap()
+    harness = BackingHarness(backing)
     store = ready(harness)
     staged = store.stage(batch_of(1), counts(*ROWS))
-    original = harness.map.multi_put_if
+    original = backing.multi_put_if
 
     def taken_over_meanwhile(changes):
-        harness.map.multi_put_if = original
+        backing.multi_put_if = original
         successor = harness.open(COUNTS, StateKind.OPAQUE)
         successor.raise_fence(OWNER, NEWER)
         for txid in (1, 2):
@@ -62,7 +63,7 @@ def test_with_conditional_puts_a_stopped_owner_that_wakes_changes_nothing():
             successor.apply(batch, successor.stage(batch, counts(*ROWS)))
         return original(changes)
 
-    harness.map.multi_put_if = taken_over_meanwhile
+    backing.multi_put_if = taken_over_meanwhile
     with pytest.raises(FencedError):
         store.apply(batch_of(1), staged)
     assert seen(harness) == EXPECTED
@@ -81,7 +82,12 @@ def test_keys_are_asked_for_in_chunks():
     store = ready(harness)
     sizes: list[int] = []
     original = harness.map.multi_get
-    harness.map.multi_get = lambda keys: sizes.append(len(keys)) or original(keys)
+
+    def counting(keys):
+        sizes.append(len(keys))
+        return original(keys)
+
+    harness.map.multi_get = counting
     store.apply(batch_of(1), store.stage(batch_of(1), counts(*ROWS)))
     assert sorted(sizes) == [1, 1, 3, 3]
 
@@ -127,7 +133,11 @@ def test_a_chunk_holds_at_least_one_row(chunk_rows):
 
 
 def test_any_ledger_of_this_library_can_hold_staged_updates(tmp_path):
-    databases = [MemoryDatabase(), SqliteDatabase(tmp_path / "x.db"), PostgresDatabase("postgresql://localhost/x")]
+    databases: list[MemoryDatabase | SqliteDatabase | PostgresDatabase] = [
+        MemoryDatabase(),
+        SqliteDatabase(tmp_path / "x.db"),
+        PostgresDatabase("postgresql://localhost/x"),
+    ]
     for database in databases:
         assert BackingMapState("counts", DictMap()).open(COUNTS, database).capabilities.beside is None
         database.close()
@@ -168,7 +178,9 @@ def test_an_undo_that_dies_after_any_change_is_completed(puts):
     for _ in range(2):
         undoing(successor).undo(batch_of(2, epoch=NEWER), 10, staged)
     assert seen(harness) == {name: (n, total) for name, n, total in ROWS[:5]}
-    assert successor.position("orders").txid == 1
+    position = successor.position("orders")
+    assert position is not None
+    assert position.txid == 1
 
 
 def test_what_a_cut_off_batch_left_is_undone_although_the_position_says_that_it_is_not_in():

@@ -15,6 +15,7 @@ import trident.state.maps.target
 import trident.state.memory.parts
 import trident.state.memory.place
 import trident.state.memory.target
+import trident.state.positions
 from tests.state.harnesses import BackingHarness, ConditionalMap, DictMap, MemoryHarness
 from trident.base.errors import FencedError
 from trident.state.capabilities import Found
@@ -107,7 +108,7 @@ def test_a_store_that_compares_txids_but_not_attempts_is_found(monkeypatch: pyte
     def compares_txids_only(position, batch, name):
         return position.txid == batch.txid or is_in(position, batch, name)
 
-    is_in = trident.state.memory.target.is_in
+    is_in = trident.state.positions.is_in
     replace_in(monkeypatch, MEMORY, "is_in", compares_txids_only)
     assert "test_another_attempt_at_an_applied_txid_is_refused" in memory_failures()
 
@@ -210,7 +211,9 @@ def test_a_harness_over_another_database_each_time_is_found() -> None:
     ],
     ids=["no key", "no null", "another key"],
 )
-def test_a_query_that_finds_too_little_or_too_much_is_found(monkeypatch: pytest.MonkeyPatch, broken, found) -> None:
+def test_a_query_that_finds_too_little_or_too_much_is_found(
+    monkeypatch: pytest.MonkeyPatch, broken: object, found: str
+) -> None:
     monkeypatch.setattr(trident.state.memory.parts, "key_rows", broken)
     assert any(name.startswith(found) for name in memory_failures())
 

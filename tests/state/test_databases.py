@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from typing import cast
 
 import pytest
 
@@ -21,7 +22,7 @@ def database(tmp_path):
     database.close()
 
 
-def execute(database: SqliteDatabase, *statements: str) -> list[tuple]:
+def execute(database: SqliteDatabase, *statements: str) -> list[tuple[object, ...]]:
     with database.transaction() as transaction:
         for statement in statements:
             found = transaction.connection.exec_driver_sql(statement)
@@ -115,7 +116,7 @@ def test_memory_transactions_wait_for_each_other():
     def add() -> None:
         for _ in range(200):
             with database.transaction() as transaction:
-                transaction.table("t")["n"] = transaction.table("t")["n"] + 1
+                transaction.table("t")["n"] = cast("int", transaction.table("t")["n"]) + 1
 
     threads = [threading.Thread(target=add) for _ in range(4)]
     for thread in threads:

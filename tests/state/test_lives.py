@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,6 +18,7 @@ from tests.state.harnesses import BackingHarness, ClearableMap, ConditionalMap, 
 from tests.state.machine import Bench, Crash, live_long
 from trident.base.errors import TridentError
 from trident.base.identity import BatchId
+from trident.state.capabilities import SharesTransaction
 from trident.state.folding import updated
 from trident.state.layout import StateKind
 from trident.state.memory.database import MemoryTransaction
@@ -25,20 +27,29 @@ from trident.state.target import Target
 from trident.state.values import OpaqueValue
 
 
+def in_transaction(store: Target) -> SharesTransaction:
+    """Say what these stores have, also those apart, which do not offer it."""
+    return cast("SharesTransaction", store)
+
+
 class MemoryBench(Bench):
+    harness: MemoryHarness
+
     def __init__(self, apart: bool) -> None:
         self.apart = apart
         self.harness = MemoryHarness(beside=not apart)
 
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         with suppress(Crash), self.harness.database.transaction() as transaction:
-            store.copy_in(transaction, batch, updates)
-            store.apply_in(transaction, batch, updates)
+            in_transaction(store).copy_in(transaction, batch, updates)
+            in_transaction(store).apply_in(transaction, batch, updates)
             raise Crash
         return True
 
 
 class SqliteBench(Bench):
+    harness: SqliteHarness
+
     def __init__(self, apart: bool) -> None:
         self.apart = apart
         self.folder = Path(tempfile.mkdtemp(prefix="trident-lives-"))
@@ -47,9 +58,9 @@ class SqliteBench(Bench):
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Drop the connection in the middle of the transaction, without a rollback."""
         with suppress(Crash), self.harness.database.transaction() as transaction:
-            store.copy_in(transaction, batch, updates)
+            in_transaction(store).copy_in(transaction, batch, updates)
             if after:
-                store.apply_in(transaction, batch, updates)
+                in_transaction(store).apply_in(transaction, batch, updates)
             transaction.connection.invalidate()
             raise Crash
         return True
@@ -60,6 +71,7 @@ class SqliteBench(Bench):
 
 
 class MapBench(Bench):
+    harness: BackingHarness
     atomic = False
 
     def __init__(self, backing_map: DictMap) -> None:
@@ -96,7 +108,7 @@ BENCHES = {
 @pytest.mark.verify(short=True)
 @pytest.mark.parametrize("kind", list(StateKind))
 @pytest.mark.parametrize("make", BENCHES.values(), ids=BENCHES)
-def test_a_long_life_ends_with_the_models_values(make, kind: StateKind) -> None:
+def test_a_long_life_ends_with_the_models_values(make: Callable[[], Bench], kind: StateKind) -> None:
     live_long(kind, make, examples=effort().state_lives, steps=effort().state_steps)
 
 
@@ -122,7 +134,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("place", "name", "instead"), BROKEN.values(), ids=BROKEN)
-def test_a_broken_store_does_not_live_long(monkeypatch: pytest.MonkeyPatch, place, name: str, instead) -> None:
+def test_a_broken_store_does_not_live_long(
+    monkeypatch: pytest.MonkeyPatch, place: object, name: str, instead: object
+) -> None:
     monkeypatch.setattr(place, name, instead)
     with pytest.raises((AssertionError, pytest.fail.Exception, TridentError)):
         live_long(StateKind.OPAQUE, lambda: MemoryBench(apart=True), examples=effort().searched_lives, shrink=False)

@@ -14,6 +14,8 @@ from trident.testing.state_harness import COUNTS, batch_of, counts, put, ready, 
 
 
 class JournalHarness(BackingMapHarness):
+    map: JournalMap
+
     def items(self):
         return self.map.items()
 

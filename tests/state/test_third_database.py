@@ -114,7 +114,7 @@ class ThirdHarness(StateHarness):
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         with self.database.transaction() as transaction:
             found = [dict(row) for row in transaction.connection.exec_driver_sql("SELECT * FROM counts").mappings()]
-        decimals = [c.name for c in (*layout.keys, *layout.values) if pa.types.is_decimal(c.type)]
+        decimals = [field.name for field in layout.schema() if pa.types.is_decimal(field.type)]
         return [{**row, **{name: Decimal(str(row[name])) for name in decimals}} for row in found]
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:

@@ -11,7 +11,7 @@ from tests.state.harnesses import BackingHarness, ConditionalMap, MemoryHarness,
 from trident.base.errors import MismatchError
 from trident.state.capabilities import CannotUndoError
 from trident.state.staged import AppliedUpdates
-from trident.testing.state_harness import apart, batch_of, counts, put, ready, seen, undoing
+from trident.testing.state_harness import COUNTS, apart, batch_of, counts, put, ready, seen, undoing
 
 
 @pytest.fixture
@@ -36,14 +36,14 @@ def test_a_table_that_was_changed_by_hand_is_not_undone(harness: SqliteHarness, 
     store.apply(batch_of(2), staged)
     with harness.database.transaction() as transaction:
         transaction.connection.exec_driver_sql(change)
-    found = harness.rows(store.layout)
+    found = harness.rows(COUNTS)
     for call in (
         lambda: undoing(store).check_undo(batch_of(2), staged),
         lambda: undoing(store).undo(batch_of(2), 10, staged),
     ):
         with pytest.raises(CannotUndoError, match=word):
             call()
-    assert harness.rows(store.layout) == found
+    assert harness.rows(COUNTS) == found
 
 
 def test_a_row_that_was_undone_says_that_it_lost_what_was_before(harness: SqliteHarness) -> None:

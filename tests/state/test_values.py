@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import pickle
+from collections.abc import Callable
 from functools import reduce
 
 import pytest
@@ -14,7 +15,7 @@ from trident.base.errors import MismatchError
 from trident.state import OpaqueValue, StaleTxidError, TransactionalValue
 
 
-def plus(amount: int):
+def plus(amount: int) -> Callable[[int | None], int]:
     return lambda value: (value or 0) + amount
 
 
@@ -79,6 +80,7 @@ def test_values_and_their_error_survive_pickling():
         assert pickle.loads(pickle.dumps(value)) == value
     error = pickle.loads(pickle.dumps(StaleTxidError(3, 2)))
     assert isinstance(error, MismatchError)
+    assert isinstance(error, StaleTxidError)
     assert (error.stored, error.given) == (3, 2)
 
 
@@ -88,7 +90,7 @@ replays = st.lists(st.integers(0, 3), min_size=8, max_size=8)
 
 
 @given(batches, replays)
-def test_replaying_equal_batches_changes_nothing(batches: list[list[int]], replays: list[int]):
+def test_replaying_equal_batches_changes_nothing(batches: list[list[int]], replays: list[int]) -> None:
     for kind in (TransactionalValue, OpaqueValue):
         stored = None
         for txid, (batch, times) in enumerate(zip(batches, replays, strict=False), 1):
@@ -96,21 +98,23 @@ def test_replaying_equal_batches_changes_nothing(batches: list[list[int]], repla
             for _ in range(times + 1):
                 stored = stored.update(txid, *functions) if stored else kind.first(txid, *functions)
         total = sum(reduce(operator.iadd, batches, []))
+        assert stored is not None
         assert (stored.value if isinstance(stored, TransactionalValue) else stored.current) == total
 
 
 @given(st.lists(st.lists(amounts, min_size=1, max_size=4), min_size=1, max_size=8))
-def test_only_the_last_go_at_each_txid_counts_for_an_opaque_value(goes: list[list[int]]):
+def test_only_the_last_go_at_each_txid_counts_for_an_opaque_value(goes: list[list[int]]) -> None:
     stored = None
     for txid, amounts_tried in enumerate(goes, 1):
         for amount in amounts_tried:
             stored = stored.update(txid, plus(amount)) if stored else OpaqueValue.first(txid, plus(amount))
+    assert stored is not None
     assert stored.current == sum(tried[-1] for tried in goes)
     assert (stored.previous or 0) == sum(tried[-1] for tried in goes[:-1])
 
 
 @given(st.integers(1, 100), st.integers(1, 100), amounts)
-def test_the_stored_txid_never_goes_back(stored: int, given_txid: int, amount: int):
+def test_the_stored_txid_never_goes_back(stored: int, given_txid: int, amount: int) -> None:
     for value in (TransactionalValue(stored, 1), OpaqueValue(stored, 0, 1)):
         if given_txid < stored:
             with pytest.raises(StaleTxidError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -44,7 +45,9 @@ class VersionContract:
     """Give the fixtures `database` (empty), `scratch` (another one), and `restored`, which fills it from a dump."""
 
     @pytest.mark.parametrize("version", range(1, VERSIONS["tables"] + 1))
-    def test_a_table_of_its_own_goes_on(self, database: AnyDatabase, restored, version: int) -> None:
+    def test_a_table_of_its_own_goes_on(
+        self, database: AnyDatabase, restored: Callable[[str, int], None], version: int
+    ) -> None:
         restored("tables", version)
         store = open_table(database)
         store.prepare()
@@ -63,7 +66,7 @@ class VersionContract:
 
     @pytest.mark.parametrize("version", range(1, VERSIONS["blobs"] + 1))
     def test_staged_updates_of_a_per_key_store_are_applied(
-        self, database: AnyDatabase, scratch: AnyDatabase, restored, version: int
+        self, database: AnyDatabase, scratch: AnyDatabase, restored: Callable[[str, int], None], version: int
     ) -> None:
         restored("blobs", version)
         backing = map_before(scratch)
@@ -72,11 +75,15 @@ class VersionContract:
         store.raise_fence(OWNER, NEWER)
         store.register(OWNER, NEWER, 0)
         store.apply(batch_of(STAGED, epoch=NEWER), WrittenUpdates((manifest_of(database),)))
-        found = {key[0]: current(value) for key, value in backing.rows.items() if not _is_position(value)}
+        found = {
+            key[0]: current(value) for key, value in backing.rows.items() if not isinstance(value, BackingPosition)
+        }
         assert found == EXPECTED
 
     @pytest.mark.parametrize("about", SERIES)
-    def test_tables_without_a_version_are_the_first(self, database: AnyDatabase, restored, about: str) -> None:
+    def test_tables_without_a_version_are_the_first(
+        self, database: AnyDatabase, restored: Callable[[str, int], None], about: str
+    ) -> None:
         series = SERIES[about]
         restored(about, 1)
         with database.transaction() as transaction:
@@ -157,7 +164,3 @@ def _prepare(database: AnyDatabase, about: str) -> None:
 def _rows(connection: Connection, about: str) -> list[tuple[object, ...]]:
     table = "trident_applied" if about == "tables" else "trident_staged_blob"
     return [tuple(row) for row in connection.exec_driver_sql(f"SELECT * FROM {table}")]
-
-
-def _is_position(value: object) -> bool:
-    return isinstance(value, BackingPosition)

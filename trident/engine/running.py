@@ -13,7 +13,7 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from trident.base.errors import ConfigurationError
+from trident.base.policies import policy_of
 from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.options import RunOptions, Until
@@ -35,7 +35,8 @@ def make_run(
 ) -> TopologyRun:
     """Return one run of the topology, not started yet; see `Topology.run`."""
     compiled.check_runnable()
-    chosen = replace(options or RunOptions(), until=_until(until))
+    staging = policy_of(Staging, staging, "staging")
+    chosen = replace(options or RunOptions(), until=policy_of(Until, until, "until"))
     topology = RunnableTopology(
         spec=compiled.spec(),
         spouts=compiled.spouts,
@@ -49,13 +50,6 @@ def run_to_end(run: TopologyRun) -> RunSummary:
     """Run until the end; while it runs in the main thread, SIGTERM asks it to drain."""
     with _stopping_on_sigterm(run):
         return run.run()
-
-
-def _until(text: str) -> Until:
-    try:
-        return Until(text)
-    except ValueError:
-        raise ConfigurationError(f"until must be 'stopped' or 'caught_up', not {text!r}; nothing was started") from None
 
 
 @contextmanager

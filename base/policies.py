@@ -1,0 +1,21 @@
+"""Policies: enums that also take their own names as text and refuse all else."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TypeVar
+
+from trident.base.errors import ConfigurationError
+
+Policy = TypeVar("Policy", bound=StrEnum)
+
+
+def policy_of(kind: type[Policy], value: object, what: str) -> Policy:
+    """Return the member that the value is or names; raises ConfigurationError with the names that there are."""
+    try:
+        return kind(str(value))
+    except ValueError:
+        names = ", ".join(repr(member.value) for member in kind)
+        raise ConfigurationError(
+            f"{what} must be one of {names} (or a member of {kind.__name__}), not {value!r}; nothing was started"
+        ) from None

@@ -1,0 +1,28 @@
+"""A txid that a coordinator can't go on with, said with an error."""
+
+from __future__ import annotations
+
+from trident.base.errors import FatalError
+from trident.base.identity import BatchId
+from trident.coordinators.decided import Refusal, StopKind
+
+
+class StoppedError(FatalError):
+    """A coordinator stops at a txid; carries what the ledger is to say of it."""
+
+    def __init__(self, text: str, refusal: Refusal) -> None:
+        super().__init__(text, refusal)
+        self.text = text
+        self.refusal = refusal
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def gave_up(batch: BatchId, tries: int, reason: str) -> StoppedError:
+    """Return the error of a txid that failed too often; the next start tries it again."""
+    return StoppedError(
+        f"{batch} failed {tries} times; the last reason was: {reason}. Nothing of this txid was applied, all before it "
+        "is done. Mend the cause and run the topology again: it goes on with this txid.",
+        Refusal(batch.txid, batch.attempt, StopKind.GAVE_UP, "", f"failed {tries} times, at last: {reason}"),
+    )

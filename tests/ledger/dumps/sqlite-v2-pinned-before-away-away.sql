@@ -1,0 +1,54 @@
+BEGIN TRANSACTION;
+CREATE TABLE "away" ("account" text, "n" bigint CHECK (typeof("n") IN ('integer', 'null') AND "n" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "total" bigint CHECK (typeof("total") IN ('integer', 'null') AND "total" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "previous_n" bigint CHECK (typeof("previous_n") IN ('integer', 'null') AND "previous_n" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "previous_total" bigint CHECK (typeof("previous_total") IN ('integer', 'null') AND "previous_total" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "previous_txid" bigint CHECK (typeof("previous_txid") IN ('integer', 'null') AND "previous_txid" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "txid" bigint NOT NULL CHECK (typeof("txid") IN ('integer', 'null') AND "txid" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807));
+INSERT INTO "away" VALUES('a0',1,1,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a7',1,2,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a3',1,3,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a10',1,4,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a1',1,1,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a8',1,2,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a4',1,3,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a2',1,1,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a9',1,2,NULL,NULL,NULL,1);
+INSERT INTO "away" VALUES('a5',1,3,NULL,NULL,NULL,1);
+CREATE TABLE trident_applied (
+            topology text NOT NULL, state text NOT NULL, table_name text NOT NULL UNIQUE,
+            incarnation text NOT NULL, epoch bigint NOT NULL, token text NOT NULL,
+            txid bigint NOT NULL, attempt bigint NOT NULL, birth_txid bigint NOT NULL,
+            PRIMARY KEY (topology, state));
+INSERT INTO "trident_applied" VALUES('payments','away','away','cf74a5c4dbfbf4ff',1,'3ac8e8a8bbc834443b4f242397cacf3f',1,1,0);
+CREATE TABLE "trident_staging_away" ("trident_txid" bigint NOT NULL CHECK (typeof("trident_txid") IN ('integer', 'null') AND "trident_txid" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "trident_attempt" bigint NOT NULL CHECK (typeof("trident_attempt") IN ('integer', 'null') AND "trident_attempt" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "trident_write_id" text NOT NULL, "trident_digest" bigint NOT NULL CHECK (typeof("trident_digest") IN ('integer', 'null') AND "trident_digest" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "account" text, "n" bigint CHECK (typeof("n") IN ('integer', 'null') AND "n" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "total" bigint CHECK (typeof("total") IN ('integer', 'null') AND "total" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807));
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',6614722377721539237,'a0',1,1);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',5202144739379844279,'a7',1,2);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',6247010496742473187,'a3',1,3);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',-5317493562804186836,'a10',1,4);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',-8089148760695224132,'a1',1,1);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',5336052463529342029,'a8',1,2);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',7529701206638307861,'a4',1,3);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',8101914403506780449,'a2',1,1);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',5108950470572494875,'a9',1,2);
+INSERT INTO "trident_staging_away" VALUES(1,1,'5bd3452bb6044fbfaf224d4f74fafbc4',6904065674460221849,'a5',1,3);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',3663312619756739299,'a6',1,5);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',5518481570741073079,'a2',1,6);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',-3485099044108038491,'a9',1,7);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',1087512274118275420,'a5',1,8);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',4976049272794931336,'a0',1,4);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',-1855999445688055956,'a7',1,5);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',-1572633026974352469,'a3',1,6);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',361827183709417002,'a1',1,4);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',-409334463658702841,'a8',1,5);
+INSERT INTO "trident_staging_away" VALUES(2,2,'4a4acbb2d7864949bccb74a3de8345ee',7319678443963534298,'a4',1,6);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',8035298942793751468,'a1',1,9);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',3831672552843685702,'a8',1,10);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',6297612307613341306,'a4',1,11);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',7767796986246679503,'a0',2,19);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',-2908892041221827341,'a10',1,7);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',-5532442247170004461,'a6',1,8);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',-8508969516375538525,'a2',1,9);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',6748425814680432646,'a7',1,8);
+INSERT INTO "trident_staging_away" VALUES(3,3,'78b3beaf807843fd874ddc32616cf147',4591953749256035650,'a3',1,9);
+CREATE TABLE trident_state_fence (topology text PRIMARY KEY, epoch bigint NOT NULL, token text NOT NULL);
+INSERT INTO "trident_state_fence" VALUES('payments',1,'3ac8e8a8bbc834443b4f242397cacf3f');
+CREATE UNIQUE INDEX "trident_key_away" ON "away" ("account");
+CREATE UNIQUE INDEX "trident_null_key_away" ON "away" (ifnull("account", 0), "account" IS NULL) WHERE "account" IS NULL;
+CREATE INDEX "trident_by_txid_trident_staging_away" ON "trident_staging_away" (trident_txid);
+COMMIT;
