@@ -173,6 +173,13 @@ _VERSIONS = (
         "]",
         ("tests/state/test_versions.py",),
     ),
+    Mutant(
+        "tables are made under the database's lock",
+        "state/databases/versions.py",
+        "        terms.lock(connection)\n",
+        "",
+        ("tests/state/test_third_database.py",),
+    ),
 )
 _LEDGER = (
     Mutant(
