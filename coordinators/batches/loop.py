@@ -17,6 +17,7 @@ from trident.base.identity import BatchId
 from trident.coordinators.acking.acker import AckValue
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
 from trident.coordinators.batches.flight import NEVER, Flight
+from trident.coordinators.batches.invariants import check
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.requests import (
     LANES,
@@ -58,16 +59,13 @@ from trident.coordinators.protocol.messages import (
 )
 from trident.coordinators.protocol.state import Phase
 from trident.coordinators.protocol.step import Step, step, wants_plan
-from trident.coordinators.protocol.transitions import Status, Word
+from trident.coordinators.protocol.transitions import Word
 from trident.state.staged import StagingLostError
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_PAUSE_S = 10.0
 _CLEAN_UP_EVERY = 50
 _GOES_ON = (Phase.RUNNING, Phase.DRAINING)
-_WITH_A_CLOCK = (Status.PROCESSING, Status.TURNING)
-_WITHOUT_OUTCOME = (Status.PLANNING, Status.PROCESSING)
-_WAITS = (*_WITHOUT_OUTCOME, Status.READY)
 _COUNTED = frozenset(kind for kind, lane in LANES.items() if lane in (Lane.PLAN, Lane.COMMIT))
 _BRINGS = {CommitTogether: Word.COMMITTED, DecidePin: Word.PINNED, Apply: Word.APPLIED, RecordDone: Word.FINISHED}
 
@@ -202,7 +200,7 @@ class Loop:
             if now >= self.next_plan_at and wants_plan(self.state):
                 self._advance(Due(), now)
         if self.state.phase in _GOES_ON:  # a time-out may have been the last try
-            self._check()
+            check(self.state, self.flights)
         requests, self._requests = self._requests, []
         return requests
 
@@ -365,22 +363,6 @@ class Loop:
         if type(request) in _COUNTED:
             self._under_way += 1
         self._requests.append(request)
-
-    def _check(self) -> None:
-        """Assert what holds whenever the loop waits; a bug in here or in the protocol must not get further."""
-        state, flights = self.state, self.flights
-        txid = state.done
-        for item in state.live:
-            txid += 1
-            status = item.status
-            flight = flights.get(item.batch.attempt)
-            assert item.batch.txid == txid, f"live txids have no gap: {state.live}"
-            assert flight is not None, f"each live batch has a flight, not {item.batch}"
-            assert (flight.deadline == NEVER) is (status not in _WITH_A_CLOCK), f"a clock runs while {status}: {flight}"
-            assert (flight.acks is not None) is (status is Status.PROCESSING), f"acks while {status}: {flight}"
-            assert (flight.outcome is None) is (status in _WITHOUT_OUTCOME), f"an outcome while {status}: {flight}"
-            assert txid == state.done + 1 or status in _WAITS, f"only the first live batch has the turn: {state.live}"
-        assert len(flights) == len(state.live), f"only live batches have a flight: {list(flights)}, {state.live}"
 
 
 def _fails_alone(request: Request, error: BaseException) -> BatchId | None:
