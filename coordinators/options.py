@@ -71,6 +71,8 @@ class RunOptions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "on_running", policy_of(OnRunning, self.on_running, "on_running"))
         object.__setattr__(self, "until", policy_of(Until, self.until, "until"))
+        if not isinstance(self.keep, Keep):
+            raise ConfigurationError(f"keep must be a Keep(count=…, age=…), not {self.keep!r}; nothing was started")
         for item in fields(self):
             value, default = getattr(self, item.name), item.default
             if isinstance(default, timedelta):

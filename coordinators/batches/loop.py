@@ -357,7 +357,8 @@ class Loop:
     def _pause(self, tries: int) -> float:
         if tries == 1:
             return 0.0
-        return min(self._pace.retry_pause * 2.0 ** (tries - 2), _LONGEST_PAUSE_S)
+        doubled = 2.0 ** min(tries - 2, 60)  # a float has an end, and tries count over restarts
+        return min(self._pace.retry_pause * doubled, _LONGEST_PAUSE_S)
 
     def _ask(self, request: Request) -> None:
         if type(request) in _COUNTED:

@@ -12,6 +12,8 @@ from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.outcome import outcome_of_pin
+from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.holding.carrying_out import carry_out, carry_out_reset, check_undo, pinned_batch
 from trident.coordinators.holding.standing import check_positions
@@ -136,12 +138,21 @@ class TakeOver:
         raise decision_needed(topology, text, refusal, ways_on(topology, refusal, undo=self._undo_way()))
 
     def roll_forward(self, waiting: frozenset[str]) -> None:
-        """Apply the pinned batch to the states that wait for it, record it as done, and read what is open then."""
+        """Apply the pinned batch to the states that wait for it, record it as done, and read what is open then.
+
+        A state that refuses it is recorded like any other refusal, for a person to decide.
+        """
         pinned = pinned_batch(self.snapshot, self.epoch)
         assert pinned is not None
         committer = Committer(self.ledger, self.stores, self.repeater, SystemClock())
-        for name in sorted(waiting):
-            committer.apply(pinned.batch, name, pinned.pin)
+        try:
+            for name in sorted(waiting):
+                committer.apply(pinned.batch, name, pinned.pin)
+        except StoppedError as stopped:
+            told = record_stop(self.ledger, self.snapshot.owner, self.epoch, stopped, self.repeater)
+            if told is stopped:
+                raise
+            raise told from stopped
         committer.done(pinned.batch, outcome_of_pin(pinned.pin))
         self.read()
 

@@ -26,6 +26,9 @@ _REBIRTH = text("""
     UPDATE trident_applied
     SET incarnation = :incarnation, epoch = :epoch, token = :token, txid = :birth, attempt = 0, birth_txid = :birth
     WHERE topology = :topology AND state = :state""")
+_STAMP = text("""
+    UPDATE trident_applied SET epoch = :epoch, token = :token
+    WHERE topology = :topology AND state = :state AND epoch < :epoch""")
 _RAISE = text("""
     INSERT INTO trident_state_fence (topology, epoch, token) VALUES (:topology, :epoch, :token)
     ON CONFLICT (topology) DO UPDATE SET epoch = excluded.epoch, token = excluded.token
@@ -79,6 +82,11 @@ class Applied:
     def rebirth(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind the state to a new owner at its birth txid."""
         connection.execute(_REBIRTH, {"birth": birth_txid, **self._named(owner, epoch)})
+
+    def stamp(self, connection: Connection, owner: Owner, epoch: Epoch) -> None:
+        """Put a newer epoch beside the position, which stays; no row, or one of this epoch, is left as it is."""
+        values = self._named(owner, epoch)
+        connection.execute(_STAMP, {name: values[name] for name in ("topology", "state", "epoch", "token")})
 
     def _named(self, owner: Owner, epoch: Epoch) -> dict[str, str | int]:
         return {

@@ -80,10 +80,17 @@ class TableTarget:
             prepare_tables(transaction.connection, place)
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
-        """Refuse every older epoch from now on; the ledger's own fence serves a state beside it."""
-        if self._place.apart:
-            with self._place.database.transaction() as transaction:
+        """Refuse every older epoch from now on.
+
+        The ledger's own fence serves what is applied with a pin; the epoch beside the position serves `apply`, by which
+        a pin of an older version is rolled forward in a state beside the ledger too.
+        """
+        place = self._place
+        with place.database.transaction() as transaction:
+            if place.apart:
                 raise_fence(transaction.connection, owner.topology, epoch)
+            else:
+                place.applied.stamp(transaction.connection, owner, epoch)
 
     def position(self, topology: str) -> Position | None:
         """Return where the state stands, None when it has never been registered."""

@@ -38,6 +38,7 @@ def test_a_policy_is_taken_by_its_name() -> None:
         (lambda: MemoryState("totals", kind="opaqe"), "a state's kind must be one of"),  # type: ignore[arg-type]
         (lambda: RunOptions(lease=30), "lease must be a duration such as timedelta"),  # type: ignore[arg-type]
         (lambda: RunOptions(lease=LONGEST_WAIT + timedelta(seconds=1)), "lease must be at most"),
+        (lambda: RunOptions(keep=None), "keep must be a Keep"),  # type: ignore[arg-type]
         (lambda: RunOptions(max_pending=True), "max_pending must be a whole number"),
         (lambda: RunOptions(max_tries=2.5), "max_tries must be a whole number"),  # type: ignore[arg-type]
     ],

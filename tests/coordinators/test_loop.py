@@ -269,6 +269,11 @@ def test_giving_up_is_recorded_and_its_error_is_the_recorded_one():
     assert driver.loop.error is told
 
 
+def test_a_pause_has_an_end_however_often_a_batch_was_tried():
+    tried = FRESH._replace(max_tries=10**6, tries=((11, 5_000),))
+    assert Driver(tried).take(BuildPlan).pause == 10.0
+
+
 def test_the_last_time_out_of_a_later_batch_ends_the_loop_while_an_earlier_one_is_committed():
     driver = Driver(FRESH._replace(max_tries=1))
     driver.process(driver.plan(now=0.0), now=1.0)

@@ -10,9 +10,12 @@ import pytest
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_run import OPTIONS
 from trident.base.crash_points import CrashPoint, armed
+from trident.base.errors import DecisionNeededError, RefusedError
+from trident.coordinators.decisions.commands import retry_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.state import SqliteState
+from trident.state.tables.target import TableTarget
 from trident.state.target import State
 
 
@@ -51,3 +54,30 @@ def test_a_state_added_while_a_txid_is_pinned_is_born_when_that_one_is_done(
     with sqlite3.connect(ledger) as connection:
         counted = [row[0] for row in connection.execute("SELECT records FROM trident_commit WHERE txid <= 2")]
     assert sum(missed.values()) == sum(counted), "it holds what came after the pinned txid, all of it"
+
+
+def test_a_refusal_while_the_pinned_txid_goes_first_is_recorded_for_a_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, away = tmp_path / "ledger.sqlite", SqliteState("away", path=tmp_path / "away.sqlite")
+    topic = Topic([[(f"a{n}", n + 1) for n in range(25)] for _ in range(3)])
+
+    def die(point: CrashPoint, txid: int) -> None:
+        if point is CrashPoint.AFTER_PIN and txid == 2:
+            raise Died
+
+    with armed(die), pytest.raises(Died):
+        TopologyRun(make_job(topic, away).plan(), SqliteLedger(ledger), OPTIONS).run()
+
+    def refuse(*_: object) -> None:
+        raise RefusedError("a value too large")
+
+    job = make_job(topic, away, SqliteState("extra"))
+    with monkeypatch.context() as patched:
+        patched.setattr(TableTarget, "apply", refuse)
+        for _ in range(2):
+            with pytest.raises(DecisionNeededError, match="trident divert"):
+                TopologyRun(job.plan(), SqliteLedger(ledger), OPTIONS).run()
+    retry_topology("payments", SqliteLedger(ledger), 2, OPTIONS)
+    TopologyRun(job.plan(), SqliteLedger(ledger), OPTIONS).run()
+    assert sums(tmp_path / "away.sqlite", "away") == topic.expected()

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 from sqlalchemy import inspect
 
-from tests.coordinators.fakes import Topic, make_job
+from tests.coordinators.fakes import LAYOUT, Topic, make_job
 from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import DUMPS, expected, job_over, restore_sqlite, sqlite_states, topic
+from trident.base.errors import FencedError
+from trident.base.identity import BatchId
 from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.ledger.sql.tables import METADATA
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
+from trident.coordinators.registered import Lease
+from trident.coordinators.retrying import Repeater
 from trident.state import SqliteState
+from trident.state.staged import WrittenUpdates
 
+REPEATER = Repeater(timedelta(seconds=5), Event())
 MIXED = ("beside", "away")
 """A topology with a state beside the ledger and one elsewhere, cut off after its second pin before either."""
 
@@ -75,4 +85,33 @@ def test_the_steps_make_the_tables_that_the_statements_know(tmp_path: Path) -> N
         assert found.get_pk_constraint(table.name)["constrained_columns"] == [key.name for key in table.primary_key]
         indexes = {str(index["name"]): index["column_names"] for index in found.get_indexes(table.name)}
         assert indexes == {str(index.name): [column.name for column in index.columns] for index in table.indexes}
+    ledger.close()
+
+
+def test_a_late_apply_of_an_older_versions_pin_is_refused_once_another_owner_took_over(tmp_path: Path) -> None:
+    for file in ("ledger", "away"):
+        with sqlite3.connect(tmp_path / f"{file}.sqlite") as connection:
+            connection.executescript((DUMPS / f"sqlite-v2-pinned-before-beside-{file}.sql").read_text())
+    ledger, state = SqliteLedger(tmp_path / "ledger.sqlite"), SqliteState("beside")
+    away = SqliteState("away", path=tmp_path / "away.sqlite")
+    plan = make_job(Topic([[(f"a{n}", 1)] for n in range(3)]), state, away).plan()
+    ledger.open()
+    with closing(state.open(LAYOUT, ledger.database)) as beside, closing(away.open(LAYOUT, ledger.database)) as apart:
+        taken = []
+        for holder in ("late", "successor"):
+            epoch = ledger.acquire("payments", Lease(holder, timedelta(0))).epoch
+            taking = TakeOver(ledger, {"beside": beside, "away": apart}, plan.spec, epoch, REPEATER)
+            taking.raise_fences()
+            pin = taking.snapshot.pin
+            assert pin is not None
+            taken.append((BatchId(taking.snapshot.owner, epoch, pin.txid, pin.attempt), pin.states))
+        batch, states = taken[0]
+        updates = next(item.updates for item in states if item.state == "beside")
+        assert isinstance(updates, WrittenUpdates)
+        before = rows_of(tmp_path / "ledger.sqlite", "beside")
+        with pytest.raises(FencedError):
+            beside.apply(batch, updates)
+        assert rows_of(tmp_path / "ledger.sqlite", "beside") == before
+        beside.apply(taken[1][0], updates)
+        assert rows_of(tmp_path / "ledger.sqlite", "beside") != before
     ledger.close()
