@@ -134,7 +134,7 @@ def run_on(answers: tuple[Answer, ...], script: Callable[[Tape], object], calls:
         pass
     except TridentError as error:
         finished = failed(error)
-    assert tape.fresh or finished is not None  # an error that is only logged may be the last of its calls
+    assert tape.fresh or finished is not None  # a check may end it before another call
     for answer in answers:
         _let_go_of_frames(answer.error)  # playing it back has given it new ones
     return Progressed(tuple(tape.fresh), finished)
