@@ -48,6 +48,10 @@ _OF_WORK = (
     FaultKind.PROCESSING_SLOW,
     FaultKind.PROCESSING_UNHEARD,
 )
+_REFUSALS = {
+    FaultKind.REFUSED: lambda: RefusedError("a constraint"),
+    FaultKind.STAGING_LOST: lambda: StagingLostError("staging is empty"),
+}
 _OF_SOURCE = (FaultKind.PARTITION_MISSING, FaultKind.SOURCE_ERROR)
 
 
@@ -73,6 +77,9 @@ class CallFaults:
         if ending is not None:
             self._lose_answer(fault, ending, request)
             return
+        if fault.kind in _REFUSALS:
+            self._refuse(fault, request)
+            return
         world.count(fault.kind, request.actor.name)
         if type(request.job) is WorkTurn and fault.kind in IN_TURN:
             world.counts[IN_TURN[fault.kind]] += 1
@@ -97,8 +104,6 @@ class CallFaults:
                 world.around.processor.short = True
                 world.execute(request)
                 world.around.processor.short = False
-            case FaultKind.REFUSED | FaultKind.STAGING_LOST:
-                self._refuse(fault, request)
 
     def _lose_answer(self, fault: Fault, ending: Ending, request: Request) -> None:
         world = self._world
@@ -123,10 +128,13 @@ class CallFaults:
         command = job.command
         stores = world.around.stores
         store = stores[command.state] if type(command) is Apply else stores[sorted(stores)[fault.number % len(stores)]]
-        refused = fault.kind is FaultKind.REFUSED
-        store.refuses = RefusedError("a constraint") if refused else StagingLostError("staging is empty")
+        store.refuses = _REFUSALS[fault.kind]()
         world.execute(request)
-        store.refuses = None
+        if store.refuses is None:
+            world.count(fault.kind, request.actor.name)
+        else:  # it waits for a lock, or has the batch: there is nothing to refuse
+            store.refuses = None
+            self.armed.append(fault)
 
 
 def _fits(fault: Fault, job: Job) -> bool:

@@ -18,7 +18,6 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.state.capabilities import Transaction
 from trident.state.folding import Row, StoredRow
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTable, MemoryTransaction
@@ -186,15 +185,15 @@ class PlainRows(ArrowRows):
 
 
 class SimulatedStore(MemoryTarget):
-    """A memory store that can be told to refuse the next batch."""
+    """A memory store that can be told to refuse the next batch that it does not have yet."""
 
     refuses: TridentError | None = None
 
-    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+    def _rows_of(self, transaction: MemoryTransaction, batch: BatchId, updates: StagedUpdates) -> dict[Row, Row]:
         if self.refuses is not None:
             error, self.refuses = self.refuses, None
             raise error
-        super().apply_in(transaction, batch, updates)
+        return super()._rows_of(transaction, batch, updates)
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         if isinstance(updates, HeldUpdates):
