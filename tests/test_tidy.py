@@ -61,6 +61,20 @@ def problems(file: Path) -> Iterator[str]:
             yield f"{name}:{node.lineno}: catches everything and goes on"
         elif isinstance(node, ast.Call):
             yield from calls(name, node)
+    yield from own_clocks(name, file)
+
+
+def own_clocks(name: str, file: Path) -> Iterator[str]:
+    """A clock is made only where none was given."""
+    every = list(nodes(file))
+    given = {
+        id(node.values[-1])
+        for node in every
+        if isinstance(node, ast.BoolOp) and ast.unparse(node) == "clock or SystemClock()"
+    }
+    for node in every:
+        if isinstance(node, ast.Call) and ast.unparse(node) == "SystemClock()" and id(node) not in given:
+            yield f"{name}:{node.lineno}: makes its own clock"
 
 
 def catches_all(handler: ast.ExceptHandler) -> bool:
@@ -91,5 +105,10 @@ def test_the_rules_find_what_they_are_for(tmp_path: Path) -> None:
     found = [problem for node in nodes(bad) if isinstance(node, ast.Call) for problem in calls("base/bad.py", node)]
     assert [problem.rsplit(": ", 1)[1] for problem in found] == ["prints", "reads the clock", "goes round the clock"]
     assert all(any(call in (ROOT / name).read_text() for call in CLOCKS) for name in TASK_CLOCKS), "no longer needed"
+    bad_clock = tmp_path / "clocks.py"
+    bad_clock.write_text(
+        "def one(clock=None):\n    return clock or SystemClock()\ndef other():\n    return SystemClock()\n"
+    )
+    assert list(own_clocks("clocks.py", bad_clock)) == ["clocks.py:4: makes its own clock"]
     handlers = [node for node in nodes(bad) if isinstance(node, ast.ExceptHandler)]
     assert [catches_all(handler) for handler in handlers] == [True, False]

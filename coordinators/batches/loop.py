@@ -24,7 +24,7 @@ from trident.coordinators.batches.requests import (
     Answer,
     BuildPlan,
     CleanUp,
-    Commit,
+    CommitStep,
     Drop,
     Lane,
     Processed,
@@ -222,7 +222,7 @@ class Loop:
             case WorkTurn(batch):
                 assert isinstance(answer, Outcome)
                 self._turn_worked(batch, answer, now)
-            case Commit(command):
+            case CommitStep(command):
                 self._committed(command, now)
 
     def _built(self, command: MakePlan, plan: Plan | None, now: float) -> None:
@@ -334,7 +334,7 @@ class Loop:
                 self.flights[batch.attempt] = flight._replace(deadline=now + self._pace.batch_timeout)
                 self._ask(WorkTurn(batch, self._outcome(batch)))
             case CommitTogether(batch) | DecidePin(batch) | Apply(batch) | RecordDone(batch):
-                self._ask(Commit(command, self._outcome(batch)))
+                self._ask(CommitStep(command, self._outcome(batch)))
             case TellSpouts(batch):
                 self._ask(Tell(batch, self._outcome(batch).plan))
                 del self.flights[batch.attempt]
@@ -373,7 +373,7 @@ def _fails_alone(request: Request, error: BaseException) -> BatchId | None:
             return batch
         case WorkTurn(batch) if isinstance(error, RetryableError | OutcomeUnknownError | StagingLostError):
             return batch
-        case Commit(CommitTogether(batch) | DecidePin(batch)) if isinstance(error, StagingLostError):
+        case CommitStep(CommitTogether(batch) | DecidePin(batch)) if isinstance(error, StagingLostError):
             return batch  # nothing was pinned: an ordinary failure
     return None
 

@@ -62,7 +62,7 @@ class WorkTurn(NamedTuple):
     outcome: Outcome
 
 
-class Commit(NamedTuple):
+class CommitStep(NamedTuple):
     """Make one step of the commit."""
 
     command: CommitTogether | DecidePin | Apply | RecordDone
@@ -91,7 +91,7 @@ class RecordStop(NamedTuple):
     error: StoppedError
 
 
-Request = BuildPlan | StorePlan | Drop | RunBatch | WorkTurn | Commit | CleanUp | Tell | Cancel | RecordStop
+Request = BuildPlan | StorePlan | Drop | RunBatch | WorkTurn | CommitStep | CleanUp | Tell | Cancel | RecordStop
 
 
 class Processed(NamedTuple):
@@ -125,7 +125,7 @@ LANES: Mapping[type, Lane] = {
     Drop: Lane.PLAN,
     RunBatch: Lane.PROCESS,
     WorkTurn: Lane.PROCESS,
-    Commit: Lane.COMMIT,
+    CommitStep: Lane.COMMIT,
     CleanUp: Lane.COMMIT,
     Tell: Lane.AT_ONCE,
     Cancel: Lane.AT_ONCE,

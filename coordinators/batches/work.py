@@ -20,7 +20,7 @@ from trident.coordinators.batches.requests import (
     Answer,
     BuildPlan,
     CleanUp,
-    Commit,
+    CommitStep,
     Drop,
     Processed,
     RecordStop,
@@ -33,7 +33,7 @@ from trident.coordinators.batches.requests import (
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.pinned import Commit as CommitRecord
+from trident.coordinators.pinned import Commit
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
@@ -86,7 +86,7 @@ class Work:
         """
         parts = self._parts
         match request:
-            case Commit():
+            case CommitStep():
                 self._commit(request)
             case BuildPlan(command):
                 what = f"asking what there is for {command.batch}"
@@ -110,7 +110,7 @@ class Work:
                 return record_stop(parts.ledger, owner, epoch, error, parts.last_repeater)
         return None
 
-    def _commit(self, request: Commit) -> None:
+    def _commit(self, request: CommitStep) -> None:
         committer, outcome = self._parts.committer, request.outcome
         match request.command:
             case CommitTogether(batch):
@@ -122,7 +122,7 @@ class Work:
             case RecordDone(batch):
                 self._finished(batch, outcome, committer.done(batch, outcome))
 
-    def _finished(self, batch: BatchId, outcome: Outcome, commit: CommitRecord) -> None:
+    def _finished(self, batch: BatchId, outcome: Outcome, commit: Commit) -> None:
         log_batch(batch, commit, self._parts.book.lag)
         for spout, manifest in outcome.manifests:
             self._parts.book.record_size(spout, manifest.size_bytes, manifest.count)

@@ -93,7 +93,7 @@ class TopologyRun:
             opened(ledger, topology.spouts, topology.states, options.timeouts) as parts,
             held(ledger, topology.spec.name, options, self._repeater, self._fenced) as epoch,
         ):
-            taking = TakeOver(ledger, parts.stores, topology.spec, epoch, self._repeater)
+            taking = TakeOver(ledger, parts.stores, topology.spec, epoch, self._repeater, self._clock)
             taken = taking.complete(parts.sources)
             coordinator = self._coordinator = self._build(taken, parts)
             if self._stop_requested.is_set():

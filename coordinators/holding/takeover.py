@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from trident.base.advice import RESET, UNDO
-from trident.base.clock import SystemClock
+from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
@@ -40,13 +40,20 @@ class TakeOver:
     """
 
     def __init__(
-        self, ledger: Ledger, stores: Mapping[str, Target], spec: TopologySpec, epoch: Epoch, repeater: Repeater
+        self,
+        ledger: Ledger,
+        stores: Mapping[str, Target],
+        spec: TopologySpec,
+        epoch: Epoch,
+        repeater: Repeater,
+        clock: Clock | None = None,
     ) -> None:
         self.ledger = ledger
         self.stores = stores
         self.spec = spec
         self.epoch = epoch
         self.repeater = repeater
+        self._clock = clock or SystemClock()
         self._read: Snapshot | None = None
 
     @property
@@ -144,7 +151,7 @@ class TakeOver:
         """
         pinned = pinned_batch(self.snapshot, self.epoch)
         assert pinned is not None
-        committer = Committer(self.ledger, self.stores, self.repeater, SystemClock())
+        committer = Committer(self.ledger, self.stores, self.repeater, self._clock)
         try:
             for name in sorted(waiting):
                 committer.apply(pinned.batch, name, pinned.pin)

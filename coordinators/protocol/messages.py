@@ -64,7 +64,6 @@ class Process:
     """Process the planned attempt, without effect."""
 
     batch: BatchId
-    tries: int
 
 
 @dataclass(frozen=True, slots=True)

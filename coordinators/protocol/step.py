@@ -95,7 +95,7 @@ def _happened(state: ProtocolState, event: Happened) -> Step:
 
 def _planned(state: ProtocolState, item: Live, event: Happened) -> Step:
     moved = _replace_live(state, item._replace(status=move(item.status, event.word)))
-    return moved, (Process(item.batch, item.tries),)
+    return moved, (Process(item.batch),)
 
 
 def _nothing_to_plan(state: ProtocolState, item: Live, event: Happened) -> Step:

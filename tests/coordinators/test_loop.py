@@ -20,7 +20,7 @@ from trident.coordinators.batches.requests import (
     Answer,
     BuildPlan,
     CleanUp,
-    Commit,
+    CommitStep,
     Drop,
     Processed,
     RecordStop,
@@ -119,7 +119,7 @@ def test_a_batch_goes_from_plan_to_told():
     run = driver.plan(now=0.25)
     assert run.plan_ms == 250
     driver.process(run, now=1.0)
-    commit = driver.take(Commit)
+    commit = driver.take(CommitStep)
     assert commit.command == CommitTogether(batch(11, 21))
     assert commit.outcome.plan is run.plan
     driver.answer(commit, None, now=1.0)
@@ -208,7 +208,7 @@ def test_work_in_the_turn_comes_before_the_commit_and_what_it_brings_is_committe
     assert driver.loop.next_moment == 110.0, "a clock of its own"
     made = outcome_of(run)
     driver.answer(work, made)
-    assert driver.take(Commit).outcome is made
+    assert driver.take(CommitStep).outcome is made
 
 
 @pytest.mark.parametrize("error", [RetryableError("lost"), OutcomeUnknownError("?"), StagingLostError("gone"), None])
@@ -230,10 +230,10 @@ def test_every_so_many_txids_are_cleaned_up_after_done_and_before_the_next_commi
     first, second = driver.plan(), driver.plan()
     driver.process(second)
     driver.process(first)
-    driver.open = [request for request in driver.open if type(request) is Commit]
-    driver.answer(driver.take(Commit))
-    assert driver.kinds()[:4] == [CleanUp, CleanUp, Tell, Commit]
-    driver.answer(driver.take(Commit))
+    driver.open = [request for request in driver.open if type(request) is CommitStep]
+    driver.answer(driver.take(CommitStep))
+    assert driver.kinds()[:4] == [CleanUp, CleanUp, Tell, CommitStep]
+    driver.answer(driver.take(CommitStep))
     assert driver.kinds().count(CleanUp) == 2
 
 
@@ -243,7 +243,7 @@ def test_a_run_until_caught_up_ends_when_a_plan_that_was_free_finds_nothing():
     driver.answer(driver.take(BuildPlan), None)
     assert driver.loop.is_running, "that one was asked for full batches only"
     driver.process(run)
-    driver.answer(driver.take(Commit))
+    driver.answer(driver.take(CommitStep))
     driver.answer(driver.take(BuildPlan), None)
     assert not driver.loop.is_running
     assert driver.loop.error is None
@@ -277,7 +277,7 @@ def test_a_pause_has_an_end_however_often_a_batch_was_tried():
 def test_the_last_time_out_of_a_later_batch_ends_the_loop_while_an_earlier_one_is_committed():
     driver = Driver(FRESH._replace(max_tries=1))
     driver.process(driver.plan(now=0.0), now=1.0)
-    assert type(driver.take(Commit).command) is CommitTogether
+    assert type(driver.take(CommitStep).command) is CommitTogether
     driver.open += driver.loop.wake(1.0)
     later = driver.plan(now=2.0)
     driver.open = list(driver.loop.wake(62.0))

@@ -15,7 +15,7 @@ from trident.coordinators.batches.loop import Loop, Pace
 from trident.coordinators.batches.requests import (
     LANES,
     BuildPlan,
-    Commit,
+    CommitStep,
     Lane,
     Processed,
     RecordStop,
@@ -112,7 +112,7 @@ class Walk:
         if isinstance(request, WorkTurn):
             failed = RetryableError("again")
             return loop.failed(request, failed, now) if draw < 0.2 else loop.answered(request, request.outcome, now)
-        if isinstance(request, Commit) and isinstance(request.command, CommitTogether | DecidePin) and draw < 0.1:
+        if isinstance(request, CommitStep) and isinstance(request.command, CommitTogether | DecidePin) and draw < 0.1:
             return loop.failed(request, StagingLostError("gone"), now)
         return loop.failed(request, FatalError("no"), now) if draw < 0.01 else loop.answered(request, None, now)
 

@@ -109,7 +109,7 @@ def test_txids_are_planned_contiguously_and_one_at_a_time():
     state, commands = run(FRESH, Due(), Due())
     assert commands == [MakePlan(batch(11, 21), 1)]
     state, commands = run(state, Happened(batch(11, 21), Word.PLANNED), Due())
-    assert commands == [Process(batch(11, 21), 1), MakePlan(batch(12, 22), 1, only_full=True)]
+    assert commands == [Process(batch(11, 21)), MakePlan(batch(12, 22), 1, only_full=True)]
 
 
 def test_a_part_full_batch_is_planned_only_while_none_is_processed():

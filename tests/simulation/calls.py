@@ -12,7 +12,7 @@ from trident.base.errors import RefusedError, RetryableError
 from trident.coordinators.batches.requests import (
     BuildPlan,
     CleanUp,
-    Commit,
+    CommitStep,
     Drop,
     RecordStop,
     RunBatch,
@@ -33,7 +33,7 @@ _CALLS = {
     Drop: Call.PLAN,
     RunBatch: Call.PROCESS,
     WorkTurn: Call.TURN,
-    Commit: Call.COMMIT,
+    CommitStep: Call.COMMIT,
     CleanUp: Call.COMMIT,
     RecordStop: Call.COMMIT,
 }
@@ -124,7 +124,7 @@ class CallFaults:
 
     def _refuse(self, fault: Fault, request: Request) -> None:
         world, job = self._world, request.job
-        assert isinstance(job, Commit)
+        assert isinstance(job, CommitStep)
         command = job.command
         stores = world.around.stores
         store = stores[command.state] if type(command) is Apply else stores[sorted(stores)[fault.number % len(stores)]]
@@ -146,7 +146,7 @@ def _fits(fault: Fault, job: Job) -> bool:
     if kind in _OF_SOURCE:
         return type(job) is BuildPlan
     if kind is FaultKind.REFUSED:
-        return type(job) is Commit and type(job.command) in (CommitTogether, Apply)
+        return type(job) is CommitStep and type(job.command) in (CommitTogether, Apply)
     if kind is FaultKind.STAGING_LOST:
-        return type(job) is Commit and type(job.command) is CommitTogether
+        return type(job) is CommitStep and type(job.command) is CommitTogether
     return fault.call is Call.ANY or fault.call is call

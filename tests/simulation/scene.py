@@ -28,7 +28,7 @@ from tests.simulation.words import told
 from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.batches.flight import NEVER, Flight
-from trident.coordinators.batches.requests import BuildPlan, Commit, Drop, RunBatch, StorePlan, WorkTurn
+from trident.coordinators.batches.requests import BuildPlan, CommitStep, Drop, RunBatch, StorePlan, WorkTurn
 from trident.coordinators.ledger.memory.ledger import MemoryLedger
 from trident.coordinators.options import RunOptions
 from trident.coordinators.protocol.step import wants_plan
@@ -219,7 +219,7 @@ class Scene:
                     yield Action(f"{name}: {told(job)}", number, index, "take over" if takes_over else "run")
                 if left.failures and type(job) in (RunBatch, WorkTurn):
                     yield Action(f"{name}: {told(job)} fails", number, index, "fail")
-                if left.unheard and type(job) in (StorePlan, Drop, Commit):
+                if left.unheard and type(job) in (StorePlan, Drop, CommitStep):
                     yield Action(f"{name}: {told(job)}, its answer is lost", number, index, "unheard")
             if left.late and actor.loop is not None and any(map(_has_clock, actor.loop.flights.values())):
                 yield Action(f"{name}: what it waits for takes too long", number, 0, "late")

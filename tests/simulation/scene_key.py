@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.simulation.jobs import Job, Release, Start
-from trident.coordinators.batches.requests import BuildPlan, CleanUp, Commit, Drop, RunBatch, StorePlan, WorkTurn
+from trident.coordinators.batches.requests import BuildPlan, CleanUp, CommitStep, Drop, RunBatch, StorePlan, WorkTurn
 
 _HASHES: dict[int, tuple[object, int]] = {}
 _MOST_HASHES = 500_000
@@ -34,7 +34,7 @@ def key_of_job(job: Job) -> tuple[object, ...]:
             return ("turn", batch)
         case RunBatch(batch, plan):
             return ("work", batch, hashed(plan))
-        case Commit(command, _):
+        case CommitStep(command, _):
             return ("commit", type(command), command)
         case CleanUp(batch, state):
             return ("clean up", batch, state)

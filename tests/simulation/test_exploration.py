@@ -10,6 +10,7 @@ from tests.simulation import exploring
 from tests.simulation.exploring import LARGE, SMALL, explore
 from tests.simulation.planted import BUGS, PlantedBug
 from tests.simulation.scene import Scene, Scope
+from trident.coordinators.batches.requests import CommitStep
 from trident.spouts.base import SpoutKind
 
 FOUND_HERE = [bug for bug in BUGS if bug.scope is not None]
@@ -71,7 +72,7 @@ def test_a_copy_is_equal_and_independent() -> None:
 def test_a_world_that_can_not_go_on_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
     class Deaf(Scene):
         def send(self, actor, job, failures):
-            if type(job).__name__ != "Commit":
+            if type(job) is not CommitStep:
                 super().send(actor, job, failures)
 
         def copy(self, acting=None):

@@ -8,7 +8,7 @@ from trident.base.identity import BatchId, Epoch
 from trident.coordinators.batches.requests import (
     BuildPlan,
     CleanUp,
-    Commit,
+    CommitStep,
     Drop,
     RecordStop,
     RunBatch,
@@ -38,7 +38,7 @@ def told(job: Job) -> str:
             return f"processes and stages txid {batch.txid} attempt {batch.attempt}"
         case WorkTurn(batch):
             return f"works in the commit turn of txid {batch.txid} attempt {batch.attempt}"
-        case Commit(command, _):
+        case CommitStep(command, _):
             state = f" to {command.state}" if hasattr(command, "state") else ""
             return f"{type(command).__name__} txid {command.batch.txid} attempt {command.batch.attempt}{state}"
         case CleanUp(batch, state):
@@ -58,7 +58,7 @@ def logged(job: Job) -> str:
             return f"Drop from {command.txid}"
         case RunBatch(batch) | WorkTurn(batch):
             return f"{type(job).__name__} {_named(batch)}"
-        case Commit(command, _):
+        case CommitStep(command, _):
             return f"{type(command).__name__} {_named(command.batch)} {getattr(command, 'state', '')}".rstrip()
         case CleanUp(batch, store):
             return f"CleanUp {batch.txid} {store or 'ledger'}"

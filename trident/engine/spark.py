@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from trident.base.errors import ConfigurationError
+from trident.coordinators.closing import giving_back
 
 _ENGINE_OPTIONS: Mapping[str, str] = {
     # re-planning between stages costs more than the stages of a small batch
@@ -67,20 +69,15 @@ def parallelism_of(spark: SparkSession) -> int:
 
 @contextmanager
 def tagged(spark: SparkSession, tag: str) -> Iterator[None]:
-    """Tag the jobs that the calling thread starts inside the block."""
+    """Tag the jobs that the calling thread starts inside the block; what ended the block is what is raised."""
     if is_classic(spark):
         # session tags are known to the thread that set them only: no other thread could interrupt by them
-        spark.sparkContext.addJobTag(tag)
-        try:
-            yield
-        finally:
-            spark.sparkContext.removeJobTag(tag)
-        return
-    spark.addTag(tag)
-    try:
+        add, remove = spark.sparkContext.addJobTag, spark.sparkContext.removeJobTag
+    else:
+        add, remove = spark.addTag, spark.removeTag
+    add(tag)
+    with giving_back(f"taking the tag {tag!r} off", partial(remove, tag)):
         yield
-    finally:
-        spark.removeTag(tag)
 
 
 def cancel_tagged(spark: SparkSession, tag: str) -> None:
