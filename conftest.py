@@ -11,6 +11,7 @@ from tests.effort import Length, base_seed, choose, draw_base_seed, effort
 VERIFY = "verify"
 _COSTLY = {"kafka", "spark"}
 _APART = "tests/simulation/"
+_SEARCHES = (_APART, "integration_tests/crash_matrix/", "tests/state/test_lives.py")
 _ORDER = ("integration_tests/crash_matrix/", _APART, "integration_tests/")
 
 
@@ -44,7 +45,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     _keep_wanted(config, items)
     is_worker = hasattr(config, "workerinput")
     for item in items:
-        if item.get_closest_marker(VERIFY) or item.nodeid.startswith(_APART):
+        if item.nodeid.startswith(_SEARCHES):
             item.add_marker("no_cover")
         if is_worker and (group := _group(item)):
             item.add_marker(pytest.mark.xdist_group(group))

@@ -45,6 +45,8 @@ class Effort:
     """Whether these blocks are drawn anew in each run."""
     matrix_is_whole: bool
     """Whether a border of the crash matrix is met in every variant, or in one that is drawn."""
+    every_pair: bool
+    """Whether a trap of Kafka's is set for every kind of spout with every reader, or for one of them that is drawn."""
     demo_records: int
     """Payments of the demo."""
 
@@ -52,17 +54,18 @@ class Effort:
 _EFFORTS = {
     Length.TEST: Effort(
         length=Length.TEST,
-        seeds=1_000,
+        seeds=500,
         must_meet_everything=False,
         loop_walks=1_000,
         state_lives=10,
         state_steps=20,
         server_lives=3,
         searched_lives=200,
-        searched_seeds=600,
+        searched_seeds=200,
         json_examples=5,
         json_from_anew=False,
         matrix_is_whole=False,
+        every_pair=False,
         demo_records=45_000,
     ),
     Length.VERIFY: Effort(
@@ -74,10 +77,11 @@ _EFFORTS = {
         state_steps=40,
         server_lives=15,
         searched_lives=200,
-        searched_seeds=600,
+        searched_seeds=200,
         json_examples=30,
         json_from_anew=True,
         matrix_is_whole=True,
+        every_pair=True,
         demo_records=90_000,
     ),
 }

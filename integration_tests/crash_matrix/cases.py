@@ -177,12 +177,14 @@ def all_cases() -> tuple[Case, ...]:
 
 
 def drawn_cases(seed: int) -> frozenset[Case]:
-    """Return each border of each place and script once, in a variant that the seed draws.
+    """Return each border of a batch once at each place, every other border at one place, in a variant that is drawn.
 
-    The variants of a border differ in kinds, tries and contents, most of which are decided far from it.
+    The variants of a border differ in kinds, tries and contents, most of which are decided far from it; a take-over
+    and a decision go the same way wherever the states live.
     """
-    variants: dict[tuple[Site, Script, P], list[Case]] = defaultdict(list)
+    variants: dict[tuple[Script, P, Site | None], list[Case]] = defaultdict(list)
     for case in all_cases():
-        variants[case.site, case.script, case.point].append(case)
+        site = case.site if case.script is Script.BATCH else None
+        variants[case.script, case.point, site].append(case)
     rng = random.Random(seed)
     return frozenset(rng.choice(cases) for cases in variants.values())

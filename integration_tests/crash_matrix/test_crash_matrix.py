@@ -73,9 +73,11 @@ def test_every_point_there_is_has_its_cases():
     assert {case.point for case in all_cases()} == frozenset(CrashPoint)
 
 
-def test_what_is_drawn_leaves_no_border_of_any_place_out():
+def test_what_is_drawn_leaves_no_border_out():
     whole, drawn = all_cases(), drawn_cases(base_seed())
-    borders = {(case.site, case.script, case.point) for case in whole}
-    assert {(case.site, case.script, case.point) for case in drawn} == borders
-    assert len(drawn) == len(borders) < len(whole) / 5
+    assert {(case.script, case.point) for case in drawn} == {(case.script, case.point) for case in whole}
+    assert {(case.site, case.point) for case in drawn if case.script is Script.BATCH} == {
+        (case.site, case.point) for case in whole if case.script is Script.BATCH
+    }
+    assert len(drawn) < len(whole) / 8
     assert drawn == drawn_cases(base_seed()) != drawn_cases(base_seed() + 1)

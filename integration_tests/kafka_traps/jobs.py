@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar, cast
+from zlib import crc32
 
 import psycopg
 import pytest
+from _pytest.mark.structures import ParameterSet
 from pyspark.sql import SparkSession
 
 from integration_tests.conftest import Kafka, Postgres
 from integration_tests.fix_spark import connector
+from tests.effort import base_seed, effort
 from trident import Count, PostgresLedger, RunOptions, RunSummary, Sum, Topology
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import RetryableError
@@ -23,28 +26,40 @@ from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.spark import SparkReader
 from trident.state import PostgresState
 
+Test = TypeVar("Test", bound=Callable[..., object])
 Totals = dict[str | None, tuple[int, int | None]]
 OPTIONS = RunOptions(lease=timedelta(seconds=5), retry_pause=timedelta(milliseconds=10), max_pending=1, max_tries=4)
 """One batch at a time, so that a test knows what is done when it meddles with the next one."""
 
-every_pair = pytest.mark.parametrize(
-    ("spout", "reader"),
-    [
-        pytest.param(OpaqueKafkaSpout, ArrowReader(chunk_records=3), id="opaque-arrow"),
-        pytest.param(OpaqueKafkaSpout, SparkReader(), marks=connector, id="opaque-spark"),
-        pytest.param(TransactionalKafkaSpout, ArrowReader(), id="transactional-arrow"),
-        pytest.param(TransactionalKafkaSpout, SparkReader(), marks=connector, id="transactional-spark"),
-    ],
-)
-crosswise = pytest.mark.parametrize(
-    ("spout", "reader"),
-    [
-        pytest.param(OpaqueKafkaSpout, SparkReader(), marks=connector, id="opaque-spark"),
-        pytest.param(TransactionalKafkaSpout, ArrowReader(), id="transactional-arrow"),
-    ],
-)
-SPARKS = pytest.param(SparkReader(), marks=connector, id="spark")
-each_reader = pytest.mark.parametrize("reader", [pytest.param(ArrowReader(), id="arrow"), SPARKS])
+_PAIRS = {
+    "opaque-arrow": pytest.param(OpaqueKafkaSpout, ArrowReader(chunk_records=3), id="opaque-arrow"),
+    "opaque-spark": pytest.param(OpaqueKafkaSpout, SparkReader(), marks=connector, id="opaque-spark"),
+    "transactional-arrow": pytest.param(TransactionalKafkaSpout, ArrowReader(), id="transactional-arrow"),
+    "transactional-spark": pytest.param(
+        TransactionalKafkaSpout, SparkReader(), marks=connector, id="transactional-spark"
+    ),
+}
+_READERS = {
+    "arrow": pytest.param(ArrowReader(), id="arrow"),
+    "spark": pytest.param(SparkReader(), marks=connector, id="spark"),
+}
+
+
+def _long_or_drawn(names: str | tuple[str, ...], parameters: Sequence[ParameterSet]) -> Callable[[Test], Test]:
+    """Set a trap once, drawn by the base seed and the test's name, or in the long form for all of them."""
+
+    def decorate(test: Test) -> Test:
+        drawn = (crc32(test.__name__.encode()) + base_seed()) % len(parameters)
+        chosen = parameters if effort().every_pair else (parameters[drawn],)
+        test = pytest.mark.parametrize(names, chosen)(test)
+        return cast("Test", pytest.mark.verify(short=True)(test))
+
+    return decorate
+
+
+every_pair = _long_or_drawn(("spout", "reader"), tuple(_PAIRS.values()))
+crosswise = _long_or_drawn(("spout", "reader"), (_PAIRS["opaque-spark"], _PAIRS["transactional-arrow"]))
+each_reader = _long_or_drawn("reader", tuple(_READERS.values()))
 each_spout = pytest.mark.parametrize("spout", [OpaqueKafkaSpout, TransactionalKafkaSpout], ids=["opaque", "transact"])
 
 

@@ -67,7 +67,6 @@ def two_runs(kafka, stream, spark, ledger, apart, between):
     return result
 
 
-@pytest.mark.verify(short=True)
 def test_a_ledger_from_an_older_backup_stops_with_what_was_found(kafka, stream, spark, postgres, databases):
     ledger, apart = databases
     old = two_runs(kafka, stream, spark, ledger, apart, lambda: postgres.copied(ledger))

@@ -41,6 +41,8 @@ class PlantedBug:
     name: str
     plant: Callable[[], AbstractContextManager[object]]
     scope: Scope | None = None
+    first_seed: int = 0
+    """Where a search begins; most are met soon from anywhere, and one that needs much at once only here and there."""
 
 
 def _nothing(*arguments: object, **named: object) -> None:
@@ -182,6 +184,7 @@ BUGS = (
         "no comparison of txids before an apply",
         _patched(memory_target, "is_in", _is_never_in),
         _A_LOST_ANSWER,
+        first_seed=400,
     ),
     PlantedBug(
         "a take-over drops the pinned txid",
