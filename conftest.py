@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.effort import Length, base_seed, choose, draw_base_seed, effort
 
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
+
 VERIFY = "verify"
+_HANDED = "trident_base_seed"
 _COSTLY = {"kafka", "spark"}
 _APART = "tests/simulation/"
 _SEARCHES = (_APART, "integration_tests/crash_matrix/", "tests/state/test_lives.py")
@@ -30,9 +35,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose before any test module is imported; the workers of pytest-xdist get the same seed."""
+    handed: dict[str, int] = getattr(config, "workerinput", {})
     if config.option.base_seed is None:
-        config.option.base_seed = draw_base_seed()
+        config.option.base_seed = handed[_HANDED] if _HANDED in handed else draw_base_seed()
     choose(Length(config.option.effort), config.option.base_seed)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: WorkerController) -> None:
+    """Hand the seed to a worker of pytest-xdist, which gets the command line only."""
+    node.workerinput[_HANDED] = node.config.option.base_seed
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

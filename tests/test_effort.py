@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 
@@ -46,6 +48,23 @@ def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert processes() == 4
     monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "3")
     assert processes() == 1
+
+
+def test_workers_draw_from_one_seed() -> None:
+    """Or else they would disagree about which tests there are, and run none."""
+    words = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-n",
+        "2",
+        "-q",
+        "-k",
+        "no test is called so",
+        "integration_tests/kafka_traps",
+    ]
+    answer = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+    assert answer.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, answer.stdout
 
 
 def counts(lines: int, branches: int) -> Counter[str]:
