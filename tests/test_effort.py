@@ -60,7 +60,7 @@ def test_workers_draw_from_one_seed() -> None:
         "2",
         "-q",
         "-k",
-        "no test is called so",
+        "nothing_is_called_so",
         "integration_tests/kafka_traps",
     ]
     answer = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
