@@ -7,11 +7,14 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.covered import by_package, show, too_low
 from tests.effort import _EFFORTS, Effort, Length, base_seed, choose, draw_base_seed, effort, processes
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -50,21 +53,18 @@ def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert processes() == 1
 
 
-def test_workers_draw_from_one_seed() -> None:
+def test_workers_draw_from_one_seed(tmp_path: Path) -> None:
     """Or else they would disagree about which tests there are, and run none."""
-    words = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-n",
-        "2",
-        "-q",
-        "-k",
-        "nothing_is_called_so",
-        "integration_tests/kafka_traps",
-    ]
-    answer = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
-    assert answer.returncode == pytest.ExitCode.NO_TESTS_COLLECTED, answer.stdout
+    (tmp_path / "test_seed.py").write_text(
+        "from tests.effort import base_seed\n"
+        f"def test_seed():\n    print(base_seed(), file=open({str(tmp_path / 'seeds')!r}, 'a'))\n"
+    )
+    words = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "each", "-p", "conftest", str(tmp_path)]
+    answer = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
+    assert answer.returncode == 0, answer.stdout
+    seeds = (tmp_path / "seeds").read_text().split()
+    assert len(seeds) == 2
+    assert len(set(seeds)) == 1
 
 
 def counts(lines: int, branches: int) -> Counter[str]:
