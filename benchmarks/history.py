@@ -8,7 +8,7 @@ record is flushed to the disk.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,11 +96,9 @@ def plain_history(dsn: str) -> History:
     return History([Batch(float(at), tuple((p, a, z) for p, a, z in parts)) for _, at, parts in rows])
 
 
-HISTORIES: Mapping[str, Callable[[str], History]] = {
-    "trident": trident_history,
-    "structured_streaming": plain_history,
-    "floor": plain_history,
-}
+def history_of(system: str, dsn: str) -> History:
+    """Read what the system has left: the library's ledger, or the tables of a hand-written one."""
+    return trident_history(dsn) if system.startswith("trident") else plain_history(dsn)
 
 
 def _of_plan(ranges: str) -> Stretches:

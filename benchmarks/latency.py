@@ -9,8 +9,8 @@ import numpy as np
 import psycopg
 
 from benchmarks.expected import expected_of
-from benchmarks.history import HISTORIES
-from benchmarks.measure import command, deadline_seconds
+from benchmarks.history import history_of
+from benchmarks.measure import System, deadline_seconds
 from benchmarks.processes import running
 from benchmarks.servers import Servers
 from benchmarks.systems.arguments import DSN_VARIABLE
@@ -34,7 +34,7 @@ class Latency:
 
 
 def steady_load(
-    system: str, workload: Workload, per_second: float, seconds: float, servers: Servers, logs: Path
+    system: System, workload: Workload, per_second: float, seconds: float, servers: Servers, logs: Path
 ) -> Latency:
     """Run a system on a topic that grows at this rate.
 
@@ -44,18 +44,18 @@ def steady_load(
     warm = max(_WARM_BATCHES * workload.batch, min(_WARM_RECORDS, workload.records))
     settling = int(per_second * _SETTLE_SECONDS)
     records = warm + settling + int(per_second * seconds)
-    topic = f"latency-{workload.name}-{system}"
+    topic = f"latency-{workload.name}-{system.name}"
     servers.make_topic(topic)
     traffic = SteadyTraffic(servers.bootstrap_servers, topic, records)
-    words = command(system, servers, topic, workload.batch, records)
-    log = logs / f"{system}-{workload.name}-latency.log"
+    words = system.words(servers, topic, workload.batch, records)
+    log = logs / f"{system.name}-{workload.name}-latency.log"
     traffic.at_once(warm)
     with servers.database() as dsn:
-        with running(words, log, {DSN_VARIABLE: dsn}) as process:
+        with running(words, system.root, log, {DSN_VARIABLE: dsn}) as process:
             process.wait_until(lambda: _counted(dsn) >= warm * _NEARLY, deadline_seconds(warm))
             reached = traffic.at_rate(records - warm, per_second)
             process.wait(deadline_seconds(records))
-        latencies = HISTORIES[system](dsn).latencies_ms(traffic.timestamps)[warm + settling :]
+        latencies = history_of(system.name, dsn).latencies_ms(traffic.timestamps)[warm + settling :]
         p50, p99 = np.percentile(latencies, [50, 99])
         return Latency(float(p50), float(p99), reached, expected_of(records).difference(dsn) == 0)
 

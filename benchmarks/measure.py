@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.expected import Expected
-from benchmarks.history import HISTORIES, History
+from benchmarks.history import History, history_of
 from benchmarks.memory import PeakMemory
-from benchmarks.processes import running
+from benchmarks.processes import ROOT, running
 from benchmarks.servers import Servers
 from benchmarks.systems.arguments import DSN_VARIABLE
 from benchmarks.workloads import Workload
 
-MODULES = {
+SYSTEMS = ("trident", "structured_streaming", "floor")
+BEFORE = "before"
+"""This library as another checkout has it, usually an older one; only where such a checkout is named."""
+_MODULES = {
     "trident": "benchmarks.systems.trident_run",
+    "trident_two_states": "benchmarks.systems.trident_two_states",
     "structured_streaming": "benchmarks.systems.structured_streaming",
     "floor": "benchmarks.systems.floor",
 }
 """The systems by name; each is a program of its own with the same command line."""
+CHOICES = tuple(_MODULES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +44,46 @@ class Run:
         return self.difference == 0
 
 
-def command(system: str, servers: Servers, topic: str, batch: int, records: int) -> list[str]:
-    """Return the words behind `python` that start a system."""
-    options = {
-        "--bootstrap-servers": servers.bootstrap_servers,
-        "--topic": topic,
-        "--max-records": str(batch),
-        "--expected-records": str(records),
-    }
-    return ["-m", MODULES[system], *(word for option in options.items() for word in option)]
+@dataclass(frozen=True, slots=True)
+class System:
+    """A program to be measured, and the checkout that it is run from."""
+
+    name: str
+    module: str
+    root: Path = ROOT
+
+    def words(self, servers: Servers, topic: str, batch: int, records: int) -> list[str]:
+        """Return the command that starts it."""
+        options = {
+            "--bootstrap-servers": servers.bootstrap_servers,
+            "--topic": topic,
+            "--max-records": str(batch),
+            "--expected-records": str(records),
+        }
+        python = sys.executable if self.root == ROOT else str(self.root / ".venv" / "bin" / "python")
+        return [python, "-m", self.module, *(word for option in options.items() for word in option)]
 
 
-def full_speed(system: str, workload: Workload, expected: Expected, servers: Servers, logs: Path) -> Run:
+def systems(names: Sequence[str], before: Path | None) -> tuple[System, ...]:
+    """Return them in that order; each of the library's own is followed by the same from the other checkout."""
+    found = []
+    for name in names:
+        found.append(System(name, _MODULES[name]))
+        if before is not None and name.startswith("trident"):
+            found.append(System(f"{name}_{BEFORE}", _MODULES[name], before))
+    return tuple(found)
+
+
+def full_speed(system: System, workload: Workload, expected: Expected, servers: Servers, logs: Path) -> Run:
     """Let a system read the workload's topic, which is complete, as fast as it can."""
-    words = command(system, servers, workload.topic, workload.batch, workload.records)
+    words = system.words(servers, workload.topic, workload.batch, workload.records)
     with servers.database() as dsn:
         started = time.monotonic()
-        log = logs / f"{system}-{workload.name}.log"
-        with running(words, log, {DSN_VARIABLE: dsn}) as process, PeakMemory(process.pid) as memory:
+        log = logs / f"{system.name}-{workload.name}.log"
+        with running(words, system.root, log, {DSN_VARIABLE: dsn}) as process, PeakMemory(process.pid) as memory:
             process.wait(deadline_seconds(workload.records))
         seconds = time.monotonic() - started
-        history = HISTORIES[system](dsn)
+        history = history_of(system.name, dsn)
         return Run(history, seconds, memory.mib, expected.difference(dsn))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -62,9 +61,11 @@ class SystemProcess:
 
 
 @contextmanager
-def running(words: Sequence[str], log: Path, environment: dict[str, str]) -> Iterator[SystemProcess]:
-    """Start `python WORDS` in the project's folder, its output in `log`."""
-    command = ServerCommand([sys.executable, *words], log, signal.SIGKILL, environment=_environment(environment))
+def running(words: Sequence[str], root: Path, log: Path, environment: dict[str, str]) -> Iterator[SystemProcess]:
+    """Start a command that imports from a checkout, its output in `log`."""
+    environment = _environment(root, environment)
+    # python looks in the folder that it is started in before any other
+    command = ServerCommand(list(words), log, signal.SIGKILL, environment=environment, folder=root)
     process = ServerProcess(command)
     try:
         yield SystemProcess(process, log)
@@ -72,8 +73,8 @@ def running(words: Sequence[str], log: Path, environment: dict[str, str]) -> Ite
         _end(process)
 
 
-def _environment(more: dict[str, str]) -> dict[str, str]:
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+def _environment(root: Path, more: dict[str, str]) -> dict[str, str]:
+    paths = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **more}
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from benchmarks.expected import expected_of
 from benchmarks.latency import Latency, steady_load
-from benchmarks.measure import MODULES, Run, full_speed
+from benchmarks.measure import CHOICES, SYSTEMS, Run, System, full_speed, systems
 from benchmarks.report import Line, Shown, show, wide_console, write_lines
 from benchmarks.servers import Servers, local_servers
 from benchmarks.workloads import PARTITIONS, SEED, WORKLOADS, Workload
@@ -36,7 +36,7 @@ _LOADS = {
 class Options:
     """What the command line asks for."""
 
-    systems: tuple[str, ...]
+    systems: tuple[System, ...]
     workloads: tuple[Workload, ...]
     rounds: int
     load: str
@@ -61,10 +61,10 @@ class Benchmark:
         latencies = self._latencies(workload, runs) if self._options.load_seconds > 0 else {}
         return [_shown(workload, system, runs[system], latencies.get(system)) for system in runs]
 
-    def _full_speed(self, workload: Workload) -> dict[str, Run]:
+    def _full_speed(self, workload: Workload) -> dict[System, Run]:
         """Return each system's median round; in a round all take their turn, so that a slow minute hits them alike."""
         expected = expected_of(workload.records)
-        runs: dict[str, list[Run]] = {system: [] for system in self._options.systems}
+        runs: dict[System, list[Run]] = {system: [] for system in self._options.systems}
         for number in range(1, self._options.rounds + 1):
             for system, done in runs.items():
                 run = full_speed(system, workload, expected, self._servers, self._logs)
@@ -74,7 +74,7 @@ class Benchmark:
                 )
         return {system: _median(done) for system, done in runs.items()}
 
-    def _latencies(self, workload: Workload, runs: dict[str, Run]) -> dict[str, Latency]:
+    def _latencies(self, workload: Workload, runs: dict[System, Run]) -> dict[System, Latency]:
         peaks = {system: run.history.records_per_second() for system, run in runs.items()}
         latencies = {}
         for system, own in peaks.items():
@@ -87,8 +87,10 @@ class Benchmark:
             self._say(workload, system, text, latency.exact)
         return latencies
 
-    def _say(self, workload: Workload, system: str, text: str, exact: bool) -> None:
-        self._console.print(f"{workload.name}, {system}: {text}, {'exact' if exact else 'NOT EXACT'}", soft_wrap=True)
+    def _say(self, workload: Workload, system: System, text: str, exact: bool) -> None:
+        self._console.print(
+            f"{workload.name}, {system.name}: {text}, {'exact' if exact else 'NOT EXACT'}", soft_wrap=True
+        )
 
 
 def _median(runs: Sequence[Run]) -> Run:
@@ -98,9 +100,9 @@ def _median(runs: Sequence[Run]) -> Run:
     return wrong[0] if wrong else ordered[(len(ordered) - 1) // 2]
 
 
-def _shown(workload: Workload, system: str, run: Run, latency: Latency | None) -> Shown:
+def _shown(workload: Workload, system: System, run: Run, latency: Latency | None) -> Shown:
     line = Line(
-        system=system,
+        system=system.name,
         workload=workload.name,
         records=workload.records,
         batch=workload.batch,
@@ -114,11 +116,22 @@ def _shown(workload: Workload, system: str, run: Run, latency: Latency | None) -
     return Shown(line, run.seconds, latency.per_second if latency else None)
 
 
+def _checkout(text: str) -> Path:
+    """Return the folder; one without its own environment could not be run."""
+    root = Path(text).resolve()
+    if not (root / ".venv" / "bin" / "python").exists():
+        raise argparse.ArgumentTypeError(f"{root} has no .venv: run `make test` or `make demo` there first")
+    return root
+
+
 def _options() -> Options:
     parser = argparse.ArgumentParser(description="Throughput and latency beside hand-written systems")
     parser.add_argument("--scale", type=float, default=1.0, help="0.1 for a tenth of the records")
     parser.add_argument("--rounds", type=int, default=1, help="runs at full speed; the median one is shown")
-    parser.add_argument("--systems", nargs="+", choices=list(MODULES), default=list(MODULES))
+    parser.add_argument("--systems", nargs="+", choices=CHOICES, default=SYSTEMS)
+    parser.add_argument(
+        "--before", type=_checkout, help="another checkout, with its .venv: the same from there beside it"
+    )
     names = [workload.name for workload in WORKLOADS]
     parser.add_argument("--workloads", nargs="+", choices=names, default=names)
     parser.add_argument("--load", choices=list(_LOADS), default="slowest", help="the steady load for the latency")
@@ -127,7 +140,8 @@ def _options() -> Options:
     if given.scale <= 0 or given.rounds < 1:
         parser.error("--scale and --rounds must be above zero")
     workloads = tuple(workload.scaled(given.scale) for workload in WORKLOADS if workload.name in given.workloads)
-    return Options(tuple(given.systems), workloads, given.rounds, given.load, given.load_seconds)
+    chosen = systems(given.systems, given.before)
+    return Options(chosen, workloads, given.rounds, given.load, given.load_seconds)
 
 
 def main() -> int:

@@ -68,10 +68,11 @@ class Soak:
         slices = max(round(minutes * 60 / _SAMPLE_SECONDS), 1)
         self._servers.make_topic(_TOPIC, _TOPIC_CONFIGS)
         traffic = SteadyTraffic(self._servers.bootstrap_servers, _TOPIC, slices * rate * _SAMPLE_SECONDS)
-        words = [str(ROOT / "examples" / "payments.py"), "--bootstrap-servers", self._servers.bootstrap_servers]
+        example, servers = str(ROOT / "examples" / "payments.py"), self._servers.bootstrap_servers
+        words = [sys.executable, example, "--bootstrap-servers", servers, "--topic", _TOPIC]
         with self._servers.database() as dsn:
             environment = {"PAYMENTS_DSN": dsn, "JDK_JAVA_OPTIONS": steady_options(self._log.parent)}
-            with running([*words, "--topic", _TOPIC], self._log, environment) as process, Watcher(dsn) as watcher:
+            with running(words, ROOT, self._log, environment) as process, Watcher(dsn) as watcher:
                 self._feed(process, watcher, traffic, slices, rate)
                 process.wait_until(lambda: watcher.look().records >= traffic.produced, _PATIENCE_SECONDS)
                 process.drain(_PATIENCE_SECONDS)

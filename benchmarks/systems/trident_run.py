@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 
 import psycopg
 
@@ -32,16 +33,15 @@ def _records(connection: psycopg.Connection) -> int:
     return int(counted[0]) if counted else 0
 
 
-def main() -> None:
+def run(build: Callable[[str, str, int], Topology], arguments: Arguments) -> None:
     """Run to the end."""
-    arguments = parse("the payments example")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     for chatty in ("py4j", "kafka"):
         logging.getLogger(chatty).setLevel(logging.ERROR)
     spark = local_session("benchmark-trident")
     ended = threading.Event()
     try:
-        topology = payments_topology(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
+        topology = build(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
         watcher = threading.Thread(target=_stop_when_done, args=(topology, arguments, ended), name="watcher")
         watcher.start()
         try:
@@ -54,4 +54,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(payments_topology, parse("the payments example"))

@@ -29,6 +29,8 @@ class ServerCommand:
     death_signal: signal.Signals
     user: str | None = None
     environment: Mapping[str, str] | None = None
+    folder: Path | None = None
+    """Where it is started; here, unless another is named."""
 
 
 class ServerProcess:
@@ -55,6 +57,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C reaches us only; we stop it in order
+                cwd=command.folder,
                 user=command.user,
                 group=None,
                 env=dict(command.environment) if command.environment is not None else None,
