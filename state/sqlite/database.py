@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
 from trident.base.errors import ConfigurationError
 from trident.state.databases.base import SchemaTerms, SqlTransaction
@@ -14,6 +16,8 @@ from trident.state.databases.transactions import run_transaction
 from trident.state.sqlite.errors import classify, is_lost
 from trident.state.sqlite.functions import register
 from trident.state.sqlite.schema import SQLITE_TERMS
+
+_PAUSE_SECONDS = 0.01
 
 
 class SqliteDatabase:
@@ -69,14 +73,28 @@ class SqliteDatabase:
         connection = sqlite3.connect(
             self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA journal_mode = WAL")
+        self._waiting_for_others(connection.execute, "PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         register(connection)
         return connection
 
+    def _waiting_for_others(self, execute: Callable[[str], object], statement: str) -> None:
+        """Repeat what SQLite refuses without its own wait, while another connection turns a new file to WAL."""
+        again = Retrying(
+            retry=retry_if_exception(_is_busy),
+            wait=wait_fixed(_PAUSE_SECONDS),
+            stop=stop_after_delay(self._busy_seconds),
+            reraise=True,
+        )
+        again(execute, statement)
+
     def __repr__(self) -> str:
         return f"SqliteDatabase({str(self._path)!r})"
+
+
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY
 
 
 def _begin_immediate(connection: Connection) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
 import pytest
@@ -38,6 +39,23 @@ def test_a_sqlite_transaction_holds_the_file_from_its_first_statement(database):
     with database.transaction(), pytest.raises(RetryableError, match="another writer"):
         execute(database, "SELECT 1")
     assert execute(database, "SELECT 1") == [(1,)]
+
+
+def test_a_new_sqlite_file_may_be_opened_by_many_at_once(tmp_path):
+    """SQLite answers at once that it is busy when connections turn a new file to WAL at the same moment."""
+    for number in range(60):
+        databases = [SqliteDatabase(tmp_path / f"{number}.db") for _ in range(4)]
+        together = threading.Barrier(len(databases))
+
+        def open_one(database, together=together):
+            together.wait(10)
+            with database.transaction() as transaction:
+                transaction.connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS seen (x int)")
+
+        with ThreadPoolExecutor(len(databases)) as pool:
+            list(pool.map(open_one, databases))
+        for database in databases:
+            database.close()
 
 
 def test_a_sqlite_transaction_is_undone_by_any_exception(database):
