@@ -58,7 +58,14 @@ for _ in range(2):
         os._exit(0)
     os.wait()
 """
-STARTS_A_THREAD = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
+STARTS_A_THREAD = """
+import importlib, sys, threading, time
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+# and is the real library for all who import it: one that is broken would be found out for that
+sys.path.remove(__file__.rpartition("/")[0])
+del sys.modules["msgspec"]
+sys.modules["msgspec"] = importlib.import_module("msgspec")
+"""
 
 
 def run(script: str, *arguments: str, path: Path | None = None) -> str:
