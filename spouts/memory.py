@@ -16,6 +16,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FatalError
+from trident.base.policies import policy_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
@@ -63,14 +64,14 @@ class FixedBatchSpout:
         rows: Sequence[Row],
         *,
         max_records_per_batch: int | None = None,
-        kind: SpoutKind = SpoutKind.TRANSACTIONAL,
+        kind: SpoutKind | str = SpoutKind.TRANSACTIONAL,
     ) -> None:
         if max_records_per_batch is not None and max_records_per_batch < 1:
             raise ConfigurationError(f"max_records_per_batch must be above zero; it is {max_records_per_batch}")
         self._schema = schema
         self._log = _Log(rows)
         self._limits = Limits(max_records=max_records_per_batch)
-        self._kind = kind
+        self._kind = policy_of(SpoutKind, kind, "kind")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._schema!r}, {len(self._log)} rows, kind={self._kind.value})"
@@ -115,7 +116,7 @@ class FeederBatchSpout(FixedBatchSpout):
         schema: str,
         *,
         max_records_per_batch: int | None = None,
-        kind: SpoutKind = SpoutKind.TRANSACTIONAL,
+        kind: SpoutKind | str = SpoutKind.TRANSACTIONAL,
     ) -> None:
         super().__init__(schema, (), max_records_per_batch=max_records_per_batch, kind=kind)
 

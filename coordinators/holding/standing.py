@@ -11,7 +11,6 @@ from trident.base.identity import Epoch
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.pinned import Pin
 from trident.coordinators.registered import Snapshot
-from trident.state.capabilities import names_beside
 from trident.state.positions import Position
 from trident.state.staged import AppliedUpdates
 from trident.state.target import Target
@@ -26,7 +25,7 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
     states too and applied them after it: then it waits like the others.
     """
     pin = snapshot.pin
-    beside, waiting = names_beside(stores), set()
+    waiting = set()
     for name, store in stores.items():
         pinned = next((item for item in pin.states if item.state == name), None) if pin is not None else None
         position = store.position(snapshot.owner.topology)
@@ -43,8 +42,8 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
             raise MismatchError(_wrong(snapshot, name, f"stands at txid {position.txid} attempt {position.attempt}"))
         if pin is not None and pinned is not None:
             went_with_the_pin = isinstance(pinned.updates, AppliedUpdates)
-            if name in beside and went_with_the_pin and not _is_undone(snapshot, pin):
-                found = f"stands at txid {position.txid} attempt {position.attempt} and is beside the ledger"
+            if went_with_the_pin and not _is_undone(snapshot, pin):
+                found = f"stands at txid {position.txid} attempt {position.attempt} and was written with that pin"
                 raise MismatchError(_wrong(snapshot, name, found))
             waiting.add(name)
     return frozenset(waiting)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from trident import MemoryLedger, Topology, reset
 from trident.base.errors import ConfigurationError
 from trident.coordinators.options import LONGEST_WAIT, OnRunning, RunOptions
-from trident.spouts import BadRecord, LostOffsets, OpaqueKafkaSpout, StartAt
+from trident.spouts import BadRecord, FixedBatchSpout, LostOffsets, OpaqueKafkaSpout, SpoutKind, StartAt
 from trident.state import MemoryState, PostgresState, SqliteState, StateKind
 
 
@@ -24,6 +25,7 @@ def test_a_policy_is_taken_by_its_name() -> None:
     assert named.on_bad_record is BadRecord.DEAD_LETTER
     assert named.on_lost_offsets is LostOffsets.RESUME_AT_EARLIEST
     assert RunOptions(on_running="refuse").on_running is OnRunning.REFUSE  # type: ignore[arg-type]
+    assert FixedBatchSpout("n int", [], kind="opaque").kind is SpoutKind.OPAQUE
     for state in (MemoryState, PostgresState, SqliteState):
         assert state("totals", kind="transactional").kind is StateKind.TRANSACTIONAL  # type: ignore[arg-type]
 
@@ -36,6 +38,8 @@ def test_a_policy_is_taken_by_its_name() -> None:
         (lambda: spout(on_lost_offsets=None), "on_lost_offsets must be one of"),
         (lambda: RunOptions(on_running="refsue"), "on_running must be one of 'wait', 'refuse'"),  # type: ignore[arg-type]
         (lambda: MemoryState("totals", kind="opaqe"), "a state's kind must be one of"),  # type: ignore[arg-type]
+        (lambda: FixedBatchSpout("n int", [], kind="opaqe"), "kind must be one of 'transactional', 'opaque'"),
+        (lambda: reset(Topology("t"), MemoryLedger(), states="clear", start="soon"), "start must be one of 'earliest'"),
         (lambda: RunOptions(lease=30), "lease must be a duration such as timedelta"),  # type: ignore[arg-type]
         (lambda: RunOptions(lease=LONGEST_WAIT + timedelta(seconds=1)), "lease must be at most"),
         (lambda: RunOptions(keep=None), "keep must be a Keep"),  # type: ignore[arg-type]

@@ -256,7 +256,7 @@ def test_a_state_beside_the_ledger_that_lost_what_is_pinned_stops_the_start(tmp_
         assert scene.rows("balances") == scene.rows("totals") == scene.topic.expected()
         return
     with pytest.raises(
-        MismatchError, match=r"'balances' stands at txid 2 attempt 2 and is beside the ledger.*3 pinned"
+        MismatchError, match=r"'balances' stands at txid 2 attempt 2 and was written with that pin.*3 pinned"
     ):
         scene.go_on()
     assert scene.rows("totals") == without_txid(scene.topic, 12)

@@ -10,7 +10,7 @@ import pytest
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_run import OPTIONS
 from trident.base.crash_points import CrashPoint, armed
-from trident.base.errors import DecisionNeededError, RefusedError
+from trident.base.errors import DecisionNeededError, MismatchError, RefusedError
 from trident.coordinators.decisions.commands import retry_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
@@ -81,3 +81,29 @@ def test_a_refusal_while_the_pinned_txid_goes_first_is_recorded_for_a_person(
     retry_topology("payments", SqliteLedger(ledger), 2, OPTIONS)
     TopologyRun(job.plan(), SqliteLedger(ledger), OPTIONS).run()
     assert sums(tmp_path / "away.sqlite", "away") == topic.expected()
+
+
+class _Movable(SqliteState):
+    """Somebody's own state, whose description does not say where it lives."""
+
+    def description(self) -> dict[str, str]:
+        return {"state": "movable"}
+
+
+def test_a_state_that_was_moved_away_behind_a_pin_stops_instead_of_taking_it_without_rows(tmp_path: Path) -> None:
+    """The pin was its rows; a copy from before it has nothing to apply of that txid."""
+    ledger, topic = tmp_path / "ledger.sqlite", Topic([[(f"a{n}", n + 1) for n in range(25)] for _ in range(3)])
+    away = SqliteState("away", path=tmp_path / "away.sqlite")
+
+    def die(point: CrashPoint, txid: int) -> None:
+        if txid == 2 and point is CrashPoint.BEFORE_PIN:
+            with sqlite3.connect(ledger) as source, sqlite3.connect(tmp_path / "copy.sqlite") as target:
+                source.backup(target)
+        if txid == 2 and point is CrashPoint.AFTER_PIN:
+            raise Died
+
+    with armed(die), pytest.raises(Died):
+        TopologyRun(make_job(topic, _Movable("moved"), away).plan(), SqliteLedger(ledger), OPTIONS).run()
+    job = make_job(topic, _Movable("moved", path=tmp_path / "copy.sqlite"), away)
+    with pytest.raises(MismatchError, match="'moved' stands at txid 1 attempt 1 and was written with that pin"):
+        TopologyRun(job.plan(), SqliteLedger(ledger), OPTIONS).run()

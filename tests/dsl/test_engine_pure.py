@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PythonException
 
 from trident import Combiner, ConfigurationError, FatalError, FieldError, RetryableError, Topology
@@ -92,6 +93,18 @@ def test_an_error_that_only_looks_like_ours_is_not_trusted() -> None:
     error = classify(trace("elsewhere.errors.FatalError: secret"), "job")
     assert isinstance(error, RetryableError)
     assert "secret" not in str(error)
+
+
+def test_a_jvm_that_dies_while_it_is_asked_for_the_cause_may_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(cause: object) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr("trident.engine.errors.convert_exception", refused)
+    error = Py4JJavaError.__new__(Py4JJavaError)
+    error.java_exception = object()
+    found = classify(error, "job")
+    assert isinstance(found, RetryableError)
+    assert "the connection to Spark failed (ConnectionRefusedError)" in str(found)
 
 
 def test_a_lost_connection_may_come_back() -> None:

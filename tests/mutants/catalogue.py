@@ -471,7 +471,7 @@ _OF_A_PERSON = (
     Mutant(
         "a state beside the ledger has what is pinned",
         "coordinators/holding/standing.py",
-        "            if name in beside and went_with_the_pin and not _is_undone(snapshot, pin):\n",
+        "            if went_with_the_pin and not _is_undone(snapshot, pin):\n",
         "            if False:\n",
         _DECISIONS,
     ),

@@ -18,14 +18,14 @@ from trident.state import BackingMapState
 from trident.state.maps.maps import BackingPosition
 from trident.state.values import OpaqueValue, TransactionalValue
 
-DUMPS = Path(__file__).parent / "dumps"
+STORED = Path(__file__).parent / "stored"
 
 
 def test_a_map_that_an_older_version_pickled_goes_on(tmp_path: Path) -> None:
     """Its entries name classes by the modules that they had then; twelve records were done."""
-    shutil.copy(DUMPS / "map-before-versions.pickle", tmp_path / "journal")
+    shutil.copy(STORED / "map-before-versions.pickle", tmp_path / "journal")
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
-        connection.executescript((DUMPS / "map-before-versions-ledger.sql").read_text())
+        connection.executescript((STORED / "map-before-versions-ledger.sql").read_text())
     kept = JournalMap(tmp_path / "journal")
     topic = Topic([[(f"a{number % 3}", 1) for number in range(24)]])
     job = make_job(topic, BackingMapState("balances", kept))

@@ -45,7 +45,10 @@ def classify(error: BaseException, job: str) -> TridentError:
     if isinstance(error, PythonException):
         return _from_python(str(error), job)
     if isinstance(error, Py4JJavaError):
-        return _from_java(error, job)
+        try:
+            return _from_java(error, job)
+        except (Py4JError, OSError) as gone:  # the JVM that has the causes died meanwhile
+            error = gone
     if isinstance(error, PySparkException):
         return _from_condition(error, job)
     return RetryableError(f"{job}: the connection to Spark failed ({type(error).__name__}). {_NOTHING_APPLIED}.")

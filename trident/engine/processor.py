@@ -67,7 +67,8 @@ class SparkProcessor:
 
     def cancel(self, batch: BatchId) -> None:
         """Ask running jobs of the attempt to end; a hint, never relied on for correctness."""
-        cancel_tagged(self._spark, _tag(batch))
+        with suppress(*SPARK_FAILURES):  # where Spark is gone its jobs are too
+            cancel_tagged(self._spark, _tag(batch))
 
     def _run(self, attempt: _Attempt) -> ProcessResult:
         if not attempt.width:

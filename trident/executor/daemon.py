@@ -7,15 +7,22 @@ does not go through it.
 Spark's worker also calls `importlib.invalidate_caches()` before each task. Up to Python 3.11 every zip
 file on `sys.path` is then read again at the next import: Spark puts three there (its own Python
 sources, py4j's, and a 15 MB jar), which costs a small task more than its work does. They are taken away
-where the same sources are installed as plain files; where they are not, nothing is changed.
+where the same sources are installed as plain files; where they are not, nothing is changed. Archives of
+users stay.
+
+A module that Spark ships to a task (`addPyFile`, `--py-files`) wins over the one of that name that was
+imported ahead, as it does with Spark's own daemon.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
 import zipimport
+from collections.abc import Callable
+from functools import wraps
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -37,14 +44,18 @@ def drop_archives() -> bool:
     foreign = [entry for entry in sys.path if entry.endswith("pyspark.zip") and home not in Path(entry).parents]
     if foreign:
         return False
-    archives = [entry for entry in sys.path if entry.endswith(_ARCHIVES)]
-    sys.path[:] = plain
+    archives = [entry for entry in sys.path if entry.endswith(_ARCHIVES) and _is_sparks(entry, home)]
+    sys.path[:] = [entry for entry in sys.path if entry not in archives]
     for module in list(sys.modules.values()):
         _point_at_files(module, archives, home.parent)
     for entry, finder in list(sys.path_importer_cache.items()):
-        if isinstance(finder, zipimport.zipimporter):
+        if isinstance(finder, zipimport.zipimporter) and finder.archive in archives:
             del sys.path_importer_cache[entry]
     return True
+
+
+def _is_sparks(archive: str, home: Path) -> bool:
+    return home in Path(archive).parents
 
 
 def _installed_as_files(package: str, path: list[str]) -> Path | None:
@@ -66,9 +77,37 @@ def main() -> None:
     drop_archives()
     if os.environ.get(_PLAIN) is None:
         _preload()
+    prefer_shipped()
     from pyspark.daemon import manager
 
     manager()  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def prefer_shipped() -> None:
+    """Let each worker forget what was imported ahead and is shipped to its task, once it knows what is shipped."""
+    import pyspark.worker as worker
+
+    set_up: Callable[..., object] | None = getattr(worker, "setup_spark_files", None)
+    if set_up is None:  # another Spark's: the modules that were imported ahead stay
+        return
+
+    @wraps(set_up)
+    def and_forget(*arguments: object, **named: object) -> object:
+        before = set(sys.path)
+        answer = set_up(*arguments, **named)
+        _forget_shadowed([entry for entry in sys.path if entry not in before])
+        return answer
+
+    worker.setup_spark_files = and_forget  # type: ignore[assignment, attr-defined, unused-ignore]
+
+
+def _forget_shadowed(added: list[str]) -> None:
+    importlib.invalidate_caches()
+    names = {name.partition(".")[0] for name in sys.modules}
+    for name in names:
+        if PathFinder.find_spec(name, added) is not None:
+            for known in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
+                del sys.modules[known]
 
 
 def _preload() -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from trident.base.errors import ConfigurationError
+from trident.base.policies import policy_of
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
@@ -21,7 +22,7 @@ def reset(
     ledger: Ledger,
     *,
     states: Literal["clear", "adopt"],
-    start: StartAt | datetime | None = None,
+    start: StartAt | datetime | str | None = None,
     options: RunOptions | None = None,
 ) -> ResetDecision:
     """Give a topology a new incarnation, above every txid ever planned.
@@ -33,20 +34,21 @@ def reset(
     """
     if states not in ("clear", "adopt"):
         raise ConfigurationError(f"states must be 'clear' or 'adopt', not {states!r}; nothing was changed")
+    text = _start_text(start)
     compiled = topology.compile()
     return reset_topology(
         compiled.spec(),
         compiled.states,
         ledger,
         keep_rows=states == "adopt",
-        start=_start_text(start),
+        start=text,
         options=options or RunOptions(),
     )
 
 
-def _start_text(start: StartAt | datetime | None) -> str | None:
+def _start_text(start: StartAt | datetime | str | None) -> str | None:
     if isinstance(start, datetime):
         if start.tzinfo is None:
             raise ConfigurationError("a start time needs a time zone; nothing was changed")
         return start.astimezone(UTC).isoformat()
-    return start.value if start is not None else None
+    return policy_of(StartAt, start, "start").value if start is not None else None
