@@ -116,7 +116,7 @@ class KillWorker:
         caught = scene.catch([self.point], "worker")
         started = time.monotonic()
         os.kill(caught.held.word.pid, signal.SIGKILL)
-        return _gone_on(scene, caught, "SIGKILL", "Python worker", started, kills=1)
+        return _run_again(scene, caught, "SIGKILL", "Python worker", started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class KillExecutor:
         executor = next(process for process in parents if any(_EXECUTOR in word for word in process.cmdline()))
         started = time.monotonic()
         executor.kill()
-        return _gone_on(scene, caught, "SIGKILL", "Spark executor", started, kills=1)
+        return _run_again(scene, caught, "SIGKILL", "Spark executor", started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +294,28 @@ def _gone_on(scene: Scene, caught: Caught, what: str, victim: str, started: floa
         what, victim, caught.held.word.point, caught.txid, tuple(look.in_flight), look.phase,
         _outcome(scene, caught.txid, caught.attempt, after, look), time.monotonic() - started, kills=kills,
     )  # fmt: skip
+
+
+def _run_again(scene: Scene, caught: Caught, what: str, victim: str, started: float) -> Strike:
+    """Go on, and demand that no attempt was lost: Spark runs a dead task again.
+
+    Another attempt would hide what is wrong with the second run of a task.
+    """
+    look, given_up = caught.look, _given_up(caught.driver)
+    line = _gone_on(scene, caught, what, victim, started, kills=1)
+    committed = [scene.view.committed_attempt(txid)[0] for txid in look.in_flight]
+    is_excused = _given_up(caught.driver) > given_up or scene.view.look().epoch > look.epoch
+    if committed != list(look.attempts) and not is_excused:
+        raise ChaosError(
+            f"{what} of a {victim} cost attempts: {list(look.attempts)} were in flight, {committed} were committed; "
+            f"{caught.driver.log_end()}"
+        )
+    return line
+
+
+def _given_up(driver: Driver) -> int:
+    """Return how often a driver has said that Spark gave a job up, as the user function failed in every run."""
+    return driver.log.read_text(errors="replace").count("raised ValueError")
 
 
 def _replaced(scene: Scene, caught: Caught, what: str, end: Callable[[], None], started: float) -> Strike:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Layer, Mutant
 
 _STATES = ("tests/state/test_contract.py",)
 _LEDGERS = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py", "tests/ledger/test_rules.py")
 _PROTOCOL = ("tests/coordinators/test_protocol.py",)
 _RUN = ("tests/coordinators/test_run.py",)
+_MATRIX = ("integration_tests/crash_matrix/test_crash_matrix.py",)
+_CHAOS = ("integration_tests/test_chaos.py",)
 _POSTGRES_STATE = ("integration_tests/state/test_postgres_state.py",)
 _POSTGRES_LEDGER = ("integration_tests/ledger/test_postgres_ledger.py",)
 
@@ -513,4 +515,66 @@ _TASKS = (
         ("tests/local/test_preload.py",),
     ),
 )
-MUTANTS = (*_VALUES, *_STATE, *_VERSIONS, *_LEDGER, *_COORDINATOR, *_OF_A_PERSON, *_TASKS)
+# Each of these is right as long as the process lives, and in every test that only throws its objects away.
+_OF_DEAD_PROCESSES = (
+    Mutant(
+        "a write id of staged updates is not one that a dead process has used",
+        "state/maps/blobs.py",
+        "        write_id = uuid.uuid4().hex\n        values = {",
+        '        _BLOBS.info["writes"] = _BLOBS.info.get("writes", 0) + 1\n'
+        "        write_id = f\"{self._state}/{_BLOBS.info['writes']}\"\n        values = {",
+        _MATRIX,
+        Layer.MATRIX,
+    ),
+    Mutant(
+        "a reset's incarnation is not one that a dead process has opened",
+        "coordinators/decisions/commands.py",
+        "    wanted = WantedReset(secrets.token_hex(8), keep_rows, start)\n",
+        "    known = vars(reset_topology)\n"
+        '    known["lives"] = known.get("lives", 0) + 1\n'
+        "    wanted = WantedReset(f\"reset {known['lives']}\", keep_rows, start)\n",
+        _MATRIX,
+        Layer.MATRIX,
+    ),
+    Mutant(
+        "a lease's holder is the process that holds it, not the one that it was forked from",
+        "coordinators/ledger/sql/sqlite.py",
+        "        return PresenceMark(os.getpid(), socket.gethostname(), _started(os.getpid()))\n",
+        '        own = vars(ProcessPresence.hold).setdefault("own", os.getpid())\n'
+        "        return PresenceMark(own, socket.gethostname(), _started(own))\n",
+        _MATRIX,
+        Layer.MATRIX,
+    ),
+)
+_OF_DEAD_SERVERS = (
+    Mutant(
+        "each run of a task stages under an id of its own",
+        "state/postgres/writer.py",
+        "        write_id = uuid.uuid4().hex\n",
+        "        from pyspark import TaskContext\n\n"
+        "        task = TaskContext.get()\n"
+        '        write_id = f"{self.batch.attempt}-{task.partitionId()}" if task else uuid.uuid4().hex\n',
+        _CHAOS,
+        Layer.CHAOS,
+    ),
+    Mutant(
+        "a database that is starting is waited for",
+        "state/postgres/errors.py",
+        '    "permission denied for database": "the user may not connect to this database",\n',
+        '    "permission denied for database": "the user may not connect to this database",\n'
+        '    "the database system is": "the server takes no connections",\n',
+        _CHAOS,
+        Layer.CHAOS,
+    ),
+)
+MUTANTS = (
+    *_VALUES,
+    *_STATE,
+    *_VERSIONS,
+    *_LEDGER,
+    *_COORDINATOR,
+    *_OF_A_PERSON,
+    *_TASKS,
+    *_OF_DEAD_PROCESSES,
+    *_OF_DEAD_SERVERS,
+)
