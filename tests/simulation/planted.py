@@ -1,6 +1,7 @@
 """Known bugs, each the removal of one guard or the wrong order of two steps: both searches have to find them.
 
-Patched is the product's own code, in this process and for the length of a block.
+Patched is the product's own code, in this process and for the length of a block. Some are found by a search alone:
+`python -m tests.simulation.proving` plants these for a whole run of all quicker tests, which must not notice.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from unittest.mock import patch
 
+from tests.mutants.mutant import Layer
+from tests.simulation import mistakes
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
 from trident.coordinators.batches import committer
 from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import CleanUp, Tell
+from trident.coordinators.batches.work import Work
 from trident.coordinators.decisions import deciding
 from trident.coordinators.holding import carrying_out, taken, takeover
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
+from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.ranges import plan_ranges
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
@@ -43,6 +48,8 @@ class PlantedBug:
     scope: Scope | None = None
     first_seed: int = 0
     """Where a search begins; most are met soon from anywhere, and one that needs much at once only here and there."""
+    layer: Layer = Layer.TESTS
+    """The quickest tests that notice it; shown for those that only a search notices."""
 
 
 def _nothing(*arguments: object, **named: object) -> None:
@@ -143,9 +150,11 @@ _TWO_OWNERS_TWO_BATCHES = Scope(records=2, crashes=0, take_overs=1, losses=0)
 _A_LOST_ANSWER = Scope(records=1, crashes=0, take_overs=0, losses=0, unheard=1, state=StateKind.NON_TRANSACTIONAL)
 _ALONE = Scope(records=1, crashes=0, take_overs=0, losses=0)
 _A_LOSS = Scope(records=3, crashes=0, take_overs=0, losses=1)
+_A_LOSS_AND_A_FAILURE = Scope(records=3, crashes=0, take_overs=0, losses=1, failures=1)
 _LATE = Scope(records=1, crashes=0, take_overs=0, losses=0, late=1)
 _LATE_TURN = Scope(records=1, crashes=0, take_overs=0, losses=0, late=1, turn=True)
 _CLEANED = Scope(records=1, crashes=0, take_overs=0, losses=0, clean_up_every=1)
+_CLEANED_TWO_BATCHES = Scope(records=2, crashes=0, take_overs=0, losses=0, clean_up_every=1)
 _PERFORM = Loop._perform
 _PROCESSED, _TURN_WORKED = Loop._processed, Loop._turn_worked
 _HAPPENED = protocol._happened
@@ -216,7 +225,9 @@ BUGS = (
         _patched(batch_runner, "complete_edges", _believes_every_task),
     ),
     PlantedBug(
-        "a raised fence does not wait for a backend at work", _patched(SimulatedDatabase, "__enter__", _never_locked)
+        "a raised fence does not wait for a backend at work",
+        _patched(SimulatedDatabase, "__enter__", _never_locked),
+        layer=Layer.SIMULATION,
     ),
     PlantedBug("an undo leaves the states behind", _patched(carrying_out, "undo", _unpins_only)),
     PlantedBug("diverted rows are not kept", _patched(memory_rows.Rows, "add_diverted", _nothing)),
@@ -237,7 +248,49 @@ BUGS = (
         _LATE_TURN,
     ),
     PlantedBug(
-        "what a txid needs is cleaned up at its pin", _patched(Loop, "_perform", _cleans_up_at_the_pin), _CLEANED
+        "what a txid needs is cleaned up at its pin",
+        _patched(Loop, "_perform", _cleans_up_at_the_pin),
+        _CLEANED,
+        layer=Layer.EXPLORATION,
     ),
     PlantedBug("sources are told before done", _patched(Loop, "_perform", _tells_at_the_commit), _ALONE),
+    PlantedBug(
+        "what is staged is cleaned up to the last planned txid",
+        _patched(Work, "_clean_up", mistakes.cleans_up_all_that_was_planned),
+        _CLEANED_TWO_BATCHES,
+        layer=Layer.EXPLORATION,
+    ),
+    PlantedBug(
+        "a loss is recorded with the first attempt only",
+        _both(
+            _patched(PlanMaker, "_build", mistakes.builds_without_known_losses),
+            _patched(PlanMaker, "store", mistakes.remembers_losses),
+        ),
+        _A_LOSS_AND_A_FAILURE,
+        first_seed=300,
+        layer=Layer.EXPLORATION,
+    ),
+    PlantedBug(
+        "a reset opens the new life in the ledger first",
+        _patched(takeover, "carry_out_reset", mistakes.opens_the_new_life_first),
+        layer=Layer.SIMULATION,
+    ),
+    PlantedBug(
+        "a reset that was cut off stops at the first state that it had reached",
+        _patched(takeover, "carry_out_reset", mistakes.stops_at_a_state_that_was_reset),
+        first_seed=700,
+        layer=Layer.SIMULATION,
+    ),
+    PlantedBug(
+        "a reset that keeps rows leaves a pin as it is",
+        _patched(deciding, "_roll_forward", mistakes.leaves_the_pin_as_it_is),
+        first_seed=100,
+        layer=Layer.SIMULATION,
+    ),
+    PlantedBug(
+        "a take-over checks the states before it finishes a reset",
+        _patched(takeover.TakeOver, "finish_reset", mistakes.checks_before_a_reset_is_finished),
+        first_seed=700,
+        layer=Layer.SIMULATION,
+    ),
 )
