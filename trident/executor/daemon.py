@@ -16,7 +16,6 @@ imported ahead, as it does with Spark's own daemon.
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 import traceback
@@ -95,16 +94,16 @@ def prefer_shipped() -> None:
     def and_forget(*arguments: object, **named: object) -> object:
         before = set(sys.path)
         answer = set_up(*arguments, **named)
-        _forget_shadowed([entry for entry in sys.path if entry not in before])
+        added = [entry for entry in sys.path if entry not in before]
+        if added:  # a worker's first task, as a rule
+            _forget_shadowed(added)
         return answer
 
     worker.setup_spark_files = and_forget  # type: ignore[assignment, attr-defined, unused-ignore]
 
 
 def _forget_shadowed(added: list[str]) -> None:
-    importlib.invalidate_caches()
-    names = {name.partition(".")[0] for name in sys.modules}
-    for name in names:
+    for name in {name.partition(".")[0] for name in sys.modules}:
         if PathFinder.find_spec(name, added) is not None:
             for known in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
                 del sys.modules[known]
