@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 from trident.base.errors import ConfigurationError
 from trident.state.databases.base import SchemaTerms, SqlTransaction
 from trident.state.databases.transactions import run_transaction
-from trident.state.sqlite.errors import classify, is_lost
+from trident.state.sqlite.errors import classify, is_busy, is_lost
 from trident.state.sqlite.functions import register
 from trident.state.sqlite.schema import SQLITE_TERMS
 
@@ -73,28 +72,24 @@ class SqliteDatabase:
         connection = sqlite3.connect(
             self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
         )
-        self._waiting_for_others(connection.execute, "PRAGMA journal_mode = WAL")
+        self._turn_to_wal(connection)
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         register(connection)
         return connection
 
-    def _waiting_for_others(self, execute: Callable[[str], object], statement: str) -> None:
-        """Repeat what SQLite refuses without its own wait, while another connection turns a new file to WAL."""
+    def _turn_to_wal(self, connection: sqlite3.Connection) -> None:
+        """Wait for others: SQLite refuses without its own wait while another connection turns a new file to WAL."""
         again = Retrying(
-            retry=retry_if_exception(_is_busy),
+            retry=retry_if_exception(is_busy),
             wait=wait_fixed(_PAUSE_SECONDS),
             stop=stop_after_delay(self._busy_seconds),
             reraise=True,
         )
-        again(execute, statement)
+        again(connection.execute, "PRAGMA journal_mode = WAL")
 
     def __repr__(self) -> str:
         return f"SqliteDatabase({str(self._path)!r})"
-
-
-def _is_busy(error: BaseException) -> bool:
-    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY
 
 
 def _begin_immediate(connection: Connection) -> None:

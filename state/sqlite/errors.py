@@ -32,6 +32,11 @@ def is_lost(error: BaseException) -> bool:
     return _primary(error) == sqlite3.SQLITE_IOERR
 
 
+def is_busy(error: BaseException) -> bool:
+    """Tell whether another connection was in the way."""
+    return _primary(error) == sqlite3.SQLITE_BUSY
+
+
 def classify(error: BaseException) -> TridentError:
     """Return the error to raise instead; never quotes values."""
     code = _primary(error)
