@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import argparse
 import gc
-import logging
 import sys
 import time
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
+from tests.simulation.running import without_warnings
 from tests.simulation.scene import Action, Scene, Scope
 from trident.spouts.base import SpoutKind
 from trident.state.layout import StateKind
@@ -60,11 +60,8 @@ class Explored:
 
 def explore(scope: Scope, most_scenes: int = 10_000_000, most_seconds: float = 1e9) -> Explored:
     """Visit every scene that can be reached; ends at the first violation, or at a limit."""
-    logging.disable(logging.WARNING)  # every scene warns of what was done to it
-    try:
+    with without_warnings():
         return _explored(scope, most_scenes, most_seconds)
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 def _explored(scope: Scope, most_scenes: int, most_seconds: float) -> Explored:

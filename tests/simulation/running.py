@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from multiprocessing import get_context
 
@@ -45,15 +45,23 @@ class Shrunk:
         )
 
 
-def failure_of(world: World) -> str | None:
-    """Run the world; returns what was violated, None when nothing was."""
-    logging.disable(logging.WARNING)  # thousands of worlds warn of what the schedule did to them
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Keep quiet in the block: thousands of worlds and scenes warn of what was done to them."""
+    logging.disable(logging.WARNING)
     try:
-        world.run()
-    except Exception as error:  # noqa: BLE001 - whatever it raises is what was found
-        return f"{type(error).__name__}: {error}"
+        yield
     finally:
         logging.disable(logging.NOTSET)
+
+
+def failure_of(world: World) -> str | None:
+    """Run the world; returns what was violated, None when nothing was."""
+    with without_warnings():
+        try:
+            world.run()
+        except Exception as error:  # noqa: BLE001 - whatever it raises is what was found
+            return f"{type(error).__name__}: {error}"
     return None
 
 
