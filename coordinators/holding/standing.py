@@ -20,9 +20,9 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
     """Register new states, check all others; returns those that still wait for the pinned batch.
 
     Raises `MismatchError` for a state that is behind, ahead, or another incarnation's: nothing has
-    been changed then, and the text says what was found where. A state beside the ledger has what is
-    pinned, unless an undo has begun to take it back, or the pin is of a version that staged for such
-    states too and applied them after it: then it waits like the others.
+    been changed then, and the text says what was found where. A state whose rows went with the pin has
+    what is pinned, unless an undo has begun to take it back; of one that was staged for, also beside the
+    ledger by an older version, the pin names the writes, and it waits for them.
     """
     pin = snapshot.pin
     waiting = set()
