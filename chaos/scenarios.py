@@ -51,7 +51,7 @@ SHORT = (
             KillDriver("IN_APPLY"),
             StallAnswer("IN_APPLY"),
             KillLeader(),
-            Freeze("AFTER_APPLY"),
+            Freeze("IN_APPLY"),
             Cut("IN_APPLY", all_of_them=True),
             KillDriverAnywhere(),
             CrashPostgres("IN_APPLY"),

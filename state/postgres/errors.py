@@ -31,7 +31,7 @@ def is_lost(error: BaseException) -> bool:
     if not isinstance(error, psycopg.Error):
         return False
     state = error.sqlstate
-    return isinstance(error, psycopg.OperationalError) and (state is None or state.startswith(("08", "57P", "25P03")))
+    return isinstance(error, psycopg.OperationalError) and (state is None or state.startswith(("08", "57P")))
 
 
 def classify(error: BaseException) -> TridentError:

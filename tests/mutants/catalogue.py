@@ -566,6 +566,14 @@ _OF_DEAD_SERVERS = (
         _CHAOS,
         Layer.CHAOS,
     ),
+    Mutant(
+        "a driver that was stopped inside a transaction asks again, and finds itself fenced",
+        "state/postgres/errors.py",
+        '    "25P03",  # idle in transaction for too long: this process was stopped\n',
+        "",
+        _CHAOS,
+        Layer.CHAOS,
+    ),
 )
 MUTANTS = (
     *_VALUES,
