@@ -27,7 +27,7 @@ LEASE_SECONDS = 6.0
 HANG_SECONDS = 240
 """Far longer than any batch may take: only a speculative copy of the task can save it."""
 _FAILS_FOR_SURE, _HANGS_FOR_SURE = 30, 60
-"""These calls of all workers together."""
+"""These calls of all workers together; the first attempt of a task from the second on."""
 _STUBBORN = 5
 _QUIET_LOG = Path(__file__).parents[1] / "trident" / "executor" / "quiet-log4j2.properties"
 
@@ -70,14 +70,16 @@ class Misbehaves(msgspec.Struct, frozen=True):
         return pc.greater(batch.column("amount"), pa.scalar(0))
 
     def _misbehave(self, first: int, attempt: int) -> None:
+        # Spark puts no copy of a task on a host that has had any attempt of it, a failed one included: with two
+        # hosts only a first attempt may hang, and its copy must not fail.
         drawn = random.Random(f"{self.seed}/{first}").random()
         call = self._mark("calls")
-        if call == _HANGS_FOR_SURE:
-            self._hang()
-        if call == _FAILS_FOR_SURE or (drawn < 0.03 and attempt == 0):
+        if attempt == 0 and (drawn < 0.03 or (call >= _FAILS_FOR_SURE and self._mark("fails-for-sure") <= 1)):
             say("worker", FUNCTION_FAILS)
             raise ValueError("this user function fails at a task's first attempt")
         if 0.03 <= drawn < 0.045 and attempt == 0 and self._mark(f"hang-{first}") <= 1:
+            self._hang()
+        if drawn >= 0.055 and call >= _HANGS_FOR_SURE and attempt == 0 and self._mark("hangs-for-sure") <= 1:
             self._hang()
         if 0.045 <= drawn < 0.055 and self._mark(f"stubborn-{first}") < _STUBBORN:
             say("worker", FUNCTION_FAILS)
@@ -154,6 +156,8 @@ def session_of(settings: JobSettings) -> SparkSession:
         "spark.task.maxFailures": "4",
         "spark.speculation": "true",
         "spark.speculation.interval": "200ms",
+        # By default a task counts as slow after six times the median when its rows are not counted, as here.
+        "spark.speculation.efficiency.enabled": "false",
         "spark.speculation.task.duration.threshold": "3s",
     }
     return SparkSession.builder.master(settings.master).appName(TOPOLOGY).config(map=options).getOrCreate()
