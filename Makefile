@@ -16,7 +16,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos test verify lint bench soak mutants simulate explore spark-newest wheel constraints clean java
+.PHONY: help demo chaos test verify lint bench soak mutants prove simulate explore spark-newest wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
@@ -27,6 +27,7 @@ help:
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
 	@echo "make soak MINUTES=10   resident memory over time"
 	@echo "make mutants           each guard removed in a copy of the tree: which test, of which layer, notices? GUARD=word"
+	@echo "make prove             what each slow layer is said to notice alone: does no quicker one? (an hour)"
 	@echo "make simulate          the protocol in virtual time under faults; SEEDS=100000 for more, SEED=123 for one again"
 	@echo "make explore           every future of a small world, breadth first; the large scopes, MINUTES for each"
 	@echo "make spark-newest      the main job, the DSL and a kill on the newest Spark that is allowed, in .venv-newest"
@@ -64,6 +65,10 @@ soak: $(INSTALLED) java
 
 mutants: $(INSTALLED)
 	@$(RUN) -m tests.mutants.run --guard '$(GUARD)'
+
+prove: $(INSTALLED)
+	@$(RUN) -m tests.simulation.proving
+	@$(RUN) -m tests.mutants.run --prove
 
 simulate: $(INSTALLED)
 	@$(RUN) -m tests.simulation --seeds $(SEEDS) $(if $(SEED),--seed $(SEED))

@@ -10,12 +10,16 @@ from trident.base.errors import ConfigurationError
 Policy = TypeVar("Policy", bound=StrEnum)
 
 
-def policy_of(kind: type[Policy], value: object, what: str) -> Policy:
-    """Return the member that the value is or names; raises ConfigurationError with the names that there are."""
+def policy_of(kind: type[Policy], value: object, what: str, *, beside: str = "") -> Policy:
+    """Return the member that the value is or names; raises ConfigurationError with the names that there are.
+
+    `beside` says what else the caller takes.
+    """
     try:
         return kind(str(value))
     except ValueError:
         names = ", ".join(repr(member.value) for member in kind)
         raise ConfigurationError(
-            f"{what} must be one of {names} (or a member of {kind.__name__}), not {value!r}; nothing was started"
+            f"{what} must be one of {names} (or a member of {kind.__name__}){beside}, not {value!r}; nothing was "
+            "started or changed"
         ) from None

@@ -55,6 +55,10 @@ class Pin:
         """The attempt that it commits with."""
         return self.plan.attempt
 
+    def of(self, state: str) -> StatePin | None:
+        """Return what it says of one state, None of a state that is younger than it."""
+        return next((item for item in self.states if item.state == state), None)
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:

@@ -149,7 +149,8 @@ def test_the_protocol_does_no_io() -> None:
 
 def test_the_loop_knows_no_thread_clock_queue_or_store() -> None:
     """What decides in production decides in the simulation too, so all of it comes in as values."""
-    foreign = {"threading", "queue", "time", "concurrent", "tenacity", "sqlalchemy", "psycopg", "confluent_kafka"}
+    foreign = {"threading", "queue", "time", "concurrent", "random", "secrets"}
+    foreign |= {"tenacity", "sqlalchemy", "psycopg", "confluent_kafka"}
     seen: set[str] = set()
     todo = ["trident.coordinators.batches.loop"]
     while todo:
@@ -160,10 +161,23 @@ def test_the_loop_knows_no_thread_clock_queue_or_store() -> None:
         seen.add(name)
         found = imports(file)
         assert not {each.split(".")[0] for each in found} & foreign, f"{file} imports {sorted(found)}"
+        assert "trident.base.clock" not in found, f"{file} asks for the time itself"
         todo += [each for each in found if each.startswith("trident.coordinators.")]
     assert "trident.coordinators.batches.flight" in seen
     outside = ("trident.coordinators.ledger", "trident.coordinators.retrying", "trident.coordinators.batches.work")
     assert not [name for name in seen if name.startswith(outside)]
+
+
+def test_the_memory_ledger_knows_no_sql() -> None:
+    """Both ledgers stand on the same rules; neither on the other."""
+    found = {
+        f"{file.name} imports {name}"
+        for room, other in (("memory", "sql"), ("sql", "memory"), ("rules", "sql"), ("rules", "memory"))
+        for file in (ROOT / "coordinators" / "ledger" / room).glob("*.py")
+        for name in imports(file)
+        if name.startswith(f"trident.coordinators.ledger.{other}.") or ("sqlalchemy" in name and room != "sql")
+    }
+    assert found == set()
 
 
 def file_of(name: str) -> Path | None:

@@ -13,7 +13,7 @@ PACKAGES = ("trident", "base", "spouts", "state", "coordinators")
 FUNCTION_LINES = 70
 MODULE_LINES = 400
 MAY_PRINT = ("examples", "benchmarks", "chaos", "trident/local", "trident/cli")
-RAISES_THE_FIRST = ("coordinators/closing.py",)
+RAISES_THE_FIRST = ("base/closing.py",)
 """Where whatever goes wrong second is logged, because what went wrong first is about to be raised."""
 OWN_CLOCK = "base/clock.py"
 ONE_CLOCK = ("base/", "spouts/", "state/", "coordinators/")

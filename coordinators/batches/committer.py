@@ -122,7 +122,8 @@ class Committer:
 
     def apply(self, batch: BatchId, state: str, pin: Pin) -> None:
         """Apply the pinned batch to one state from what is durable, once."""
-        staged = next(item for item in pin.states if item.state == state)
+        staged = pin.of(state)
+        assert staged is not None, f"{batch} was pinned without state {state!r}"
         updates = WrittenUpdates(staged.writes)
         try:
             self._repeater.call(

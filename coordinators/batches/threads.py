@@ -9,13 +9,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 
 from trident.base.clock import Clock
+from trident.base.closing import after_error
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import LANES, Answer, BuildPlan, Lane, RecordStop, Request
 from trident.coordinators.batches.work import Work
-from trident.coordinators.closing import after_error
-from trident.coordinators.protocol.messages import (
-    Cancel,
-)
+from trident.coordinators.protocol.messages import Cancel
 from trident.coordinators.protocol.state import Phase
 
 _LONGEST_WAIT_S = 1.0

@@ -32,11 +32,13 @@ class PinnedBatch:
 
     def written(self, state: str) -> WrittenUpdates:
         """Return what the pin says is to be applied to one state after it."""
-        return WrittenUpdates(next((item.writes for item in self.pin.states if item.state == state), ()))
+        item = self.pin.of(state)
+        return WrittenUpdates(item.writes if item is not None else ())
 
     def staged(self, state: str) -> WrittenUpdates | AppliedUpdates:
         """Return what the pin says of one state's rows: the writes, or how many it applied itself."""
-        return next((item.updates for item in self.pin.states if item.state == state), WrittenUpdates(()))
+        item = self.pin.of(state)
+        return item.updates if item is not None else WrittenUpdates(())
 
 
 def pinned_batch(snapshot: Snapshot, epoch: Epoch) -> PinnedBatch | None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
+from trident.base.closing import giving_back
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, LeaseHeldError, TridentError
 from trident.base.identity import Epoch
-from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.registered import Lease

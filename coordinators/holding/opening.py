@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
+from trident.base.closing import giving_back
 from trident.base.timeouts import Timeouts
-from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger.base import Ledger
 from trident.spouts.base import Source, Spout
 from trident.state.layout import StateLayout

@@ -90,12 +90,12 @@ class TopologyRun:
         """Run until the end that the options name; raises the error that ended it earlier."""
         topology, ledger, options = self._topology, self._ledger, self._options
         with (
-            opened(ledger, topology.spouts, topology.states, options.timeouts) as parts,
+            opened(ledger, topology.spouts, topology.states, options.timeouts) as open_parts,
             held(ledger, topology.spec.name, options, self._repeater, self._fenced) as epoch,
         ):
-            taking = TakeOver(ledger, parts.stores, topology.spec, epoch, self._repeater, self._clock)
-            taken = taking.complete(parts.sources)
-            coordinator = self._coordinator = self._build(taken, parts)
+            taking = TakeOver(ledger, open_parts.stores, topology.spec, epoch, self._repeater, self._clock)
+            taken = taking.complete(open_parts.sources)
+            coordinator = self._coordinator = self._build(taken, open_parts)
             if self._stop_requested.is_set():
                 coordinator.stop()
             coordinator.run()
@@ -106,9 +106,9 @@ class TopologyRun:
         if self._coordinator is not None:
             self._coordinator.break_off(error)
 
-    def _build(self, taken: TakenOver, opened_parts: Opened) -> BatchCoordinator:
+    def _build(self, taken: TakenOver, open_parts: Opened) -> BatchCoordinator:
         snapshot, spouts = taken.snapshot, self._topology.spouts
-        sources, stores = opened_parts.sources, opened_parts.stores
+        sources, stores = open_parts.sources, open_parts.stores
         book = PlanBook(snapshot)
         committer = Committer(self._ledger, stores, self._repeater, self._clock)
         processor = self._topology.make_processor(sources, stores)

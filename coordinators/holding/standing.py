@@ -27,7 +27,7 @@ def check_positions(snapshot: Snapshot, stores: Mapping[str, Target], epoch: Epo
     pin = snapshot.pin
     waiting = set()
     for name, store in stores.items():
-        pinned = next((item for item in pin.states if item.state == name), None) if pin is not None else None
+        pinned = pin.of(name) if pin is not None else None
         position = store.position(snapshot.owner.topology)
         if position is None and pin is not None and pinned is None:
             continue  # new, and what is pinned goes without it: see `TakeOver.complete`

@@ -178,9 +178,8 @@ class TakeOver:
         pin = self.snapshot.pin
         if pin is None:
             return False
-        named = {item.state for item in pin.states}
         topology = self.snapshot.owner.topology
-        new = [store for name, store in self.stores.items() if name not in named]
+        new = [store for name, store in self.stores.items() if pin.of(name) is None]
         return any(self.repeater.call("reading the states", partial(store.position, topology)) is None for store in new)
 
     def _registered(self) -> Snapshot:

@@ -9,15 +9,15 @@ from trident.coordinators.planned import Plan
 from trident.coordinators.registered import Snapshot
 
 _SMOOTHING = 0.2
-
 """Weight of the newest batch in the average record size."""
 
 
 @dataclass
 class PlanBook:
-    """The live plans and the one that is done, so that each plan follows on the one before.
+    """What a coordinator knows of its plans beside the ledger.
 
-    Used by the planning thread only, except `record_size`, which is a single assignment.
+    The thread that plans changes it; others read `lag`, set `finished` and call `record_size`, each of which
+    may be late by a batch without harm.
     """
 
     snapshot: Snapshot

@@ -86,7 +86,8 @@ class SqliteDatabase:
             stop=stop_after_delay(self._busy_seconds),
             reraise=True,
         )
-        again(connection.execute, "PRAGMA journal_mode = WAL")
+        # fetched: a statement that is still open would get in the way of what follows
+        again(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
 
     def __repr__(self) -> str:
         return f"SqliteDatabase({str(self._path)!r})"

@@ -13,10 +13,10 @@ import pytest
 
 from tests.coordinators.fakes import ListJob, ListSource, ListSpout, make_job
 from tests.coordinators.test_run import OPTIONS, memory_place, payments, run
+from trident.base.closing import giving_back
 from trident.base.errors import FatalError, MismatchError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import BatchId, Epoch
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.coordinators.closing import giving_back
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision

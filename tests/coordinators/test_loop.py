@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 from datetime import UTC, datetime, timedelta
-from inspect import getsource
 from typing import TypeVar
 
 import pytest
@@ -12,7 +10,6 @@ import pytest
 from trident.base.errors import FatalError, FencedError, OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.ranges import Edge, OffsetRange, PartitionId
-from trident.coordinators.batches import flight, loop, requests
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop, Pace
 from trident.coordinators.batches.outcome import Outcome
@@ -103,15 +100,6 @@ class Driver:
 
     def kinds(self) -> list[type]:
         return [type(request) for request in self.open]
-
-
-@pytest.mark.parametrize("module", [loop, flight, requests])
-def test_the_loop_has_no_thread_clock_or_queue(module):
-    tree = ast.parse(getsource(module))
-    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    names |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert not {name.split(".")[0] for name in names} & {"threading", "queue", "time", "concurrent", "random"}
-    assert not any("clock" in name or name.endswith(("threads", "work")) for name in names)
 
 
 def test_a_batch_goes_from_plan_to_told():

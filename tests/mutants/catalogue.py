@@ -129,6 +129,13 @@ _STATE = (
         _POSTGRES_STATE,
     ),
     Mutant(
+        "a new SQLite file that another is making is waited for",
+        "state/sqlite/database.py",
+        "retry=retry_if_exception(is_busy)",
+        "retry=retry_if_exception(lambda _: False)",
+        ("tests/state/test_databases.py",),
+    ),
+    Mutant(
         "BEGIN IMMEDIATE",
         "state/sqlite/database.py",
         'connection.exec_driver_sql("BEGIN IMMEDIATE")',
@@ -437,14 +444,14 @@ _OF_A_PERSON = (
     ),
     Mutant(
         "the error that ended a run is raised, whatever fails after it",
-        "coordinators/closing.py",
+        "base/closing.py",
         "        after_error(what, give_back)\n",
         "        give_back()\n",
         ("tests/coordinators/test_giving_back.py",),
     ),
     Mutant(
         "a run that did all its work does not fail for its lease",
-        "coordinators/closing.py",
+        "base/closing.py",
         "    except TridentError as error:\n        _warn(what, error)\n\n\ndef after_error",
         "    except ZeroDivisionError:\n        pass\n\n\ndef after_error",
         ("tests/coordinators/test_giving_back.py",),
@@ -471,7 +478,7 @@ _OF_A_PERSON = (
         _DECISIONS,
     ),
     Mutant(
-        "a state beside the ledger has what is pinned",
+        "a state whose rows went with the pin has what is pinned",
         "coordinators/holding/standing.py",
         "            if went_with_the_pin and not _is_undone(snapshot, pin):\n",
         "            if False:\n",
@@ -500,6 +507,13 @@ _OF_A_PERSON = (
     ),
 )
 _TASKS = (
+    Mutant(
+        "a module that is shipped to a task wins over the one imported ahead",
+        "trident/executor/daemon.py",
+        "        if added:  # a worker's first task, as a rule\n",
+        "        if False:\n",
+        ("tests/local/test_daemon.py",),
+    ),
     Mutant(
         "a finished partition leaves the assignment",
         "spouts/kafka/readers/arrow_task.py",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import cast
+from functools import partial
+from typing import ClassVar, cast
 
 import pytest
 
@@ -42,8 +43,7 @@ def test_a_sqlite_transaction_holds_the_file_from_its_first_statement(database):
 
 
 def test_a_new_sqlite_file_may_be_opened_by_many_at_once(tmp_path):
-    """SQLite answers at once that it is busy when connections turn a new file to WAL at the same moment."""
-    for number in range(60):
+    for number in range(10):
         databases = [SqliteDatabase(tmp_path / f"{number}.db") for _ in range(4)]
         together = threading.Barrier(len(databases))
 
@@ -56,6 +56,36 @@ def test_a_new_sqlite_file_may_be_opened_by_many_at_once(tmp_path):
             list(pool.map(open_one, databases))
         for database in databases:
             database.close()
+
+
+class BusyAtFirst(sqlite3.Connection):
+    """Answers at once that it is busy, as SQLite does while another connection turns the same new file to WAL."""
+
+    refusals: ClassVar[int] = 2
+
+    def execute(self, sql, *values):
+        if "journal_mode" in sql and BusyAtFirst.refusals > 0:
+            BusyAtFirst.refusals -= 1
+            error = sqlite3.OperationalError("database is locked")
+            error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise error
+        return super().execute(sql, *values)
+
+
+def test_a_new_sqlite_file_that_another_is_making_is_waited_for(database, monkeypatch):
+    connect = sqlite3.connect
+    monkeypatch.setattr(BusyAtFirst, "refusals", 2)
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=BusyAtFirst))
+    assert execute(database, "PRAGMA journal_mode") == [("wal",)]
+    assert BusyAtFirst.refusals == 0
+
+
+def test_a_new_sqlite_file_that_another_never_lets_go_of_is_told(database, monkeypatch):
+    connect = sqlite3.connect
+    monkeypatch.setattr(BusyAtFirst, "refusals", 1_000_000)
+    monkeypatch.setattr(sqlite3, "connect", partial(connect, factory=BusyAtFirst))
+    with pytest.raises(RetryableError, match="another writer"):
+        execute(database, "SELECT 1")
 
 
 def test_a_sqlite_transaction_is_undone_by_any_exception(database):

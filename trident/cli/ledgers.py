@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from trident.base.closing import giving_back
 from trident.base.errors import ConfigurationError
-from trident.coordinators.closing import giving_back
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
 
 VARIABLE = "TRIDENT_LEDGER"

@@ -7,9 +7,9 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from trident.base.closing import giving_back
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
-from trident.coordinators.closing import giving_back
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic
 from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names

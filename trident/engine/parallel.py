@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from trident.base.closing import after_error
 from trident.base.errors import TridentError
-from trident.coordinators.closing import after_error
 
 T = TypeVar("T")
 

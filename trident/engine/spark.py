@@ -10,8 +10,8 @@ from functools import partial
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from trident.base.closing import giving_back
 from trident.base.errors import ConfigurationError
-from trident.coordinators.closing import giving_back
 
 _ENGINE_OPTIONS: Mapping[str, str] = {
     # re-planning between stages costs more than the stages of a small batch

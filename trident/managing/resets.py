@@ -51,4 +51,6 @@ def _start_text(start: StartAt | datetime | str | None) -> str | None:
         if start.tzinfo is None:
             raise ConfigurationError("a start time needs a time zone; nothing was changed")
         return start.astimezone(UTC).isoformat()
-    return policy_of(StartAt, start, "start").value if start is not None else None
+    if start is None:
+        return None
+    return policy_of(StartAt, start, "start", beside=" or a datetime with a time zone").value

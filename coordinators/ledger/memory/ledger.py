@@ -16,9 +16,9 @@ from trident.coordinators.ledger.memory import decisions
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
+from trident.coordinators.ledger.rules.fencing import lease_held
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
-from trident.coordinators.ledger.sql.epochs import lease_held
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan
 from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trident.base.errors import FencedError, MismatchError
+from trident.base.errors import FencedError, LeaseHeldError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.progress import Progress
 
@@ -39,3 +39,11 @@ def check_life(progress: Progress, owner: Owner) -> None:
             f"topology {owner.topology!r}: a reset to incarnation {progress.reset_to} was decided and is not finished. "
             "Nothing was written; the next start of the topology finishes it first."
         )
+
+
+def lease_held(topology: str, holder: str, seconds_left: float) -> LeaseHeldError:
+    """Return the error that says who holds the topology and for how long."""
+    return LeaseHeldError(
+        f"topology {topology!r} is held by {holder}, whose lease ends in {max(seconds_left, 0.0):.1f} s unless it is "
+        "renewed. Nothing was changed; stop that coordinator, or wait for it."
+    )

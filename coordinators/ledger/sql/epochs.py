@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, bindparam, exists, select, update
 
-from trident.base.errors import FatalError, FencedError, LeaseHeldError, OutcomeUnknownError, RetryableError
+from trident.base.errors import FatalError, FencedError, OutcomeUnknownError, RetryableError
 from trident.base.identity import Epoch
-from trident.coordinators.ledger.rules.fencing import check_epoch
+from trident.coordinators.ledger.rules.fencing import check_epoch, lease_held
 from trident.coordinators.ledger.sql.dialect import SecondsSince, insert_new
 from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
@@ -80,14 +80,6 @@ def renew(connection: Connection, topology: str, epoch: Epoch) -> None:
 def release(connection: Connection, topology: str, epoch: Epoch) -> None:
     """End the lease at once; a no-op when the epoch is old."""
     connection.execute(_RELEASE, _of(topology, epoch))
-
-
-def lease_held(topology: str, holder: str, seconds_left: float) -> LeaseHeldError:
-    """Return the error that says who holds the topology and for how long."""
-    return LeaseHeldError(
-        f"topology {topology!r} is held by {holder}, whose lease ends in {max(seconds_left, 0.0):.1f} s unless it is "
-        "renewed. Nothing was changed; stop that coordinator, or wait for it."
-    )
 
 
 def _holds(presence: Presence, topology: str, holder: Holder) -> bool:
