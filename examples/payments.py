@@ -40,7 +40,7 @@ def payments_topology(bootstrap_servers: str, topic: str, max_records: int) -> T
 
 
 def main() -> None:
-    """Run until stopped (SIGTERM and Ctrl-C drain), or until all that is in the topic has been counted."""
+    """Run until stopped (SIGTERM drains), or until all that is in the topic has been counted."""
     parser = argparse.ArgumentParser(description="Count and sum of payments per account, exactly once")
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--dsn", default=os.environ.get("PAYMENTS_DSN"), required="PAYMENTS_DSN" not in os.environ)

@@ -149,7 +149,7 @@ def test_the_protocol_does_no_io() -> None:
 
 def test_the_loop_knows_no_thread_clock_queue_or_store() -> None:
     """What decides in production decides in the simulation too, so all of it comes in as values."""
-    foreign = {"threading", "queue", "time", "concurrent", "random", "secrets"}
+    foreign = {"threading", "queue", "time", "concurrent", "secrets"}
     foreign |= {"tenacity", "sqlalchemy", "psycopg", "confluent_kafka"}
     seen: set[str] = set()
     todo = ["trident.coordinators.batches.loop"]
@@ -163,7 +163,11 @@ def test_the_loop_knows_no_thread_clock_queue_or_store() -> None:
         assert not {each.split(".")[0] for each in found} & foreign, f"{file} imports {sorted(found)}"
         assert "trident.base.clock" not in found, f"{file} asks for the time itself"
         todo += [each for each in found if each.startswith("trident.coordinators.")]
-    assert "trident.coordinators.batches.flight" in seen
+    own = {f"trident.coordinators.batches.{name}" for name in ("loop", "flight", "requests")}
+    assert own <= seen
+    assert not [
+        name for name in own if "random" in imports(ROOT / f"{name.removeprefix('trident.').replace('.', '/')}.py")
+    ]
     outside = ("trident.coordinators.ledger", "trident.coordinators.retrying", "trident.coordinators.batches.work")
     assert not [name for name in seen if name.startswith(outside)]
 

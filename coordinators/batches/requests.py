@@ -114,7 +114,7 @@ class Lane(StrEnum):
     PROCESS = "process"
     """Side by side."""
     AT_ONCE = "at once"
-    """Before anything else is heard."""
+    """Before anything else is heard; a cancel is only begun."""
     LAST = "last"
     """When all the others have ended or were given up."""
 

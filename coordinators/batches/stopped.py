@@ -22,7 +22,7 @@ class StoppedError(FatalError):
 def gave_up(batch: BatchId, tries: int, reason: str) -> StoppedError:
     """Return the error of a txid that failed too often; the next start tries it again."""
     return StoppedError(
-        f"{batch} failed {tries} times; the last reason was: {reason}. Nothing of this txid was applied, all before it "
-        "is done. Mend the cause and run the topology again: it goes on with this txid.",
+        f"{batch} failed {tries} times; the last reason was: {reason.rstrip('.')}. Nothing of this txid was applied, "
+        "all before it is done. Mend the cause and run the topology again: it goes on with this txid.",
         Refusal(batch.txid, batch.attempt, StopKind.GAVE_UP, "", f"failed {tries} times, at last: {reason}"),
     )

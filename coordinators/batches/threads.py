@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
 from trident.base.clock import Clock
 from trident.base.closing import after_error
+from trident.coordinators.batches.lanes import SideBySide
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import LANES, Answer, BuildPlan, Lane, RecordStop, Request
 from trident.coordinators.batches.work import Work
 from trident.coordinators.protocol.messages import Cancel
 from trident.coordinators.protocol.state import Phase
 
+_log = logging.getLogger("trident.coordinator")
 _LONGEST_WAIT_S = 1.0
+_LONGEST_LAST_CALL_S = 10.0
+"""How long a run that ends waits for calls of the engine: nothing that they do can be seen by a reader."""
 
 Call = Callable[[float], list[Request]]
 """What came back, as the call of the loop that hears it at some moment."""
@@ -25,7 +30,7 @@ Call = Callable[[float], list[Request]]
 class BatchCoordinator:
     """Runs one topology from its first step until it is stopped, caught up or broken; `run` is called once."""
 
-    def __init__(self, loop: Loop, work: Work, clock: Clock, stopping: threading.Event, max_pending: int) -> None:
+    def __init__(self, loop: Loop, work: Work, clock: Clock, stopping: threading.Event) -> None:
         self._loop = loop
         self._work = work
         self._clock = clock
@@ -34,9 +39,11 @@ class BatchCoordinator:
         self._last: RecordStop | None = None
         self._pools: Mapping[Lane, ThreadPoolExecutor] = {
             Lane.PLAN: ThreadPoolExecutor(1, "trident-plan"),
-            Lane.PROCESS: ThreadPoolExecutor(max_pending, "trident-process"),
             Lane.COMMIT: ThreadPoolExecutor(1, "trident-commit"),
         }
+        # an attempt that timed out may keep its thread for as long as the engine likes: the next one has another
+        self._processing: SideBySide[Answer] = SideBySide("trident-process")
+        self._cancelling: SideBySide[Answer] = SideBySide("trident-cancel")
 
     def stop(self) -> None:
         """Ask for a graceful end: what is live is finished. Any thread or signal handler, any number of times."""
@@ -52,7 +59,10 @@ class BatchCoordinator:
         return self._loop.state.done
 
     def run(self) -> None:
-        """Run until the end; raises the error that broke it, after every thread has ended."""
+        """Run until the end; raises the error that broke it, after the threads have ended.
+
+        Calls of an engine that answers no more are left behind, after a while and with a warning.
+        """
         loop = self._loop
         try:
             self._start(loop.begin(self._clock.monotonic()))
@@ -81,20 +91,30 @@ class BatchCoordinator:
             lane = LANES[type(request)]
             if isinstance(request, RecordStop):
                 self._last = request
+            elif isinstance(request, Cancel):
+                self._cancel(request)
             elif lane is Lane.AT_ONCE:
-                self._perform_at_once(request)
+                self._work.perform(request)
+            elif lane is Lane.PROCESS:
+                future = self._processing.submit(partial(self._perform, request))
+                future.add_done_callback(partial(self._bring_back, request))
             else:
                 future = self._pools[lane].submit(self._perform, request)
                 future.add_done_callback(partial(self._bring_back, request))
 
-    def _perform_at_once(self, request: Request) -> None:
-        if isinstance(request, Cancel) and self._loop.error is not None:
-            self._cancel_after_error(request)
-        else:
-            self._work.perform(request)
+    def _cancel(self, request: Cancel) -> None:
+        """Ask the engine to stop; nothing waits for it, since cancelling is never what keeps the results right."""
+        if self._loop.error is not None:
+            what = f"cancelling {request.batch}"
+            self._cancelling.submit(lambda: after_error(what, partial(self._work.perform, request)))
+            return
+        future = self._cancelling.submit(partial(self._work.perform, request))
+        future.add_done_callback(self._break_off_if_failed)
 
-    def _cancel_after_error(self, request: Cancel) -> None:
-        after_error(f"cancelling {request.batch}", partial(self._work.perform, request))
+    def _break_off_if_failed(self, future: Future[Answer]) -> None:
+        error = future.exception()
+        if error is not None:
+            self.break_off(error)
 
     def _perform(self, request: Request) -> Answer:
         if isinstance(request, BuildPlan) and request.pause:
@@ -115,6 +135,14 @@ class BatchCoordinator:
         if state.phase is not Phase.STOPPED:
             self._stopping.set()
             for item in state.live:
-                self._cancel_after_error(Cancel(item.batch))
+                self._cancel(Cancel(item.batch))
+        for lane in (self._processing, self._cancelling):
+            lane.close()
         for pool in self._pools.values():
             pool.shutdown(wait=True, cancel_futures=state.phase is not Phase.STOPPED)
+        calls = self._processing.under_way() | self._cancelling.under_way()
+        left = wait(calls, timeout=_LONGEST_LAST_CALL_S).not_done
+        if left:
+            _log.warning(
+                "%d calls of the engine have not come back and are left behind; they change nothing", len(left)
+            )

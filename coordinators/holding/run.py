@@ -77,6 +77,7 @@ class TopologyRun:
         self._stop_requested = threading.Event()
         self._repeater = Repeater(options.give_up_after, self._stopping)
         self._coordinator: BatchCoordinator | None = None
+        self._fenced_by: FencedError | None = None
 
     def stop(self) -> None:
         """Ask for a graceful end: live batches are finished, nothing new is planned. Any number of times."""
@@ -98,10 +99,13 @@ class TopologyRun:
             coordinator = self._coordinator = self._build(taken, open_parts)
             if self._stop_requested.is_set():
                 coordinator.stop()
+            if self._fenced_by is not None:  # while the coordinator was being built
+                coordinator.break_off(self._fenced_by)
             coordinator.run()
             return RunSummary(taken.snapshot.done, coordinator.done)
 
     def _fenced(self, error: FencedError) -> None:
+        self._fenced_by = error
         self._stopping.set()
         if self._coordinator is not None:
             self._coordinator.break_off(error)
@@ -130,7 +134,7 @@ class TopologyRun:
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
         )
-        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping, self._options.max_pending)
+        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping)
         _log.info(
             "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
             snapshot.owner.topology,

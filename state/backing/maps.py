@@ -1,4 +1,4 @@
-"""The old name of `trident.state.maps.maps`: a store that pickles its values has it in them."""
+"""The name under which `BackingPosition` is pickled: a store of the first version has it in its values."""
 
 from __future__ import annotations
 

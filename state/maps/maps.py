@@ -25,6 +25,9 @@ class BackingPosition:
     birth_txid: int | None
 
 
+# The module that it was in first: a store that pickles its values, and compares the bytes, has that name in them.
+BackingPosition.__module__ = "trident.state.backing.maps"
+
 BackingKey = Row
 """The key columns of one row; the reserved key has one element more."""
 

@@ -64,9 +64,13 @@ class MapPlace:
         check_epoch(epoch_of(found), epoch, self.name)
         return found
 
+    def replace_reserved(self, expected: BackingPosition | None, new: BackingPosition) -> bool:
+        """Replace the reserved key's value; returns whether it was the expected one."""
+        return expected == new or not self.put([(self.reserved, expected, new)])
+
     def put_reserved(self, expected: BackingPosition | None, new: BackingPosition) -> None:
         """Replace the reserved key's value; raises FencedError when somebody else has."""
-        if expected != new and self.put([(self.reserved, expected, new)]):
+        if not self.replace_reserved(expected, new):
             raise FencedError(f"another coordinator wrote the position of state {self.name!r}; this one stops")
 
     def put(self, changes: list[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[BackingKey]:

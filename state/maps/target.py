@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
@@ -48,7 +48,12 @@ class MapTarget:
         check_epoch(epoch_of(found), epoch, self.name)
         position = position_of(found)
         raised = reserved_value(position, epoch) if position else fence_only(owner, epoch)
-        self._place.put_reserved(found, raised)
+        if not self._place.replace_reserved(found, raised):
+            raise RetryableError(
+                f"state {self.name!r}: the conditional put of its position was refused. The owner before has just "
+                "written it, or the map compares something else than the values that it returned (their bytes, say); "
+                "nothing was changed"
+            )
 
     def position(self, topology: str) -> Position | None:
         """Return where the state stands, None when it has never been registered."""

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pytest
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PythonException
 
 from trident import Combiner, ConfigurationError, FatalError, FieldError, RetryableError, Topology
@@ -95,7 +95,7 @@ def test_an_error_that_only_looks_like_ours_is_not_trusted() -> None:
     assert "secret" not in str(error)
 
 
-def test_a_jvm_that_dies_while_it_is_asked_for_the_cause_may_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_jvm_that_dies_while_it_is_asked_for_the_cause_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(cause: object) -> None:
         raise ConnectionRefusedError(111, "Connection refused")
 
@@ -103,12 +103,12 @@ def test_a_jvm_that_dies_while_it_is_asked_for_the_cause_may_come_back(monkeypat
     error = Py4JJavaError.__new__(Py4JJavaError)
     error.java_exception = object()
     found = classify(error, "job")
-    assert isinstance(found, RetryableError)
-    assert "the connection to Spark failed (ConnectionRefusedError)" in str(found)
+    assert isinstance(found, FatalError)
+    assert "Spark's JVM has ended" in str(found)
 
 
 def test_a_lost_connection_may_come_back() -> None:
-    assert isinstance(classify(ConnectionRefusedError("x"), "job"), RetryableError)
+    assert isinstance(classify(Py4JNetworkError("the answer is empty"), "job"), RetryableError)
     assert isinstance(classify(PythonException("no traceback at all"), "job"), RetryableError)
 
 

@@ -18,16 +18,17 @@ class _JvmGoneError(Exception):
 class _Context:
     """The tags of a context; one that is broken can't take them off."""
 
-    def __init__(self, *, broken: bool) -> None:
+    def __init__(self, *, broken: bool, gone: Exception | None = None) -> None:
         self.tags: set[str] = set()
         self._broken = broken
+        self._gone = gone or _JvmGoneError("the gateway does not answer")
 
     def addJobTag(self, tag: str) -> None:
         self.tags.add(tag)
 
     def removeJobTag(self, tag: str) -> None:
         if self._broken:
-            raise _JvmGoneError("the gateway does not answer")
+            raise self._gone
         self.tags.remove(tag)
 
 
@@ -45,6 +46,15 @@ def test_a_tag_is_there_inside_the_block_only() -> None:
 def test_what_ended_the_jobs_is_raised_although_the_tag_stays() -> None:
     with pytest.raises(ZeroDivisionError), tagged(_session(_Context(broken=True)), "txid 3"):
         raise ZeroDivisionError
+
+
+def test_a_tag_that_a_dead_jvm_keeps_costs_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    context = _Context(broken=True, gone=ConnectionRefusedError(111, "Connection refused"))
+    with pytest.raises(ZeroDivisionError), tagged(_session(context), "txid 3"):
+        raise ZeroDivisionError
+    (line,) = caplog.records
+    assert "Spark's JVM has ended" in line.getMessage()
+    assert line.exc_info is None
 
 
 def test_a_tag_that_stays_after_jobs_that_ended_well_is_an_error() -> None:

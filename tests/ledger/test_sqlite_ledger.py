@@ -225,3 +225,9 @@ def test_a_spec_is_stored_as_json(ledger: SqliteLedger) -> None:
             text("SELECT json_extract(spec, '$.spouts.in.topic') FROM trident_topology")
         ).scalar_one()
     assert topic == "t"
+
+
+def test_looking_for_a_ledger_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(MismatchError, match="there is no ledger at file"):
+        SqliteLedger(tmp_path / "misspelled.sqlite").view()
+    assert list(tmp_path.iterdir()) == []

@@ -53,25 +53,66 @@ def test_another_installations_archive_stays(archives: list[Path], tmp_path: Pat
 
 
 SHIPPED = """
-import sys
+import importlib, io, struct, sys
 from pathlib import Path
-import msgspec
-import pyarrow
-import pyspark.worker
-from trident.executor.daemon import prefer_shipped
-pyspark.worker.setup_spark_files = lambda folder: sys.path.insert(1, folder)
-prefer_shipped()
-pyspark.worker.setup_spark_files(sys.argv[1])
-import msgspec as again
-print(again.__file__, "pyarrow" in sys.modules)
+import pyspark.worker as worker
+from pyspark.daemon import manager
+folder, is_ours, script = Path(sys.argv[1]), sys.argv[2] == "ours", sys.argv[3]
+if is_ours:
+    from trident.executor import daemon
+    daemon.prefer_shipped(daemon._preload())
+
+def word(text):
+    return struct.pack("!i", len(text)) + text.encode()
+
+def task(*archives):
+    told = word(str(folder)) + struct.pack("!i", len(archives)) + b"".join(map(word, archives))
+    worker.setup_spark_files(io.BytesIO(told))
+
+def where(name):
+    file = importlib.import_module(name).__file__
+    return "shipped" if str(file).startswith(str(folder)) else "installed"
+
+exec(script)
 """
+_SHIP_ONE = "(folder / 'msgspec.py').write_text('VERSION = 1'); "
+_SHIP_FOLDER = "(folder / 'numpy').mkdir(); (folder / 'numpy' / 'data.csv').write_text('x'); "
+_SHIP_ZIP = "import zipfile; archive = zipfile.ZipFile(folder / 'deps.zip', 'w'); "
+CASES = {
+    "a module": (_SHIP_ONE + "task(); print(where('msgspec'))", "shipped"),
+    "after the first task": ("task(); " + _SHIP_ONE + "task(); print(where('msgspec'))", "shipped"),
+    "a module that nobody knows": ("(folder / 'mine.py').write_text(''); task(); print(where('mine'))", "shipped"),
+    "nothing": ("task(); print(where('msgspec'))", "installed"),
+    "data in a folder with a package's name": (
+        _SHIP_FOLDER + "task(); import pyarrow, numpy; "
+        "print(where('numpy'), type(pyarrow.array([1]).to_numpy()) is numpy.ndarray)",
+        "installed True",
+    ),
+    "a module in an archive": (
+        _SHIP_ZIP + "archive.writestr('msgspec.py', ''); archive.close(); task('deps.zip'); print(where('msgspec'))",
+        "shipped",
+    ),
+    "Spark itself": (
+        _SHIP_ZIP + "archive.writestr('pyspark/__init__.py', ''); archive.close(); before = sys.modules['pyspark']; "
+        "task('deps.zip'); import pyspark.errors; print(sys.modules['pyspark'] is before)",
+        "True",
+    ),
+    "a name of the standard library": (
+        "(folder / 'types.py').write_text(''); task(); import types, unittest; print(where('types'))",
+        "installed",
+    ),
+}
 
 
-def test_a_module_shipped_to_a_task_wins_over_the_one_imported_ahead(tmp_path: Path) -> None:
-    (tmp_path / "msgspec.py").write_text("VERSION = 'shipped'")
-    words = [sys.executable, "-W", "ignore", "-c", SHIPPED, str(tmp_path)]
-    answer = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert answer.stdout.split() == [str(tmp_path / "msgspec.py"), "True"]
+@pytest.mark.parametrize("whose", ["ours", "Spark's own"])
+@pytest.mark.parametrize(("script", "found"), CASES.values(), ids=list(CASES))
+def test_what_is_shipped_to_a_task_is_found_as_with_sparks_own_daemon(
+    script: str, found: str, whose: str, tmp_path: Path
+) -> None:
+    words = [sys.executable, "-W", "ignore", "-c", SHIPPED, str(tmp_path), whose, script]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # as Spark does
+    answer = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert answer.stdout.strip() == found, answer.stderr
 
 
 def test_archives_of_users_stay(archives: list[Path], tmp_path: Path) -> None:

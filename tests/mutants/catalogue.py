@@ -506,11 +506,41 @@ _OF_A_PERSON = (
         _STATES,
     ),
 )
+_SILENT = ("tests/coordinators/test_silent_engine.py",)
 _TASKS = (
+    Mutant(
+        "a cancel is not waited for",
+        "coordinators/batches/threads.py",
+        "        future = self._cancelling.submit(partial(self._work.perform, request))\n"
+        "        future.add_done_callback(self._break_off_if_failed)\n",
+        "        self._work.perform(request)\n",
+        _SILENT,
+    ),
+    Mutant(
+        "a run that ends waits for the engine no longer than it has to",
+        "coordinators/batches/threads.py",
+        "wait(calls, timeout=_LONGEST_LAST_CALL_S)",
+        "wait(calls)",
+        _SILENT,
+    ),
+    Mutant(
+        "a run that is fenced while it is built ends",
+        "coordinators/holding/run.py",
+        "if self._fenced_by is not None:",
+        "if False:",
+        _SILENT,
+    ),
+    Mutant(
+        "a position that was not put is no sign of a later epoch",
+        "state/maps/target.py",
+        "            raise RetryableError(\n",
+        "            raise FencedError(\n",
+        ("tests/state/test_stored_bytes.py",),
+    ),
     Mutant(
         "a module that is shipped to a task wins over the one imported ahead",
         "trident/executor/daemon.py",
-        "        if added:  # a worker's first task, as a rule\n",
+        "        if grown:  # a worker's first task, as a rule\n",
         "        if False:\n",
         ("tests/local/test_daemon.py",),
     ),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from trident.base.closing import giving_back
 from trident.base.errors import ConfigurationError
+from trident.engine.errors import SPARK_FAILURES, classify
 
 _ENGINE_OPTIONS: Mapping[str, str] = {
     # re-planning between stages costs more than the stages of a small batch
@@ -76,7 +76,15 @@ def tagged(spark: SparkSession, tag: str) -> Iterator[None]:
     else:
         add, remove = spark.addTag, spark.removeTag
     add(tag)
-    with giving_back(f"taking the tag {tag!r} off", partial(remove, tag)):
+    what = f"taking the tag {tag!r} off"
+
+    def take_off() -> None:
+        try:
+            remove(tag)
+        except SPARK_FAILURES as error:
+            raise classify(error, what) from None
+
+    with giving_back(what, take_off):
         yield
 
 

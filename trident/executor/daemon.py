@@ -11,7 +11,8 @@ where the same sources are installed as plain files; where they are not, nothing
 users stay.
 
 A module that Spark ships to a task (`addPyFile`, `--py-files`) wins over the one of that name that was
-imported ahead, as it does with Spark's own daemon.
+imported ahead, as it does with Spark's own daemon. What Spark's daemon itself has imported before any
+task, and the standard library, stay as they are with either.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import os
 import sys
 import traceback
 import zipimport
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
 
+Listing = frozenset[str]
 _ARCHIVES = (".zip", ".jar", ".egg")
 _PLAIN = "TRIDENT_PLAIN_DAEMON"
 """Set in the environment of a daemon that imports nothing ahead of its tasks."""
@@ -75,44 +77,70 @@ def main() -> None:
     """Serve Spark as `pyspark.daemon` does; ends when Spark closes standard input."""
     drop_archives()
     if os.environ.get(_PLAIN) is None:
-        _preload()
-    prefer_shipped()
+        prefer_shipped(_preload())
     from pyspark.daemon import manager
 
     manager()  # type: ignore[no-untyped-call, unused-ignore]
 
 
-def prefer_shipped() -> None:
-    """Let each worker forget what was imported ahead and is shipped to its task, once it knows what is shipped."""
+def prefer_shipped(ahead: Collection[str]) -> None:
+    """Let each worker forget those of the packages imported ahead that are shipped to its task, once it knows them."""
     import pyspark.worker as worker
 
     set_up: Callable[..., object] | None = getattr(worker, "setup_spark_files", None)
     if set_up is None:  # another Spark's: the modules that were imported ahead stay
         return
+    left, seen, entries = set(ahead), dict[str, Listing](), set[str]()
 
     @wraps(set_up)
     def and_forget(*arguments: object, **named: object) -> object:
         before = set(sys.path)
         answer = set_up(*arguments, **named)
-        added = [entry for entry in sys.path if entry not in before]
-        if added:  # a worker's first task, as a rule
-            _forget_shadowed(added)
+        entries.update(entry for entry in sys.path if entry not in before)
+        # a folder that was there at the last task may hold more by now
+        found = {entry: _listed(entry) for entry in entries}
+        grown = [entry for entry in entries if seen.get(entry) != found[entry]]
+        seen.update(found)
+        if grown:  # a worker's first task, as a rule
+            left.difference_update(_forget_shadowed(left, grown))
         return answer
 
     worker.setup_spark_files = and_forget  # type: ignore[assignment, attr-defined, unused-ignore]
 
 
-def _forget_shadowed(added: list[str]) -> None:
-    for name in {name.partition(".")[0] for name in sys.modules}:
-        if PathFinder.find_spec(name, added) is not None:
-            for known in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
-                del sys.modules[known]
+def _listed(entry: str) -> Listing:
+    place = Path(entry)
+    return frozenset(found.name for found in place.iterdir()) if place.is_dir() else frozenset({entry})
 
 
-def _preload() -> None:
-    """Import ahead; if a library starts threads or breaks, begin again as the daemon that imports nothing."""
-    from trident.executor.preload import preload  # after `drop_archives`, so that all of it comes from files
+def _forget_shadowed(names: Collection[str], shipped: list[str]) -> set[str]:
+    """Forget the packages of these names that are shipped; returns them."""
+    forgotten = set()
+    for name in names:
+        spec = PathFinder.find_spec(name, shipped)
+        if spec is None or spec.loader is None:  # not there, or a folder of data that has a package's name
+            continue
+        forgotten.add(name)
+        for known in [known for known in sys.modules if known == name or known.startswith(f"{name}.")]:
+            del sys.modules[known]
+    return forgotten
 
+
+def _preload() -> frozenset[str]:
+    """Import ahead, and return the packages that Spark's own daemon would not have.
+
+    If a library starts threads or breaks, begin again as the daemon that imports nothing.
+    """
+    from trident.executor.preload import (  # after `drop_archives`: all of it from files
+        keep_arrow_in_one_thread,
+        preload,
+    )
+
+    keep_arrow_in_one_thread()
+    import pyspark.daemon
+    import pyspark.worker  # noqa: F401 - both are what Spark's own daemon has
+
+    known = {name.partition(".")[0] for name in sys.modules} - {"trident"} | sys.stdlib_module_names
     alone = False
     try:
         alone = preload()
@@ -123,6 +151,7 @@ def _preload() -> None:
                 traceback.print_exc()
             sys.stderr.flush()
             os.execve(sys.executable, sys.orig_argv, {**os.environ, _PLAIN: "1"})  # noqa: S606
+    return frozenset({name.partition(".")[0] for name in sys.modules} - known)
 
 
 if __name__ == "__main__":

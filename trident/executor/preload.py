@@ -44,8 +44,7 @@ def preload(names: Sequence[str] = MODULES) -> bool:
     process still has one thread only: with more of them it must not fork, since a lock that another
     thread holds at that moment would stay locked in the child for ever.
     """
-    # one of Arrow's two allocators starts a thread while it is imported, to give memory back
-    os.environ.setdefault(_ARROW_MEMORY, "background_thread:false")
+    keep_arrow_in_one_thread()
     for name in names:
         try:
             # Spark reads the daemon's port from standard output
@@ -57,6 +56,11 @@ def preload(names: Sequence[str] = MODULES) -> bool:
     gc.collect()
     gc.freeze()
     return _threads() == 1
+
+
+def keep_arrow_in_one_thread() -> None:
+    """Before Arrow is imported: one of its two allocators starts a thread then, to give memory back."""
+    os.environ.setdefault(_ARROW_MEMORY, "background_thread:false")
 
 
 def _draw_other_numbers() -> None:

@@ -7,9 +7,11 @@ import socket
 from importlib.util import find_spec
 from pathlib import Path
 
+from trident.base.errors import MismatchError
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.ledger.sql.opening import refuse_timeouts
 from trident.coordinators.ledger.sql.presence import PresenceMark
+from trident.coordinators.ledger.sql.viewing import SqlLedgerView
 from trident.state.sqlite.database import SqliteDatabase
 
 _CLOCK_SLACK = 2.0
@@ -28,6 +30,14 @@ class SqliteLedger(SqlLedger):
         database = SqliteDatabase(path, busy_seconds=busy_seconds)
         super().__init__(database, ProcessPresence(), f"file {str(path)!r}")
         self._path = path
+
+    def view(self) -> SqlLedgerView:
+        """Return what only reads; a file that is not there is not made by that."""
+        if not Path(self._path).exists():
+            raise MismatchError(
+                f"there is no ledger at file {str(self._path)!r}. Nothing was changed; check the address."
+            )
+        return super().view()
 
     def __repr__(self) -> str:
         return f"SqliteLedger({str(self._path)!r})"

@@ -1,0 +1,65 @@
+"""Threads that perform calls as soon as they come, and that no call that never returns can keep."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+Brought = TypeVar("Brought")
+
+
+class SideBySide(Generic[Brought]):
+    """Performs every call at once, in a thread that is idle or else in a new one; used by one thread.
+
+    A call to an engine that does not answer any more holds up neither other calls nor, its thread being a
+    daemon's, the end of the process.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._idle = 0
+        self._threads = 0
+        self._open: set[Future[Brought]] = set()
+
+    def submit(self, call: Callable[[], Brought]) -> Future[Brought]:
+        """Perform the call; the future brings what it returned or raised."""
+        future: Future[Brought] = Future()
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
+
+        def perform() -> None:
+            try:
+                result = call()
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it is the caller's
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        with self._lock:
+            is_free = self._idle > 0
+            self._idle -= is_free
+        if not is_free:
+            self._threads += 1
+            threading.Thread(target=self._serve, name=f"{self._name}_{self._threads}", daemon=True).start()
+        self._calls.put(perform)
+        return future
+
+    def under_way(self) -> set[Future[Brought]]:
+        """Return the calls that have not come back."""
+        return set(self._open)
+
+    def close(self) -> None:
+        """Take no more calls; threads end with the calls that they have."""
+        for _ in range(self._threads):
+            self._calls.put(None)
+
+    def _serve(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
+            with self._lock:
+                self._idle += 1

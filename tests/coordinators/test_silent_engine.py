@@ -1,0 +1,145 @@
+"""An engine that answers no more keeps neither the loop, nor the lease, nor the tries of later attempts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.coordinators.fakes import ListJob, Topic, make_job
+from tests.coordinators.test_run import OPTIONS
+from trident.base.errors import FencedError
+from trident.coordinators.batches import threads
+from trident.coordinators.batches.lanes import SideBySide
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.ledger import SqliteLedger
+from trident.coordinators.options import OnRunning
+from trident.coordinators.registered import Lease
+from trident.state import SqliteState
+
+SHORT = replace(
+    OPTIONS, batch_timeout=timedelta(seconds=0.3), max_tries=3, max_pending=1, retry_pause=timedelta(milliseconds=10)
+)
+
+
+@pytest.fixture
+def frozen() -> Iterator[threading.Event]:
+    """Nobody answers until the test is over."""
+    until = threading.Event()
+    yield until
+    until.set()
+
+
+@pytest.fixture
+def job() -> ListJob:
+    return make_job(Topic([[(f"a{n}", n) for n in range(30)]]), SqliteState("balances"))
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_LONGEST_LAST_CALL_S", 0.2)
+
+
+def silent(job: ListJob, frozen: threading.Event) -> None:
+    """From txid 2 on, no call comes back."""
+
+    def wait(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
+        if request.batch.txid >= 2:
+            frozen.wait()
+        return result
+
+    job.processor.meddle = wait
+
+
+def never_cancelled(job: ListJob, frozen: threading.Event) -> None:
+    silent(job, frozen)
+    job.processor.cancel = lambda _: frozen.wait()  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("freeze", [silent, never_cancelled])
+def test_the_run_ends_records_why_and_gives_the_topology_back(
+    freeze: Callable[[ListJob, threading.Event], None], job: ListJob, frozen: threading.Event, tmp_path: Path
+) -> None:
+    freeze(job, frozen)
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    with pytest.raises(StoppedError, match="not processed within"):
+        TopologyRun(job.plan(), ledger, SHORT).run()
+    assert [(each.batch.txid, each.tries) for each in job.processor.attempts if each.batch.txid > 1] == [
+        (2, 1),
+        (2, 2),
+        (2, 3),
+    ]
+    again = make_job(job.topic, SqliteState("balances"))
+    TopologyRun(again.plan(), ledger, replace(SHORT, on_running=OnRunning.REFUSE)).run()
+    assert again.processor.attempts
+
+
+def test_attempts_that_are_still_out_cost_no_try_of_the_next(job: ListJob, tmp_path: Path) -> None:
+    """One call of the engine lasts longer than all tries of its txid together."""
+
+    def slow(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
+        if request.batch.txid == 2 and request.tries == 1:
+            time.sleep(1.5)
+        return result
+
+    job.processor.meddle = slow
+    TopologyRun(job.plan(), SqliteLedger(tmp_path / "ledger.sqlite"), SHORT).run()
+    assert [each.tries for each in job.processor.attempts if each.batch.txid == 2] == [1, 2]
+
+
+def test_a_run_that_is_fenced_while_its_engine_is_made_ends(job: ListJob, tmp_path: Path) -> None:
+    """Nothing else would tell it: its heartbeat has ended, and there is nothing to commit."""
+    file, plan = tmp_path / "ledger.sqlite", job.plan()
+    TopologyRun(plan, SqliteLedger(file), OPTIONS).run()
+    lease = replace(OPTIONS, lease=timedelta(seconds=0.6), until="stopped")  # type: ignore[arg-type]
+
+    def make_slowly(*parts: object) -> object:
+        other = SqliteLedger(file)
+        other.release("payments", epochs[0])
+        other.acquire("payments", Lease("another", timedelta(seconds=30)))
+        time.sleep(1.0)
+        return plan.make_processor(*parts)  # type: ignore[arg-type]
+
+    ledger, epochs = SqliteLedger(file), []
+    acquire = ledger.acquire
+
+    def remember(topology: str, lease: Lease) -> object:
+        acquired = acquire(topology, lease)
+        epochs.append(acquired.epoch)
+        return acquired
+
+    ledger.acquire = remember  # type: ignore[assignment]
+    with pytest.raises(FencedError):
+        TopologyRun(replace(plan, make_processor=make_slowly), ledger, lease).run()  # type: ignore[arg-type]
+
+
+def test_every_call_begins_at_once_and_threads_are_used_again() -> None:
+    side: SideBySide[str] = SideBySide("test")
+    go = threading.Event()
+    blocked = [side.submit(lambda: str(go.wait(10))) for _ in range(3)]
+    for _ in range(5):
+        side.submit(lambda: "at once").result(5)
+        time.sleep(0.05)
+    assert sum(thread.name.startswith("test_") for thread in threading.enumerate()) == len(blocked) + 1
+    assert side.under_way() == set(blocked)
+    go.set()
+    assert [each.result(5) for each in blocked] == ["True"] * 3
+    side.close()
+
+
+def test_what_a_call_raises_is_brought_back() -> None:
+    side: SideBySide[str] = SideBySide("test")
+
+    def interrupt() -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        side.submit(interrupt).result(5)
+    side.close()
