@@ -533,8 +533,8 @@ _TASKS = (
     Mutant(
         "a position that was not put is no sign of a later epoch",
         "state/maps/target.py",
-        "            raise RetryableError(\n",
-        "            raise FencedError(\n",
+        "if not self._place.replace_reserved(found, raised):",
+        "if self._place.put_reserved(found, raised):",
         ("tests/state/test_stored_bytes.py",),
     ),
     Mutant(

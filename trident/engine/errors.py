@@ -53,8 +53,8 @@ def classify(error: BaseException, job: str) -> TridentError:
         return _from_condition(error, job)
     if isinstance(error, ConnectionRefusedError):  # what Spark itself could not reach comes as one of its own errors
         return FatalError(
-            f"{job}: Spark's JVM has ended: nobody answers any more. {_NOTHING_APPLIED}; run the topology again in a new "
-            "process, which this one's sessions can't be taken into."
+            f"{job}: Spark's JVM has ended, nobody answers any more. {_NOTHING_APPLIED}; run the topology again in a "
+            "new process: a session of this one can't be used any more."
         )
     return RetryableError(f"{job}: the connection to Spark failed ({type(error).__name__}). {_NOTHING_APPLIED}.")
 
