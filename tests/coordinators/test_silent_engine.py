@@ -24,6 +24,8 @@ from trident.coordinators.options import OnRunning
 from trident.coordinators.registered import Lease
 from trident.state import SqliteState
 
+pytestmark = pytest.mark.timeout(60)
+
 SHORT = replace(
     OPTIONS, batch_timeout=timedelta(seconds=0.3), max_tries=3, max_pending=1, retry_pause=timedelta(milliseconds=10)
 )
