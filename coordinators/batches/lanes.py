@@ -14,6 +14,8 @@ Brought = TypeVar("Brought")
 class SideBySide(Generic[Brought]):
     """Performs every call at once, in a thread that is idle or else in a new one; used by one thread.
 
+    `submit` raises RuntimeError when the system gives no more threads.
+
     A call to an engine that does not answer any more holds up neither other calls nor, its thread being a
     daemon's, the end of the process.
     """
@@ -29,8 +31,6 @@ class SideBySide(Generic[Brought]):
     def submit(self, call: Callable[[], Brought]) -> Future[Brought]:
         """Perform the call; the future brings what it returned or raised."""
         future: Future[Brought] = Future()
-        self._open.add(future)
-        future.add_done_callback(self._open.discard)
 
         def perform() -> None:
             try:
@@ -46,6 +46,8 @@ class SideBySide(Generic[Brought]):
         if not is_free:
             self._threads += 1
             threading.Thread(target=self._serve, name=f"{self._name}_{self._threads}", daemon=True).start()
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
         self._calls.put(perform)
         return future
 
@@ -61,5 +63,6 @@ class SideBySide(Generic[Brought]):
     def _serve(self) -> None:
         while (call := self._calls.get()) is not None:
             call()
+            del call  # what it brought is its future's, not this thread's for as long as nothing comes
             with self._lock:
                 self._idle += 1

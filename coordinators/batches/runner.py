@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import RefusedError
+from trident.base.errors import RefusedError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.completeness import complete_edges
@@ -40,12 +41,16 @@ class BatchRunner:
     clock: Clock
     decisions: tuple[Decision, ...] = ()
     """What a person decided and waits for the attempt that commits."""
+    is_over: threading.Event = field(default_factory=threading.Event)
+    """Set when the run has ended without waiting any longer for its engine."""
 
     def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
         """Return the acknowledged edge ids and the outcome, its updates staged as the pin needs them."""
         started = self.clock.monotonic()
         request = ProcessRequest(batch, plan.tries, plan.batch_time, edges)
         result = self.processor.process(request)
+        if self.is_over.is_set():
+            raise RetryableError(f"{batch}: the engine came back after the end of the run; nothing was staged")
         reached(CrashPoint.AFTER_PROCESSING, batch.txid)
         acknowledged = complete_edges(edges, result)
         self._verify_sources(plan)

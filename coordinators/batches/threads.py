@@ -106,7 +106,8 @@ class BatchCoordinator:
         """Ask the engine to stop; nothing waits for it, since cancelling is never what keeps the results right."""
         if self._loop.error is not None:
             what = f"cancelling {request.batch}"
-            self._cancelling.submit(lambda: after_error(what, partial(self._work.perform, request)))
+            perform = partial(after_error, what, partial(self._work.perform, request))
+            after_error(what, partial(self._cancelling.submit, perform))  # there may be no thread to be had
             return
         future = self._cancelling.submit(partial(self._work.perform, request))
         future.add_done_callback(self._break_off_if_failed)
@@ -142,7 +143,8 @@ class BatchCoordinator:
             pool.shutdown(wait=True, cancel_futures=state.phase is not Phase.STOPPED)
         calls = self._processing.under_way() | self._cancelling.under_way()
         left = wait(calls, timeout=_LONGEST_LAST_CALL_S).not_done
+        self._work.end()
         if left:
             _log.warning(
-                "%d calls of the engine have not come back and are left behind; they change nothing", len(left)
+                "%d calls of the engine have not come back and are left behind; no reader sees what they do", len(left)
             )

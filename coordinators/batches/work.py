@@ -110,6 +110,10 @@ class Work:
                 return record_stop(parts.ledger, owner, epoch, error, parts.last_repeater)
         return None
 
+    def end(self) -> None:
+        """Let calls of the engine that come back from now on do nothing more: what they would use is closed."""
+        self._parts.runner.is_over.set()
+
     def _commit(self, request: CommitStep) -> None:
         committer, outcome = self._parts.committer, request.outcome
         match request.command:

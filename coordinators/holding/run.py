@@ -6,14 +6,17 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Mapping
+from concurrent.futures import wait
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 from trident.base.clock import Clock, SystemClock
-from trident.base.errors import FencedError
+from trident.base.errors import FatalError, FencedError, TridentError
 from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.committer import Committer
+from trident.coordinators.batches.flight import NEVER
+from trident.coordinators.batches.lanes import SideBySide
 from trident.coordinators.batches.loop import Loop, Pace
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.processor import Processor
@@ -36,6 +39,7 @@ from trident.state.target import State, Target
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_LAST_WRITE = timedelta(seconds=10)
+_LOOK_S = 0.2
 
 ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, Target]], Processor]
 
@@ -89,6 +93,14 @@ class TopologyRun:
 
     def run(self) -> RunSummary:
         """Run until the end that the options name; raises the error that ended it earlier."""
+        try:
+            return self._run()
+        except TridentError as error:
+            if self._fenced_by is None or isinstance(error, FencedError):
+                raise
+            raise self._fenced_by from error  # which made the other one: nothing is repeated any more
+
+    def _run(self) -> RunSummary:
         topology, ledger, options = self._topology, self._ledger, self._options
         with (
             opened(ledger, topology.spouts, topology.states, options.timeouts) as open_parts,
@@ -96,7 +108,10 @@ class TopologyRun:
         ):
             taking = TakeOver(ledger, open_parts.stores, topology.spec, epoch, self._repeater, self._clock)
             taken = taking.complete(open_parts.sources)
-            coordinator = self._coordinator = self._build(taken, open_parts)
+            processor = self._make_processor(open_parts)
+            if processor is None:
+                return RunSummary(taken.snapshot.done, taken.snapshot.done)
+            coordinator = self._coordinator = self._build(taken, open_parts, processor)
             if self._stop_requested.is_set():
                 coordinator.stop()
             if self._fenced_by is not None:  # while the coordinator was being built
@@ -104,18 +119,38 @@ class TopologyRun:
             coordinator.run()
             return RunSummary(taken.snapshot.done, coordinator.done)
 
+    def _make_processor(self, open_parts: Opened) -> Processor | None:
+        """Wait for the engine while the lease is kept; None when the run was stopped and the engine does not answer."""
+        engine: SideBySide[Processor] = SideBySide("trident-engine")
+        made = engine.submit(partial(self._topology.make_processor, open_parts.sources, open_parts.stores))
+        engine.close()
+        now, patience = self._clock.monotonic, self._options.give_up_after.total_seconds()
+        latest, stopped_at = now() + patience, NEVER
+        while not wait([made], timeout=_LOOK_S).done:
+            if self._fenced_by is not None:
+                raise self._fenced_by
+            if self._stop_requested.is_set():
+                stopped_at = min(stopped_at, now())
+            if now() > stopped_at + _LONGEST_LAST_WRITE.total_seconds():
+                return None
+            if now() > latest:
+                raise FatalError(
+                    f"the engine did not answer for {patience:.0f} s while the run began. Nothing was planned; run the "
+                    "topology again in a new process."
+                )
+        return made.result()
+
     def _fenced(self, error: FencedError) -> None:
         self._fenced_by = error
         self._stopping.set()
         if self._coordinator is not None:
             self._coordinator.break_off(error)
 
-    def _build(self, taken: TakenOver, open_parts: Opened) -> BatchCoordinator:
+    def _build(self, taken: TakenOver, open_parts: Opened, processor: Processor) -> BatchCoordinator:
         snapshot, spouts = taken.snapshot, self._topology.spouts
         sources, stores = open_parts.sources, open_parts.stores
         book = PlanBook(snapshot)
         committer = Committer(self._ledger, stores, self._repeater, self._clock)
-        processor = self._topology.make_processor(sources, stores)
         parts = Parts(
             ledger=self._ledger,
             sources=sources,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -13,21 +16,24 @@ import pytest
 
 from tests.coordinators.fakes import ListJob, Topic, make_job
 from tests.coordinators.test_run import OPTIONS
-from trident.base.errors import FencedError
+from trident.base.errors import FatalError, FencedError
+from trident.base.identity import BatchId
 from trident.coordinators.batches import threads
 from trident.coordinators.batches.lanes import SideBySide
-from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.batches.processor import Processor, ProcessRequest, ProcessResult
 from trident.coordinators.batches.stopped import StoppedError
-from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.options import OnRunning
 from trident.coordinators.registered import Lease
 from trident.state import SqliteState
+from trident.state.staged import HeldUpdates, StagedUpdates
+from trident.state.tables.target import TableTarget
 
 pytestmark = pytest.mark.timeout(60)
 
 SHORT = replace(
-    OPTIONS, batch_timeout=timedelta(seconds=0.3), max_tries=3, max_pending=1, retry_pause=timedelta(milliseconds=10)
+    OPTIONS, batch_timeout=timedelta(seconds=1), max_tries=3, max_pending=1, retry_pause=timedelta(milliseconds=10)
 )
 
 
@@ -73,13 +79,9 @@ def test_the_run_ends_records_why_and_gives_the_topology_back(
     ledger = SqliteLedger(tmp_path / "ledger.sqlite")
     with pytest.raises(StoppedError, match="not processed within"):
         TopologyRun(job.plan(), ledger, SHORT).run()
-    assert [(each.batch.txid, each.tries) for each in job.processor.attempts if each.batch.txid > 1] == [
-        (2, 1),
-        (2, 2),
-        (2, 3),
-    ]
+    assert [each.tries for each in job.processor.attempts if each.batch.txid == 2] == [1, 2, 3]
     again = make_job(job.topic, SqliteState("balances"))
-    TopologyRun(again.plan(), ledger, replace(SHORT, on_running=OnRunning.REFUSE)).run()
+    TopologyRun(again.plan(), ledger, replace(OPTIONS, on_running=OnRunning.REFUSE)).run()
     assert again.processor.attempts
 
 
@@ -88,7 +90,7 @@ def test_attempts_that_are_still_out_cost_no_try_of_the_next(job: ListJob, tmp_p
 
     def slow(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid == 2 and request.tries == 1:
-            time.sleep(1.5)
+            time.sleep(4.5)
         return result
 
     job.processor.meddle = slow
@@ -120,6 +122,102 @@ def test_a_run_that_is_fenced_while_its_engine_is_made_ends(job: ListJob, tmp_pa
     ledger.acquire = remember  # type: ignore[assignment]
     with pytest.raises(FencedError):
         TopologyRun(replace(plan, make_processor=make_slowly), ledger, lease).run()  # type: ignore[arg-type]
+
+
+def silent_from_the_start(plan: RunnableTopology, frozen: threading.Event) -> RunnableTopology:
+    def never(*parts: object) -> Processor:
+        frozen.wait()
+        raise AssertionError
+
+    return replace(plan, make_processor=never)
+
+
+def test_an_engine_that_never_begins_keeps_the_topology_no_longer_than_anything_else(
+    job: ListJob, frozen: threading.Event, tmp_path: Path
+) -> None:
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    impatient = replace(OPTIONS, give_up_after=timedelta(seconds=0.5))
+    with pytest.raises(FatalError, match="the engine did not answer for 0 s"):
+        TopologyRun(silent_from_the_start(job.plan(), frozen), ledger, impatient).run()
+    TopologyRun(job.plan(), ledger, replace(OPTIONS, on_running=OnRunning.REFUSE)).run()
+
+
+def test_a_run_whose_engine_never_begins_can_be_stopped(
+    job: ListJob, frozen: threading.Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trident.coordinators.holding.run._LONGEST_LAST_WRITE", timedelta(seconds=0.3))
+    run = TopologyRun(silent_from_the_start(job.plan(), frozen), SqliteLedger(tmp_path / "ledger.sqlite"), OPTIONS)
+    threading.Timer(0.5, run.stop).start()
+    assert run.run().batches == 0
+
+
+def test_a_call_that_comes_back_after_the_end_stages_nothing(
+    job: ListJob, frozen: threading.Event, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its states are closed: it would open them again, for nobody to close."""
+    silent(job, frozen)
+    staged: list[int] = []
+
+    def noted(self: TableTarget, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
+        staged.append(batch.txid)
+        return stage(self, batch, updates)
+
+    stage = TableTarget.stage
+    monkeypatch.setattr(TableTarget, "stage", noted)
+    with pytest.raises(StoppedError):
+        TopologyRun(job.plan(), SqliteLedger(tmp_path / "ledger.sqlite"), SHORT).run()
+    frozen.set()
+    time.sleep(0.3)
+    assert staged == [1]
+
+
+_ENDS = """
+import threading
+from trident.engine.parallel import run_all
+threading.Thread(target=run_all, args=([threading.Event().wait] * 3, print), daemon=True).start()
+import time; time.sleep(0.3)
+print("ended")
+"""
+
+
+def test_a_process_ends_although_jobs_of_an_attempt_never_come_back() -> None:
+    ended = subprocess.run([sys.executable, "-c", _ENDS], capture_output=True, text=True, check=True, timeout=30)
+    assert ended.stdout.strip() == "ended"
+
+
+def test_there_may_be_no_thread_to_cancel_in(job: ListJob, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ended the run is raised all the same, after all that it holds was given back."""
+
+    def fail(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
+        raise FatalError("the real error")
+
+    def none_left(*_: object) -> object:
+        raise RuntimeError("can't start new thread")
+
+    job.processor.meddle = fail
+    submit = SideBySide.submit
+    monkeypatch.setattr(
+        SideBySide, "submit", lambda self, call: (none_left if "cancel" in self._name else submit)(self, call)
+    )
+    with pytest.raises(FatalError, match="the real error"):
+        TopologyRun(job.plan(), SqliteLedger(tmp_path / "ledger.sqlite"), SHORT).run()
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("trident-plan")]
+
+
+def test_an_idle_thread_keeps_nothing_of_its_last_call() -> None:
+    class Large:
+        pass
+
+    side: SideBySide[Large] = SideBySide("test")
+    future = side.submit(Large)
+    kept = weakref.ref(future.result(5))
+    del future
+    for _ in range(50):
+        if kept() is None:
+            break
+        time.sleep(0.02)
+    assert kept() is None
+    side.close()
 
 
 def test_every_call_begins_at_once_and_threads_are_used_again() -> None:

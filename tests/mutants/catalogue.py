@@ -526,8 +526,15 @@ _TASKS = (
     Mutant(
         "a run that is fenced while it is built ends",
         "coordinators/holding/run.py",
-        "if self._fenced_by is not None:",
-        "if False:",
+        "        self._fenced_by = error\n",
+        "",
+        _SILENT,
+    ),
+    Mutant(
+        "what the engine brings after the end of a run is not staged",
+        "coordinators/batches/work.py",
+        "        self._parts.runner.is_over.set()\n",
+        "        del self\n",
         _SILENT,
     ),
     Mutant(

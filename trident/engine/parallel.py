@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from typing import TypeVar
 
 from trident.base.closing import after_error
 from trident.base.errors import TridentError
+from trident.coordinators.batches.lanes import SideBySide
 
 T = TypeVar("T")
 
@@ -20,10 +21,13 @@ def run_all(actions: Sequence[Callable[[], T]], cancel: Callable[[], None]) -> t
     first, *others = actions
     if not others:
         return (first(),)
-    with ThreadPoolExecutor(len(others), thread_name_prefix="trident-job") as pool:
-        futures = [pool.submit(action) for action in others]
-        try:
-            return (first(), *(future.result() for future in futures))
-        except TridentError:
-            after_error("cancelling the other jobs", cancel)
-            raise
+    side: SideBySide[T] = SideBySide("trident-job")
+    futures = [side.submit(action) for action in others]
+    try:
+        return (first(), *(future.result() for future in futures))
+    except TridentError:
+        after_error("cancelling the other jobs", cancel)
+        raise
+    finally:
+        side.close()
+        wait(futures)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +18,11 @@ from trident.coordinators.holding.run import RunnableTopology, RunSummary, Topol
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.options import RunOptions, Until
 from trident.engine.compiled import CompiledTopology
+from trident.engine.errors import SPARK_FAILURES, classify
 from trident.engine.processor import SparkProcessor
 from trident.engine.staging import Staging
+from trident.spouts.base import Source
+from trident.state.target import Target
 
 DEFAULT_LEDGER = Path("trident-ledger.sqlite")
 """Where the ledger lives, in the working directory, when none is named."""
@@ -37,11 +40,18 @@ def make_run(
     compiled.check_runnable()
     staging = policy_of(Staging, staging, "staging")
     chosen = replace(options or RunOptions(), until=policy_of(Until, until, "until"))
+
+    def make_processor(sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
+        try:
+            return SparkProcessor(compiled, spark, sources, stores, staging=staging)
+        except SPARK_FAILURES as error:
+            raise classify(error, "beginning the run") from None
+
     topology = RunnableTopology(
         spec=compiled.spec(),
         spouts=compiled.spouts,
         states=compiled.states,
-        make_processor=lambda sources, stores: SparkProcessor(compiled, spark, sources, stores, staging=staging),
+        make_processor=make_processor,
     )
     return TopologyRun(topology, ledger or SqliteLedger(DEFAULT_LEDGER), chosen)
 

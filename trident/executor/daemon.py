@@ -109,8 +109,10 @@ def prefer_shipped(ahead: Collection[str]) -> None:
 
 
 def _listed(entry: str) -> Listing:
-    place = Path(entry)
-    return frozenset(found.name for found in place.iterdir()) if place.is_dir() else frozenset({entry})
+    try:
+        return frozenset(os.listdir(entry))  # noqa: PTH208 - for every task, so the quickest
+    except OSError:  # an archive, or gone
+        return frozenset({entry})
 
 
 def _forget_shadowed(names: Collection[str], shipped: list[str]) -> set[str]:
