@@ -22,7 +22,7 @@ class SideBySide(Generic[Brought]):
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[Callable[[], Brought], Future[Brought]] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._idle = 0
         self._threads = 0
@@ -31,15 +31,6 @@ class SideBySide(Generic[Brought]):
     def submit(self, call: Callable[[], Brought]) -> Future[Brought]:
         """Perform the call; the future brings what it returned or raised."""
         future: Future[Brought] = Future()
-
-        def perform() -> None:
-            try:
-                result = call()
-            except BaseException as error:  # noqa: BLE001 - whatever it is, it is the caller's
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-
         with self._lock:
             is_free = self._idle > 0
             self._idle -= is_free
@@ -48,7 +39,7 @@ class SideBySide(Generic[Brought]):
             threading.Thread(target=self._serve, name=f"{self._name}_{self._threads}", daemon=True).start()
         self._open.add(future)
         future.add_done_callback(self._open.discard)
-        self._calls.put(perform)
+        self._calls.put((call, future))
         return future
 
     def under_way(self) -> set[Future[Brought]]:
@@ -61,8 +52,19 @@ class SideBySide(Generic[Brought]):
             self._calls.put(None)
 
     def _serve(self) -> None:
-        while (call := self._calls.get()) is not None:
-            call()
-            del call  # what it brought is its future's, not this thread's for as long as nothing comes
+        while (item := self._calls.get()) is not None:
+            _perform(*item)
+            del item  # what it brought is its future's, not this thread's for as long as nothing comes
             with self._lock:
                 self._idle += 1
+
+
+def _perform(call: Callable[[], Brought], future: Future[Brought]) -> None:
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the caller's
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+    finally:
+        del future  # an error's traceback holds this frame: without that the two would hold each other

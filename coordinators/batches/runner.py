@@ -49,11 +49,11 @@ class BatchRunner:
         started = self.clock.monotonic()
         request = ProcessRequest(batch, plan.tries, plan.batch_time, edges)
         result = self.processor.process(request)
-        if self.is_over.is_set():
-            raise RetryableError(f"{batch}: the engine came back after the end of the run; nothing was staged")
+        self._check_wanted(batch)
         reached(CrashPoint.AFTER_PROCESSING, batch.txid)
         acknowledged = complete_edges(edges, result)
         self._verify_sources(plan)
+        self._check_wanted(batch)
         bad = self._judge_bad_records(batch, result)
         held = held_states(self.decisions, batch.txid)
         diverts = tuple(self._divert(batch, name, staged) for name, staged in result.updates.items() if name in held)
@@ -63,6 +63,10 @@ class BatchRunner:
         }
         process_ms = round((self.clock.monotonic() - started) * 1000)
         return acknowledged, Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts)
+
+    def _check_wanted(self, batch: BatchId) -> None:
+        if self.is_over.is_set():
+            raise RetryableError(f"{batch}: the engine came back after the end of the run; nothing was staged")
 
     def _verify_sources(self, plan: Plan) -> None:
         for name, source in self.sources.items():

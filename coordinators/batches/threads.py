@@ -105,12 +105,16 @@ class BatchCoordinator:
     def _cancel(self, request: Cancel) -> None:
         """Ask the engine to stop; nothing waits for it, since cancelling is never what keeps the results right."""
         if self._loop.error is not None:
-            what = f"cancelling {request.batch}"
-            perform = partial(after_error, what, partial(self._work.perform, request))
-            after_error(what, partial(self._cancelling.submit, perform))  # there may be no thread to be had
+            self._cancel_at_the_end(request)
             return
         future = self._cancelling.submit(partial(self._work.perform, request))
         future.add_done_callback(self._break_off_if_failed)
+
+    def _cancel_at_the_end(self, request: Cancel) -> None:
+        """Ask as well as it goes; nothing may keep the run from waiting for its commit, and from giving back."""
+        what = f"cancelling {request.batch}"
+        perform = partial(after_error, what, partial(self._work.perform, request))
+        after_error(what, partial(self._cancelling.submit, perform))  # there may be no thread to be had
 
     def _break_off_if_failed(self, future: Future[Answer]) -> None:
         error = future.exception()
@@ -136,7 +140,7 @@ class BatchCoordinator:
         if state.phase is not Phase.STOPPED:
             self._stopping.set()
             for item in state.live:
-                self._cancel(Cancel(item.batch))
+                self._cancel_at_the_end(Cancel(item.batch))
         for lane in (self._processing, self._cancelling):
             lane.close()
         for pool in self._pools.values():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -16,16 +18,20 @@ import pytest
 
 from tests.coordinators.fakes import ListJob, Topic, make_job
 from tests.coordinators.test_run import OPTIONS
-from trident.base.errors import FatalError, FencedError
-from trident.base.identity import BatchId
+from trident.base.errors import FatalError, FencedError, RetryableError
+from trident.base.identity import BatchId, Epoch
 from trident.coordinators.batches import threads
+from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.lanes import SideBySide
+from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.processor import Processor, ProcessRequest, ProcessResult
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.options import OnRunning
+from trident.coordinators.pinned import Commit
 from trident.coordinators.registered import Lease
+from trident.engine.parallel import run_all
 from trident.state import SqliteState
 from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.state.tables.target import TableTarget
@@ -202,6 +208,93 @@ def test_there_may_be_no_thread_to_cancel_in(job: ListJob, tmp_path: Path, monke
     with pytest.raises(FatalError, match="the real error"):
         TopologyRun(job.plan(), SqliteLedger(tmp_path / "ledger.sqlite"), SHORT).run()
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("trident-plan")]
+
+
+def test_nothing_is_given_back_while_the_runs_own_commit_is_under_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever broke the run: a store that can't compare would take the late put from its successor."""
+    job = make_job(Topic([[(f"a{n}", n) for n in range(30)]]), SqliteState("balances"))
+    committing, ended = threading.Event(), []
+
+    def slow(self: Committer, batch: BatchId, outcome: Outcome) -> Commit:
+        committing.set()
+        time.sleep(0.5)
+        ended.append(batch.txid)
+        return together(self, batch, outcome)
+
+    def no_thread(self: SideBySide[object], call: Callable[[], object]) -> object:
+        if committing.is_set():
+            raise RuntimeError("can't start new thread")
+        return submit(self, call)
+
+    together, submit = Committer.together, SideBySide.submit
+    monkeypatch.setattr(Committer, "together", slow)
+    monkeypatch.setattr(SideBySide, "submit", no_thread)
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    released: list[int] = []
+    release = ledger.release
+
+    def noted(topology: str, epoch: Epoch) -> None:
+        released.append(len(ended))
+        release(topology, epoch)
+
+    monkeypatch.setattr(ledger, "release", noted)
+    with pytest.raises(RuntimeError, match="new thread"):
+        TopologyRun(job.plan(), ledger, replace(SHORT, max_pending=3)).run()
+    assert released == [1]
+
+
+def test_the_error_of_one_job_is_told_although_another_never_comes_back(
+    frozen: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trident.engine.parallel._LONGEST_WAIT_S", 0.1)
+    cancelled: list[int] = []
+
+    def fail() -> bool:
+        raise FatalError("the real error")
+
+    with pytest.raises(FatalError, match="the real error"):
+        run_all([fail, lambda: frozen.wait()], lambda: cancelled.append(1))
+    assert cancelled
+
+
+def test_a_job_that_fails_cancels_the_first_one_too(frozen: threading.Event) -> None:
+    def first() -> bool:
+        assert frozen.wait(20)
+        raise RetryableError("cancelled")
+
+    def fail() -> bool:
+        raise FatalError("the real error")
+
+    with pytest.raises(FatalError, match="the real error"):
+        run_all([first, fail], frozen.set)
+
+
+def test_an_error_and_what_it_held_go_with_their_future() -> None:
+    class Large:
+        pass
+
+    def fail() -> str:
+        large = Large()
+        kept.append(weakref.ref(large))
+        raise ValueError
+
+    kept: list[weakref.ref[Large]] = []
+    side: SideBySide[str] = SideBySide("test")
+    gc.disable()
+    try:
+        future = side.submit(fail)
+        wait([future])
+        del future
+        for _ in range(50):
+            if kept[0]() is None:
+                break
+            time.sleep(0.02)
+        assert kept[0]() is None
+    finally:
+        gc.enable()
+    side.close()
 
 
 def test_an_idle_thread_keeps_nothing_of_its_last_call() -> None:

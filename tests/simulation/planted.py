@@ -234,6 +234,7 @@ BUGS = (
     PlantedBug(
         "a divert is forgotten by the attempt that commits",
         _patched(batch_runner, "held_states", lambda decisions, txid: frozenset()),
+        first_seed=100,
     ),
     PlantedBug(
         "a reset is born at the ledger's last txid only",
