@@ -4,7 +4,7 @@ MINUTES ?= 10
 PYTEST_ARGS ?=
 # two workers, and together what shares an expensive server (conftest.py)
 WORKERS ?= -n 2 --dist loadgroup --no-loadscope-reorder
-MUTANTS_DRAWN ?= 18
+MUTANTS_DRAWN ?= 8
 BENCH_ARGS ?=
 GUARD ?=
 SEEDS ?= 20000
