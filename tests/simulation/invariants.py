@@ -238,7 +238,10 @@ class Monitor:
         position = standing.position
         assert position is not None
         if account.standing is None or account.standing.position is None:
-            require(position.txid == self.account.done, f"state {name!r} was born at {position.txid}")
+            assert entry is not None
+            # each of these states belongs to the topology since its incarnation began
+            born = position.txid == entry.birth_txid
+            require(born, f"state {name!r} was born at {position.txid}, its incarnation at {entry.birth_txid}")
             return StateAccount({}, {}, standing)
         assert entry is not None
         decision = entry.reset
