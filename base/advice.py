@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 RESET = "reset the topology (trident reset MODULE:TOPOLOGY --states adopt, or clear; in Python trident.reset)"
-RESET_CLEARING = "reset the topology with its states emptied (trident reset MODULE:TOPOLOGY --states clear)"
 RESET_KEEPING_ROWS = "reset the topology with its rows kept (trident reset MODULE:TOPOLOGY --states adopt)"
 UNDO = "trident undo MODULE:TOPOLOGY"
 RETRY = "trident retry"

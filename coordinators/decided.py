@@ -71,15 +71,6 @@ class Diverted:
     rows: tuple[str, ...] = field(repr=False)
 
 
-class ResetStart(StrEnum):
-    """Where a reset lets the streams begin that there are; those that are added later begin as their spouts say."""
-
-    RESUME = "resume"
-    """Where the last txid that was done had stopped, partition by partition."""
-    EARLIEST = "earliest"
-    LATEST = "latest"
-
-
 @dataclass(frozen=True, slots=True)
 class ResetDecision:
     """A person's recorded decision to open a new incarnation; finished at take-over if it was cut off."""
@@ -89,6 +80,4 @@ class ResetDecision:
     states: str
     """"clear" or "adopt"."""
     start: str | None
-    """Where to begin, once: a `ResetStart` or an ISO time; None: as the spouts say."""
-    streams: tuple[str, ...] | None = None
-    """The streams that there were, which `start` is for; None: an older version did not write them down."""
+    """A start policy to use once instead of the spouts' own: "earliest", "latest" or an ISO time."""

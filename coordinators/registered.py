@@ -23,15 +23,6 @@ class StartPosition:
 
 
 @dataclass(frozen=True, slots=True)
-class Birth:
-    """The recorded fact that a state belongs to an incarnation: it holds every txid after this one."""
-
-    state: str
-    txid: int | None
-    """None in a ledger of a version that did not record births, until the state has been found."""
-
-
-@dataclass(frozen=True, slots=True)
 class TopologySpec:
     """What must stay the same over restarts, by name: spouts and states with their descriptions."""
 
@@ -82,24 +73,10 @@ class Snapshot:
     starts: tuple[StartPosition, ...] | None
     last_txid: int
     last_attempt: int
-    births: tuple[Birth, ...] = ()
-    """The states that the incarnation is known to have, each since its birth."""
     open_reset: ResetDecision | None = None
-    reset: ResetDecision | None = None
-    """The reset that opened this incarnation, None of the first one."""
+    start: str | None = None
+    """The start policy that the reset named which opened this incarnation; None: the spouts' own."""
     refusal: Refusal | None = None
     """Why the last coordinator stopped at a txid that is not done, unless a person has decided since."""
     decisions: tuple[Decision, ...] = ()
     """What a person decided about txids that are not done, and is not finished; oldest first."""
-
-    def start_of(self, stream: str) -> str | None:
-        """Return where the reset lets a stream begin; None: as its spout says.
-
-        A stream that was added after the reset is none of its streams.
-        """
-        reset = self.reset
-        if reset is None or reset.start is None:
-            return None
-        if reset.streams is None:  # an older version's: those that began with the incarnation
-            return reset.start if self.starts is None else None
-        return reset.start if stream in reset.streams else None

@@ -13,16 +13,15 @@ from functools import partial
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
-from trident.coordinators.decided import Decision, DecisionKind, ResetDecision, ResetStart
+from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
 from trident.coordinators.holding.carrying_out import check_divert, check_undo, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
-from trident.coordinators.holding.standing import require_all, where_they_stand
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import check_resettable, diverting_of
-from trident.state.positions import Position
+from trident.state.target import Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +92,9 @@ def decide_reset(taking: TakeOver, wanted: WantedReset) -> ResetDecision:
         if wanted.keep_rows:
             taking.finish_decisions()
             _roll_forward(taking)
-        positions = taking.repeater.call("reading the states", taking.positions)
-        if wanted.keep_rows:
-            require_all(taking.snapshot, positions)
-        if wanted.start == ResetStart.RESUME:
-            _require_known_positions(taking.snapshot, positions, wanted.keep_rows)
-        birth = _birth_txid(taking.snapshot, positions)
+        birth = taking.repeater.call("reading the states", lambda: _birth_txid(taking.snapshot, taking.stores))
         states = "adopt" if wanted.keep_rows else "clear"
-        streams = tuple(sorted(taking.spec.spouts))
-        decision = ResetDecision(wanted.incarnation, birth, states, wanted.start, streams)
+        decision = ResetDecision(wanted.incarnation, birth, states, wanted.start)
         record = partial(taking.ledger.decide_reset, taking.epoch, taking.spec.name, decision)
         taking.repeater.call("recording a reset", record)
         reached(CrashPoint.AFTER_DECIDING_RESET)
@@ -136,23 +129,10 @@ def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str
         check_divert(taking.stores, pinned, decision, waiting)
 
 
-def _birth_txid(snapshot: Snapshot, positions: Mapping[str, Position | None]) -> int:
+def _birth_txid(snapshot: Snapshot, stores: Mapping[str, Target]) -> int:
     """Return the highest txid that is known anywhere: a ledger from an old backup knows fewer than the states."""
-    return max([snapshot.last_txid, *(position.txid for position in positions.values() if position is not None)])
-
-
-def _require_known_positions(snapshot: Snapshot, positions: Mapping[str, Position | None], keep_rows: bool) -> None:
-    """Refuse to go on where the ledger says, when kept rows hold something else than the ledger knows of."""
-    if not keep_rows:
-        return
-    try:
-        where_they_stand(snapshot, positions)
-    except MismatchError as error:
-        raise MismatchError(
-            f"{error} How far the kept rows have read can't be told then, so that nothing can be resumed: say where to "
-            "begin with --start earliest, latest or a moment (in Python start=...). Records before that are skipped, "
-            "records after it that the rows hold already are counted again."
-        ) from error
+    positions = [store.position(snapshot.owner.topology) for store in stores.values()]
+    return max([snapshot.last_txid, *(position.txid for position in positions if position is not None)])
 
 
 def _roll_forward(taking: TakeOver) -> None:

@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from trident.coordinators.decided import ResetStart
 from trident.coordinators.registered import Snapshot, StartPosition
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Start, StartAt
 
 
 def start_policy(text: str | None) -> Start | None:
-    """Return the policy that a person named: "earliest", "latest" or an ISO time, None for none; else ValueError.
-
-    Where a reset resumes, what there is to resume is stored: what is asked begins as its spout says.
-    """
-    if text is None or text == ResetStart.RESUME:
-        return None
-    if text in tuple(StartAt):
-        return StartAt(text)
+    """Return the policy that a person named: "earliest", "latest" or an ISO time, None for none; else ValueError."""
+    if text is None or text in tuple(StartAt):
+        return None if text is None else StartAt(text)
     return datetime.fromisoformat(text)
 
 
@@ -31,8 +25,8 @@ def starts_to_store(
     missing = [name for name in sources if not any(item.spout == name for item in known)]
     if snapshot.starts is not None and not missing:
         return None
-    found = [_resolve(name, sources[name], start_policy(snapshot.start_of(name)), repeater) for name in missing]
-    return (*known, *(start for starts in found for start in starts))
+    policy = start_policy(snapshot.start)
+    return (*known, *(start for name in missing for start in _resolve(name, sources[name], policy, repeater)))
 
 
 def _resolve(name: str, source: Source, policy: Start | None, repeater: Repeater) -> list[StartPosition]:

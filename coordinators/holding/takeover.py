@@ -16,7 +16,7 @@ from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.holding.carrying_out import carry_out, carry_out_reset, check_undo, pinned_batch
-from trident.coordinators.holding.standing import Standing, require_all, where_they_stand
+from trident.coordinators.holding.standing import check_positions
 from trident.coordinators.holding.starts import starts_to_store
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.ledger.base import Ledger
@@ -25,7 +25,6 @@ from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
 from trident.state.capabilities import CannotUndoError
-from trident.state.positions import Position
 from trident.state.target import Target
 
 
@@ -122,23 +121,13 @@ class TakeOver:
         return due
 
     def where_states_stand(self) -> frozenset[str]:
-        """Check every position, let new states be born, and return the states that wait for the pinned batch.
-
-        See `where_they_stand` for what is refused; nothing has been changed then.
-        """
+        """Check every position, and return the states that wait for the pinned batch; see `check_positions`."""
+        check = partial(check_positions, self.snapshot, self.stores, self.epoch)
         try:
-            standing = self.repeater.call("checking the states", self._standing)
+            return self.repeater.call("checking the states", check)
         except MismatchError:
             self._registered()  # a newer owner may have moved the states on since the ledger was read: it says so here
             raise
-        reached(CrashPoint.AFTER_CHECKING)
-        self._bear(standing)
-        return standing.waiting
-
-    def positions(self) -> dict[str, Position | None]:
-        """Return where every state stands by its own word."""
-        topology = self.snapshot.owner.topology
-        return {name: store.position(topology) for name, store in self.stores.items()}
 
     def require_no_refusal(self, waiting: frozenset[str]) -> None:
         """Raise DecisionNeededError while a refusal waits for a person; says what is where and which commands go on."""
@@ -189,24 +178,9 @@ class TakeOver:
         pin = self.snapshot.pin
         if pin is None:
             return False
-        new = [name for name in self.stores if pin.of(name) is None]
-        positions = self.repeater.call("reading the states", self.positions)
-        return any(positions[name] is None for name in new)
-
-    def _standing(self) -> Standing:
-        return where_they_stand(self.snapshot, self.positions())
-
-    def _bear(self, standing: Standing) -> None:
-        """Record births in the ledger before anything can be in those states; one that is cut off is repeated."""
-        owner, births = self.snapshot.owner, standing.births
-        if births:
-            self.repeater.call("recording births", lambda: self.ledger.set_births(owner, self.epoch, births))
-            reached(CrashPoint.AFTER_RECORDING_BIRTHS)
-            self.read()
-        for name in sorted(standing.unborn):
-            register = partial(self.stores[name].register, owner, self.epoch, self.snapshot.done)
-            self.repeater.call(f"registering state {name!r}", register)
-            reached(CrashPoint.AFTER_BIRTH)
+        topology = self.snapshot.owner.topology
+        new = [store for name, store in self.stores.items() if pin.of(name) is None]
+        return any(self.repeater.call("reading the states", partial(store.position, topology)) is None for store in new)
 
     def _registered(self) -> Snapshot:
         return self.repeater.call("reading the ledger", lambda: self.ledger.register(self.epoch, self.spec))
@@ -223,8 +197,6 @@ class TakeOver:
         reached(CrashPoint.AFTER_FENCE)
 
     def _carry_out_reset(self, decision: ResetDecision) -> None:
-        if decision.states == "adopt":
-            require_all(self.snapshot, self.positions())
         carry_out_reset(self.ledger, self.stores, self.spec.name, self.epoch, decision)
         self._read = self.ledger.register(self.epoch, self.spec)
 

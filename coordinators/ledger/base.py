@@ -21,7 +21,7 @@ from trident.coordinators.decided import Decision, Refusal, ResetDecision
 from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.pinned import Commit, Pin
 from trident.coordinators.planned import Plan
-from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
 from trident.state.capabilities import Transaction
 from trident.state.target import LedgerDatabase
 
@@ -68,12 +68,6 @@ class Ledger(Protocol):
 
     def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
         """Store where the incarnation starts, once; a second call must name the same numbers."""
-
-    def set_births(self, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
-        """Record since when the incarnation has these states, before they are registered; other births stay.
-
-        A state is born once: a second call must name the same txid.
-        """
 
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop the live attempts at txids >= `drop_from` (refused for a pinned txid), then insert the plan, atomically.
@@ -127,10 +121,7 @@ class Ledger(Protocol):
         """Record a reset before its first effect; refused while a txid is pinned and not done."""
 
     def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
-        """Make the decided incarnation the topology's own, at its birth txid, with no starts yet. Idempotent.
-
-        Every state that the topology is known to have is born there.
-        """
+        """Make the decided incarnation the topology's own, at its birth txid, with no starts yet. Idempotent."""
 
     def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
         """Record why this epoch stops at a txid that is not done; an epoch stops once."""

@@ -17,7 +17,7 @@ from trident.base.ranges import RangeManifest
 from trident.coordinators.decided import Refusal
 from trident.coordinators.pinned import StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange
-from trident.coordinators.registered import Birth, StartPosition
+from trident.coordinators.registered import StartPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,6 @@ class TopologyStatus:
     losses: int
     dead_letters: int
     diverted_rows: int
-    births: tuple[Birth, ...]
-    """Since which txid it has each state: a state holds what came after it."""
 
     @property
     def needs_decision(self) -> bool:

@@ -151,8 +151,7 @@ def cases_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
             for point in points:
                 yield from (Case(site, script, point, spout, state, tries, False) for tries in (1, 3))
         # stored once: whoever comes after finds it done
-        for point in (P.AFTER_RECORDING_BIRTHS, P.AFTER_BIRTH, P.AFTER_STARTS):
-            yield Case(site, Script.BIRTH, point, spout, state, 1, False)
+        yield Case(site, Script.BIRTH, P.AFTER_STARTS, spout, state, 1, False)
         for point in _RESET_POINTS:
             yield from (Case(site, Script.RESET, point, spout, state, 1, other) for other in (False, True))
         yield from _decisions_of(site, spout, state)

@@ -20,8 +20,6 @@ from trident.state.postgres.schema import POSTGRES_TERMS
 # Plans: small batches must find their rows by the index, large ones by a hash of the staged rows in memory;
 # the statistics target makes ANALYZE of a temporary table take a millisecond;
 # a plan made for a batch of ten rows must not be used for one of a hundred thousand.
-# How values are read and written: as every other session of this library does, whatever server, role or DSN say.
-# Instants in a zone with summer time can't even be compared in the hour that comes twice.
 _SETTINGS = """
 SELECT set_config('lock_timeout', %(lock)s, false),
        set_config('idle_in_transaction_session_timeout', %(idle)s, false),
@@ -33,13 +31,7 @@ SELECT set_config('lock_timeout', %(lock)s, false),
        set_config('work_mem', greatest(32768, (SELECT setting::int FROM pg_settings WHERE name = 'work_mem')) || 'kB',
                   false),
        set_config('plan_cache_mode', 'force_custom_plan', false),
-       set_config('client_min_messages', 'warning', false),
-       set_config('TimeZone', 'UTC', false),
-       set_config('DateStyle', 'ISO, YMD', false),
-       set_config('IntervalStyle', 'postgres', false),
-       set_config('extra_float_digits', '1', false),
-       set_config('bytea_output', 'hex', false),
-       set_config('standard_conforming_strings', 'on', false)
+       set_config('client_min_messages', 'warning', false)
 """
 
 
@@ -135,9 +127,6 @@ def connect(dsn: str, lease_seconds: float) -> psycopg.Connection:
         keepalives_idle=max(1, int(lease_seconds / 6)),
         keepalives_interval=max(1, int(lease_seconds / 12)),
         keepalives_count=3,
-        # a statement whose bytes nobody acknowledges: keepalives are not sent then
-        tcp_user_timeout=int(lease_seconds * 500),
-        client_encoding="UTF8",
         application_name=conninfo_to_dict(dsn).get("application_name", "trident"),
     )
     check = f"{max(1, min(2000, int(lease_seconds * 250)))}ms"

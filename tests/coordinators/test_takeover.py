@@ -97,7 +97,7 @@ def test_a_take_over_goes_from_fences_to_positions_to_starts(stores, repeater):
     assert [line for line in lines if line.split(".")[1] not in ("position", "register")] == [
         "ledger.acquire",
         *("first.prepare", "first.raise_fence", "second.prepare", "second.raise_fence"),
-        *("ledger.set_births", "source.starts", "ledger.set_starts"),
+        *("source.starts", "ledger.set_starts"),
     ]
     positions = [number for number, line in enumerate(lines) if line.endswith(".position")]
     assert lines.index("second.raise_fence") < positions[0] < positions[-1] < lines.index("source.starts")

@@ -126,7 +126,7 @@ def test_a_write_that_finds_no_row_takes_all_of_its_call_back(ledger: SqliteLedg
     ledger.decide_reset(run.epoch, "payments", decision)
     with ledger.database.transaction() as transaction:
         transaction.connection.execute(text("DELETE FROM trident_topology"))
-    with pytest.raises(FatalError, match="the row of topology 'payments' is not there"):
+    with pytest.raises(FatalError, match="trident_topology touched 0 rows instead of one"):
         ledger.finish_reset(run.epoch, "payments", decision)
     with ledger.database.transaction() as transaction:
         found = transaction.connection.execute(text("SELECT incarnation, reset_to FROM trident_progress")).one()

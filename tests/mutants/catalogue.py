@@ -427,51 +427,7 @@ _COORDINATOR = (
     ),
 )
 _DECISIONS = ("tests/coordinators/test_decisions.py",)
-_LOST = ("tests/coordinators/test_lost_states.py",)
-_RESUMED = ("tests/coordinators/test_resuming.py",)
 _OF_A_PERSON = (
-    Mutant(
-        "a state that the ledger knows is there, or nothing starts",
-        "coordinators/holding/standing.py",
-        "    if not is_known:\n        return\n",
-        "    return\n",
-        _LOST,
-    ),
-    Mutant(
-        "a birth is recorded before the state is registered",
-        "coordinators/holding/takeover.py",
-        "        if births:\n",
-        "        if False:\n",
-        _LOST,
-    ),
-    Mutant(
-        "rows that are gone are not adopted",
-        "coordinators/decisions/deciding.py",
-        "            require_all(taking.snapshot, positions)\n",
-        "            pass\n",
-        _LOST,
-    ),
-    Mutant(
-        "a state that was begun anew meanwhile is noticed",
-        "coordinators/holding/standing.py",
-        "if born is not None and position.birth_txid != born:",
-        "if False:",
-        _LOST,
-    ),
-    Mutant(
-        "where a reset begins is for the streams that there were",
-        "coordinators/registered.py",
-        "return reset.start if stream in reset.streams else None",
-        "return reset.start",
-        _RESUMED,
-    ),
-    Mutant(
-        "kept rows are resumed only by a ledger that knows them",
-        "coordinators/decisions/deciding.py",
-        "    if not keep_rows:\n        return\n",
-        "    return\n",
-        _RESUMED,
-    ),
     Mutant(
         "nothing is written while an undo is open",
         "coordinators/ledger/rules/fencing.py",

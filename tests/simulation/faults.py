@@ -18,7 +18,6 @@ class FaultKind(StrEnum):
     OFFSETS_LOST = "retention removes records that were not read"
     STATE_RESTORED = "a state alone is restored from an old backup"
     LEDGER_RESTORED = "the ledger alone is restored from an old backup"
-    STATE_EMPTIED = "a state's database is another one, with nothing in it"
     RESET = "a person resets the topology"
     RESET_CUT_OFF = "a person's reset dies in the middle"
     UNDO = "a person undoes a decided txid"
@@ -65,7 +64,6 @@ WORLD_KINDS = (
     FaultKind.OFFSETS_LOST,
     FaultKind.STATE_RESTORED,
     FaultKind.LEDGER_RESTORED,
-    FaultKind.STATE_EMPTIED,
     FaultKind.RESET,
     FaultKind.RESET_CUT_OFF,
     FaultKind.UNDO,
@@ -88,7 +86,6 @@ _WEIGHTS = {
     FaultKind.UNDO_CUT_OFF: 0.6,
     FaultKind.STATE_RESTORED: 0.5,
     FaultKind.LEDGER_RESTORED: 0.5,
-    FaultKind.STATE_EMPTIED: 0.5,
     FaultKind.OFFSETS_LOST: 0.8,
 }
 

@@ -238,10 +238,7 @@ class Monitor:
         position = standing.position
         assert position is not None
         if account.standing is None or account.standing.position is None:
-            assert entry is not None
-            # each of these states belongs to the topology since its incarnation began
-            born = position.txid == entry.birth_txid
-            require(born, f"state {name!r} was born at {position.txid}, its incarnation at {entry.birth_txid}")
+            require(position.txid == self.account.done, f"state {name!r} was born at {position.txid}")
             return StateAccount({}, {}, standing)
         assert entry is not None
         decision = entry.reset

@@ -53,8 +53,6 @@ class Mishaps:
         match fault.kind:
             case FaultKind.STATE_RESTORED | FaultKind.LEDGER_RESTORED:
                 return self._restore_one(fault)
-            case FaultKind.STATE_EMPTIED:
-                return self._empty_one(fault)
             case FaultKind.RESET | FaultKind.RESET_CUT_OFF:
                 return self._world.person.reset(fault.number, cut_off=fault.kind is FaultKind.RESET_CUT_OFF)
             case FaultKind.UNDO | FaultKind.UNDO_CUT_OFF:
@@ -137,37 +135,13 @@ class Mishaps:
             for name, database in world.databases.items():
                 database.open_transactions = opened[name]
             return False
-        self._tear(backup)
-        return True
-
-    def _empty_one(self, fault: Fault) -> bool:
-        """Put an empty database in the place of one with states, once there is something to lose."""
-        world, monitor = self._world, self._world.monitor
-        entry = monitor.account.entry
-        if world.person.is_healing or monitor.torn or entry is None or entry.reset is not None:
-            return False
-        if monitor.account.done == entry.birth_txid:
-            return False
-        backup = self._take_backup()
-        home = "apart" if "apart" in world.databases and fault.number % 2 else "ledger"
-        emptied = [name for name, database in world.homes.items() if database is world.databases[home]]
-        if not emptied:
-            return False
-        world.databases[home].restore({}, lambda table: table.startswith("state "))
-        for name in emptied:
-            monitor.states[name] = StateAccount()
-        self._tear(backup)
-        return True
-
-    def _tear(self, backup: Backup) -> None:
-        """End every coordinator: nothing may be written until ledger and states are put back to the same moment."""
-        world = self._world
         world.era += 1
         for database in world.databases.values():
             database.open_transactions.clear()
-        world.monitor.torn = True
+        monitor.torn = True
         world.kill_all()
         world.person.keep_for_healing(backup)
+        return True
 
     def restore_all(self, backup: Backup) -> None:
         """Put ledger and states back to the same moment."""

@@ -21,7 +21,7 @@ from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import CleanUp, Tell
 from trident.coordinators.batches.work import Work
 from trident.coordinators.decisions import deciding
-from trident.coordinators.holding import carrying_out, standing, taken, takeover
+from trident.coordinators.holding import carrying_out, taken, takeover
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.plans import maker as planning
@@ -235,10 +235,6 @@ BUGS = (
         "a divert is forgotten by the attempt that commits",
         _patched(batch_runner, "held_states", lambda decisions, txid: frozenset()),
         first_seed=100,
-    ),
-    PlantedBug(
-        "a state that holds nothing is taken for a new one",
-        _patched(standing, "_check_nothing_is_lost", _nothing),
     ),
     PlantedBug(
         "a reset is born at the ledger's last txid only",

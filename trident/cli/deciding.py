@@ -12,7 +12,7 @@ from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
-from trident.coordinators.decided import Decision, ResetStart
+from trident.coordinators.decided import Decision
 from trident.coordinators.holding.starts import start_policy
 from trident.managing.resets import reset as reset_states
 from trident.spouts.base import Start
@@ -82,10 +82,7 @@ def reset(
     states: Annotated[Literal["clear", "adopt"], typer.Option(help="empty the states, or count on from their rows")],
     start: Annotated[
         str | None,
-        typer.Option(
-            help="where to begin: resume (where the last txid stopped; adopt does so by itself), earliest, latest, or "
-            f"a moment like {_MOMENT}"
-        ),
+        typer.Option(help=f"instead of the spouts' own start: earliest, latest, or a moment like {_MOMENT}"),
     ] = None,
     ledger: LedgerOption = "",
     yes: Yes = False,
@@ -93,8 +90,7 @@ def reset(
 ) -> None:
     """Begin a topology's txid sequence anew."""
     begin = _start(start)
-    warning = _warning(states, begin)
-    _confirm(f"Begin {topology} anew and {states} its states?{warning}", yes, as_json)
+    _confirm(f"Begin {topology} anew and {states} its states?", yes, as_json)
     loaded = load_topology(topology)
     with opened(ledger) as found:
         done = reset_states(loaded, found, states=states, start=begin)
@@ -103,23 +99,12 @@ def reset(
     show_fields("decided", fields | more | {"next": "start the topology"}, as_json)
 
 
-def _warning(states: str, start: ResetStart | Start | None) -> str:
-    if states != "adopt" or start is None or start is ResetStart.RESUME:
-        return ""
-    return (
-        f" Its rows are kept, and its streams begin at {start}: what lies between that and where they stood (trident "
-        "status) is counted twice if it is behind them, and skipped if it is before them."
-    )
-
-
-def _start(text: str | None) -> ResetStart | Start | None:
-    if text == ResetStart.RESUME:
-        return ResetStart.RESUME
+def _start(text: str | None) -> Start | None:
     try:
         return start_policy(text)
     except ValueError:
         raise ConfigurationError(
-            f"--start is resume, earliest, latest or a moment like {_MOMENT}, not {text!r}; nothing was done"
+            f"--start is earliest, latest or a moment like {_MOMENT}, not {text!r}; nothing was done"
         ) from None
 
 

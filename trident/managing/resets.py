@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trident.base.errors import ConfigurationError
 from trident.base.policies import policy_of
-from trident.coordinators.decided import ResetDecision, ResetStart
+from trident.coordinators.decided import ResetDecision
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
@@ -22,21 +22,19 @@ def reset(
     ledger: Ledger,
     *,
     states: Literal["clear", "adopt"],
-    start: ResetStart | StartAt | datetime | str | None = None,
+    start: StartAt | datetime | str | None = None,
     options: RunOptions | None = None,
 ) -> ResetDecision:
     """Give a topology a new incarnation, above every txid ever planned.
 
     `states="clear"` empties its states; `"adopt"` keeps their rows and counts on from them (a pinned
-    batch is rolled forward first). `start` is where the streams that there are begin, this once: "resume"
-    (where the last txid that is done has stopped; what `adopt` does by itself), "earliest", "latest" or a
-    time. With kept rows anything but "resume" counts records again or skips some. Nothing is changed
-    while a coordinator runs the topology (LeaseHeldError). A reset that was cut off is finished by the
-    next call or the next run.
+    batch is rolled forward first). `start` replaces the spouts' own start policy this once. Nothing is
+    changed while a coordinator runs the topology (LeaseHeldError). A reset that was cut off is
+    finished by the next call or the next run.
     """
     if states not in ("clear", "adopt"):
         raise ConfigurationError(f"states must be 'clear' or 'adopt', not {states!r}; nothing was changed")
-    text = _start_text(start, states == "adopt")
+    text = _start_text(start)
     compiled = topology.compile()
     return reset_topology(
         compiled.spec(),
@@ -48,11 +46,11 @@ def reset(
     )
 
 
-def _start_text(start: ResetStart | StartAt | datetime | str | None, keep_rows: bool) -> str | None:
+def _start_text(start: StartAt | datetime | str | None) -> str | None:
     if isinstance(start, datetime):
         if start.tzinfo is None:
             raise ConfigurationError("a start time needs a time zone; nothing was changed")
         return start.astimezone(UTC).isoformat()
     if start is None:
-        return ResetStart.RESUME if keep_rows else None
-    return policy_of(ResetStart, start, "start", beside=" or a datetime with a time zone").value
+        return None
+    return policy_of(StartAt, start, "start", beside=" or a datetime with a time zone").value

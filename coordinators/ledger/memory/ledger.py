@@ -18,10 +18,10 @@ from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
 from trident.coordinators.ledger.rules.fencing import lease_held
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.rules.specs import births_at, merged_births, merged_spec, merged_starts
+from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan
-from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
 from trident.state.memory.database import MemoryDatabase
 
 
@@ -110,13 +110,6 @@ class MemoryLedger:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
             rows.put(entry._replace(starts=merged_starts(entry.starts, starts)))
-
-    def set_births(self, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
-        """Record since when the incarnation has these states."""
-        with self._database.transaction() as transaction:
-            rows = Rows(transaction)
-            entry = rows.owned(owner, epoch)
-            rows.put(entry._replace(births=merged_births(entry.births, births)))
 
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop live attempts, then insert a plan, atomically."""
@@ -331,14 +324,12 @@ def _reborn(entry: Entry, decision: ResetDecision) -> Entry:
         last_attempt=entry.progress.last_attempt,
         reset_to=None,
     )
-    known, done = entry.incarnations | {decision.incarnation}, entry.done_plan
+    known = entry.incarnations | {decision.incarnation}
     return Entry(
         entry.spec,
         progress,
         decision.birth_txid,
-        births=births_at(entry.spec, decision.birth_txid),
-        starts=resets.starts_of_reset(decision, done.plan if done else None, entry.starts),
-        own_reset=decision,
+        start=decision.start,
         incarnations=known,
         refusals=entry.refusals,
         decisions=entry.decisions,

@@ -14,7 +14,7 @@ from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss
-from trident.coordinators.registered import Birth, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.registered import Snapshot, StartPosition, TopologySpec
 from trident.state.memory.database import MemoryTransaction
 
 _FENCES = "trident_fence"
@@ -61,13 +61,11 @@ class Entry(NamedTuple):
     progress: Progress
     birth_txid: int
     starts: tuple[StartPosition, ...] | None = None
-    births: tuple[Birth, ...] = ()
     live: tuple[StoredPlan, ...] = ()
     done_plan: StoredPlan | None = None
     pin: Pin | None = None
     reset: ResetDecision | None = None
-    own_reset: ResetDecision | None = None
-    """The reset that opened this incarnation."""
+    start: str | None = None
     incarnations: frozenset[str] = frozenset()
     refusals: Mapping[int, Stopped] = MappingProxyType({})
     """What each epoch stopped at."""
@@ -109,9 +107,8 @@ class Entry(NamedTuple):
             starts=self.starts,
             last_txid=progress.last_txid,
             last_attempt=progress.last_attempt,
-            births=self.births,
             open_reset=self.reset,
-            reset=self.own_reset,
+            start=self.start,
             refusal=self.open_refusal(),
             decisions=self.open_decisions(),
         )

@@ -114,7 +114,6 @@ class _Kept:
             losses=sum(row.status == PlanStatus.DONE for row in self.losses()),
             dead_letters=len(self.dead_letters()),
             diverted_rows=len(self._diverted()),
-            births=self.entry.births,
         )
 
     def batches(self) -> tuple[BatchRow, ...]:

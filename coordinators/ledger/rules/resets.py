@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from trident.base.errors import MismatchError
-from trident.coordinators.decided import ResetDecision, ResetStart
+from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger.rules.progress import Progress
-from trident.coordinators.planned import Plan
-from trident.coordinators.registered import StartPosition
 
 
 def check_reset(progress: Progress, decision: ResetDecision) -> None:
@@ -43,14 +41,3 @@ def check_open_reset(topology: str, stored: ResetDecision | None, decision: Rese
         raise MismatchError(
             f"topology {topology!r}: no reset to incarnation {decision.incarnation} was decided. Nothing was written."
         )
-
-
-def starts_of_reset(
-    decision: ResetDecision, done: Plan | None, starts: tuple[StartPosition, ...] | None
-) -> tuple[StartPosition, ...] | None:
-    """Return where the new incarnation begins, None while that is to be asked; resumed is what the old one had read."""
-    if decision.start != ResetStart.RESUME:
-        return None
-    if done is None:
-        return starts
-    return tuple(StartPosition(item.spout, item.range.id, item.range.topic_id, item.range.stop) for item in done.ranges)

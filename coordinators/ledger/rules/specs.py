@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trident.base.errors import MismatchError
-from trident.coordinators.registered import Birth, StartPosition, TopologySpec
+from trident.coordinators.registered import StartPosition, TopologySpec
 
 Described = Mapping[str, Mapping[str, str]]
 
@@ -41,30 +41,6 @@ def merged_starts(stored: Sequence[StartPosition] | None, given: Sequence[StartP
                 "changed; an incarnation starts once."
             )
     return tuple(sorted({*(stored or ()), *given}, key=lambda item: (item.spout, item.id)))
-
-
-def births_before(stored: TopologySpec) -> tuple[Birth, ...]:
-    """Return what is known of the states of a topology whose births nobody recorded: that it has them."""
-    return tuple(Birth(state, None) for state in sorted(stored.states))
-
-
-def births_at(stored: TopologySpec, txid: int) -> tuple[Birth, ...]:
-    """Return the births of all states of a new incarnation."""
-    return tuple(Birth(state, txid) for state in sorted(stored.states))
-
-
-def merged_births(stored: Sequence[Birth], given: Sequence[Birth]) -> tuple[Birth, ...]:
-    """Return the births to store; raises MismatchError for a state that was born at another txid."""
-    merged = {birth.state: birth for birth in stored}
-    for birth in given:
-        known = merged.get(birth.state)
-        if known is not None and known.txid is not None and known != birth:
-            raise MismatchError(
-                f"state {birth.state!r} was born at txid {known.txid} already, not at {birth.txid}. Nothing was "
-                "changed."
-            )
-        merged[birth.state] = birth
-    return tuple(birth for _, birth in sorted(merged.items()))
 
 
 def _differences(kind: str, stored: Described, given: Described) -> list[str]:

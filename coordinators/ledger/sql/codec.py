@@ -10,7 +10,7 @@ from trident.base.errors import FatalError
 from trident.base.ranges import RangeManifest
 from trident.coordinators.pinned import StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange
-from trident.coordinators.registered import Birth, StartPosition, TopologySpec
+from trident.coordinators.registered import StartPosition, TopologySpec
 
 T = TypeVar("T")
 
@@ -48,6 +48,4 @@ MANIFESTS: Codec[tuple[tuple[str, RangeManifest], ...]] = Codec(
 )
 STATES: Codec[tuple[StatePin, ...]] = Codec(tuple[StatePin, ...], "the states of a pin")
 STARTS: Codec[tuple[StartPosition, ...]] = Codec(tuple[StartPosition, ...], "start positions")
-BIRTHS: Codec[tuple[Birth, ...]] = Codec(tuple[Birth, ...], "the births of states")
-STREAMS: Codec[tuple[str, ...]] = Codec(tuple[str, ...], "the streams of a reset")
 SPEC: Codec[TopologySpec] = Codec(TopologySpec, "a topology's description")

@@ -33,7 +33,7 @@ from trident.coordinators.ledger.sql.presence import Presence
 from trident.coordinators.ledger.sql.viewing import SqlLedgerView
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan
-from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 
@@ -86,11 +86,6 @@ class SqlLedger:
         """Store where the incarnation starts, once per spout."""
         with self._database.transaction() as transaction:
             registration.set_starts(transaction.connection, owner, epoch, starts)
-
-    def set_births(self, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
-        """Record since when the incarnation has these states."""
-        with self._database.transaction() as transaction:
-            registration.set_births(transaction.connection, owner, epoch, births)
 
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop live attempts, then insert a plan, atomically."""

@@ -12,10 +12,10 @@ from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, Sto
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
 from trident.coordinators.ledger.sql.exclusions import read_dead_letters
-from trident.coordinators.ledger.sql.tables import FENCE, INCARNATION, IS_LIVE, PIN, PLAN, PROGRESS, RESET, TOPOLOGY
+from trident.coordinators.ledger.sql.tables import FENCE, INCARNATION, IS_LIVE, PIN, PLAN, PROGRESS, RESET
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan
-from trident.coordinators.registered import Birth, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.registered import Snapshot, StartPosition
 
 _EPOCH = select(FENCE.c.number, FENCE.c.token).where(FENCE.c.topology == bindparam("topology"))
 _EPOCH_LOCKED = _EPOCH.with_for_update(read=True)
@@ -59,7 +59,7 @@ _PIN = select(PIN).where(
     PIN.c.incarnation == bindparam("incarnation"),
     PIN.c.txid == bindparam("txid"),
 )
-_OWN_RESET = select(RESET).where(
+_OWN_RESET = select(RESET.c.start).where(
     RESET.c.topology == bindparam("topology"), RESET.c.incarnation == bindparam("incarnation")
 )
 _OPEN_RESET = select(RESET).where(RESET.c.topology == bindparam("topology"), RESET.c.finished_at.is_(None))
@@ -126,23 +126,6 @@ def read_starts(connection: Connection, owner: Owner) -> tuple[StartPosition, ..
     return None if row.starts is None else codec.STARTS.decode(row.starts)
 
 
-def read_births(connection: Connection, owner: Owner) -> tuple[Birth, ...] | None:
-    """Return since when an incarnation has its states, None where an older version kept the ledger."""
-    row = _incarnation(connection, owner)
-    return None if row.births is None else codec.BIRTHS.decode(row.births)
-
-
-def read_spec(connection: Connection, topology: str) -> TopologySpec:
-    """Return what must stay the same of a topology that is in the ledger."""
-    spec = connection.execute(select(TOPOLOGY.c.spec).where(TOPOLOGY.c.name == topology)).scalar_one_or_none()
-    if spec is None:
-        raise FatalError(
-            f"the ledger is damaged: the row of topology {topology!r} is not there. Nothing was written; restore the "
-            "ledger from a backup together with the states beside it."
-        )
-    return codec.SPEC.decode(spec)
-
-
 def read_pin(connection: Connection, owner: Owner, txid: int) -> Pin | None:
     """Return the pin of a txid with its dead letters."""
     parameters = {"topology": owner.topology, "incarnation": owner.incarnation, "txid": txid}
@@ -160,7 +143,7 @@ def read_pin(connection: Connection, owner: Owner, txid: int) -> Pin | None:
 def read_open_reset(connection: Connection, topology: str) -> ResetDecision | None:
     """Return the reset that was decided and not finished."""
     row = connection.execute(_OPEN_RESET, {"topology": topology}).one_or_none()
-    return None if row is None else _reset(row)
+    return None if row is None else ResetDecision(row.incarnation, row.birth_txid, row.states, row.start)
 
 
 def read_snapshot(connection: Connection, topology: str, progress: Progress) -> Snapshot:
@@ -178,22 +161,16 @@ def read_snapshot(connection: Connection, topology: str, progress: Progress) -> 
         starts=None if incarnation.starts is None else codec.STARTS.decode(incarnation.starts),
         last_txid=progress.last_txid,
         last_attempt=progress.last_attempt,
-        births=() if incarnation.births is None else codec.BIRTHS.decode(incarnation.births),
         open_reset=read_open_reset(connection, topology),
-        reset=_own_reset(connection, owner),
+        start=_start_named_by_reset(connection, owner),
         refusal=read_refusal(connection, owner, progress.done),
         decisions=read_decisions(connection, owner, progress.done),
     )
 
 
-def _own_reset(connection: Connection, owner: Owner) -> ResetDecision | None:
+def _start_named_by_reset(connection: Connection, owner: Owner) -> str | None:
     row = connection.execute(_OWN_RESET, {"topology": owner.topology, "incarnation": owner.incarnation}).one_or_none()
-    return None if row is None else _reset(row)
-
-
-def _reset(row: StoredRow) -> ResetDecision:
-    streams = None if row.streams is None else codec.STREAMS.decode(row.streams)
-    return ResetDecision(row.incarnation, row.birth_txid, row.states, row.start, streams)
+    return None if row is None else row.start
 
 
 def read_done_plan(connection: Connection, owner: Owner, progress: Progress) -> Plan | None:

@@ -5,26 +5,19 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.fencing import check_owner
-from trident.coordinators.ledger.rules.specs import births_before, merged_births, merged_spec, merged_starts
+from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import write_one
 from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.moments import DatabaseNow
-from trident.coordinators.ledger.sql.reads import (
-    lock_fence,
-    lock_progress,
-    read_births,
-    read_snapshot,
-    read_spec,
-    read_starts,
-)
+from trident.coordinators.ledger.sql.reads import lock_fence, lock_progress, read_snapshot, read_starts
 from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, TOPOLOGY
-from trident.coordinators.registered import Birth, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.registered import Snapshot, StartPosition, TopologySpec
 
 
 def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapshot:
@@ -40,10 +33,7 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
     if insert_new(connection, TOPOLOGY, entry):
         _first_incarnation(connection, Owner(spec.name, incarnation))
     progress = lock_progress(connection, spec.name, epoch)
-    stored = _merge_spec(connection, spec)
-    owner = Owner(spec.name, progress.incarnation)
-    if read_births(connection, owner) is None:
-        _write_births(connection, owner, births_before(stored))
+    _merge_spec(connection, spec)
     return read_snapshot(connection, spec.name, progress)
 
 
@@ -65,30 +55,16 @@ def set_starts(connection: Connection, owner: Owner, epoch: Epoch, starts: Seque
     )
 
 
-def set_births(connection: Connection, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
-    """Record since when the incarnation has some states; see `Ledger.set_births`."""
-    progress = lock_progress(connection, owner.topology, epoch)
-    check_owner(progress, owner)
-    _write_births(connection, owner, merged_births(read_births(connection, owner) or (), births))
-
-
-def new_incarnation(
-    owner: Owner,
-    birth_txid: int,
-    reason: str,
-    births: Sequence[Birth] = (),
-    starts: Sequence[StartPosition] | None = None,
-) -> dict[str, object]:
-    """Return the row of an incarnation; None: its start positions are to be asked."""
+def new_incarnation(owner: Owner, birth_txid: int, reason: str) -> dict[str, object]:
+    """Return the row of an incarnation without start positions."""
     return {
         "topology": owner.topology,
         "id": owner.incarnation,
         "birth_txid": birth_txid,
         "created_at": DatabaseNow(),
         "reason": reason,
-        "starts": None if starts is None else codec.STARTS.encode(tuple(starts)),
+        "starts": None,
         "status": "open",
-        "births": codec.BIRTHS.encode(tuple(births)),
     }
 
 
@@ -112,20 +88,11 @@ def _first_incarnation(connection: Connection, owner: Owner) -> None:
         )
 
 
-def _write_births(connection: Connection, owner: Owner, births: Sequence[Birth]) -> None:
-    write_one(
-        connection,
-        update(INCARNATION)
-        .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
-        .values(births=codec.BIRTHS.encode(tuple(births))),
+def _merge_spec(connection: Connection, spec: TopologySpec) -> None:
+    stored = codec.SPEC.decode(
+        connection.execute(select(TOPOLOGY.c.spec).where(TOPOLOGY.c.name == spec.name)).scalar_one()
     )
-
-
-def _merge_spec(connection: Connection, spec: TopologySpec) -> TopologySpec:
-    """Store what the given description adds; returns what was stored before."""
-    stored = read_spec(connection, spec.name)
     merged = merged_spec(stored, spec)
     if merged != stored:
         spec_now = codec.SPEC.encode(merged)
         write_one(connection, update(TOPOLOGY).where(TOPOLOGY.c.name == spec.name).values(spec=spec_now))
-    return stored

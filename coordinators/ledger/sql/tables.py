@@ -89,7 +89,6 @@ INCARNATION = Table(
     _text("reason"),
     Column("starts", Text),
     _text("status"),
-    Column("births", Text),
 )
 
 # The one row that plan, drop, pin, done and each decision lock; it also holds the highest numbers ever handed out.
@@ -213,7 +212,6 @@ RESET = Table(
     _number("epoch"),
     Column("decided_at", Moment, nullable=False),
     Column("finished_at", Moment),
-    Column("streams", Text),
 )
 
 # Why a coordinator stopped at a txid; an epoch stops once.

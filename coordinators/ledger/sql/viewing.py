@@ -15,7 +15,6 @@ from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
 from trident.coordinators.ledger.sql.dialect import SecondsSince
 from trident.coordinators.ledger.sql.reads import (
-    read_births,
     read_done_plan,
     read_last_live,
     read_open_reset,
@@ -168,7 +167,6 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         losses=_count(connection, LOSS, topology, PlanStatus.DONE),
         dead_letters=_count(connection, DEAD_LETTER, topology),
         diverted_rows=_count(connection, DIVERTED, topology),
-        births=read_births(connection, owner) or (),
     )
 
 
