@@ -95,11 +95,9 @@ class BatchCoordinator:
                 self._cancel(request)
             elif lane is Lane.AT_ONCE:
                 self._work.perform(request)
-            elif lane is Lane.PROCESS:
-                future = self._processing.submit(partial(self._perform, request))
-                future.add_done_callback(partial(self._bring_back, request))
             else:
-                future = self._pools[lane].submit(self._perform, request)
+                performed_by = self._processing if lane is Lane.PROCESS else self._pools[lane]
+                future = performed_by.submit(partial(self._perform, request))
                 future.add_done_callback(partial(self._bring_back, request))
 
     def _cancel(self, request: Cancel) -> None:

@@ -90,16 +90,16 @@ def prefer_shipped(ahead: Collection[str]) -> None:
     set_up: Callable[..., object] | None = getattr(worker, "setup_spark_files", None)
     if set_up is None:  # another Spark's: the modules that were imported ahead stay
         return
-    left, seen, entries = set(ahead), dict[str, Listing](), set[str]()
+    left, seen = set(ahead), dict[str, Listing]()
 
     @wraps(set_up)
     def and_forget(*arguments: object, **named: object) -> object:
         before = set(sys.path)
         answer = set_up(*arguments, **named)
-        entries.update(entry for entry in sys.path if entry not in before)
+        added = [entry for entry in sys.path if entry not in before]
         # a folder that was there at the last task may hold more by now
-        found = {entry: _listed(entry) for entry in entries}
-        grown = [entry for entry in entries if seen.get(entry) != found[entry]]
+        found = {entry: _listed(entry) for entry in (*seen, *added)}
+        grown = [entry for entry, listing in found.items() if seen.get(entry) != listing]
         seen.update(found)
         if grown:  # a worker's first task, as a rule
             left.difference_update(_forget_shadowed(left, grown))
