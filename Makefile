@@ -4,7 +4,8 @@ MINUTES ?= 10
 PYTEST_ARGS ?=
 # two workers, and together what shares an expensive server (conftest.py)
 WORKERS ?= -n 2 --dist loadgroup --no-loadscope-reorder
-MUTANTS_DRAWN ?= 8
+MUTANTS_DRAWN ?= 3
+EFFORT ?= verify
 BENCH_ARGS ?=
 GUARD ?=
 SEEDS ?= 20000
@@ -22,7 +23,7 @@ help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
 	@echo "make chaos             real kills of drivers, executors, brokers and databases, with verdicts; CHAOS_ARGS='--seed 2'"
 	@echo "make test              every test in its short form, and the coverage; PYTEST_ARGS='-k name' for some"
-	@echo "make verify            the long forms: seeds, crash matrix, outages, containers, demo, chaos, mutants, newest Spark"
+	@echo "make verify            the long forms: seeds, crash matrix, outages, containers, demo, chaos, mutants, newest Spark; EFFORT=whole"
 	@echo "make lint              ruff and mypy --strict"
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
 	@echo "make soak MINUTES=10   resident memory over time"
@@ -50,7 +51,7 @@ test: $(INSTALLED) java
 verify: $(INSTALLED) java
 	@$(RUN) -m integration_tests.newest_spark
 	@$(RUN) -m tests.mutants.run --drawn $(MUTANTS_DRAWN)
-	@$(RUN) -m pytest --effort verify $(PYTEST_ARGS)
+	@$(RUN) -m pytest --effort $(EFFORT) $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
 	@$(RUN) -m ruff check .

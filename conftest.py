@@ -97,7 +97,7 @@ def _keep_wanted(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 def _is_wanted(item: pytest.Item, long_too: bool) -> bool:
     marker = item.get_closest_marker(VERIFY)
-    if effort().length is Length.VERIFY:
+    if effort().length is not Length.TEST:
         return marker is not None
     return marker is None or long_too or bool(marker.kwargs.get("short", False))
 

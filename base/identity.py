@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_OF_A_LINE = "."
+"""Between the line and what was drawn for one epoch; no older version's token has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Owner:
@@ -23,6 +26,18 @@ class Epoch:
 
     number: int
     token: str
+
+    @property
+    def line(self) -> str:
+        """What all epochs of one ledger's topology share, and no other's: the token of the first of them.
+
+        It outlives resets, and is the same in every store, for it travels with the epoch.
+        """
+        return self.token.partition(_OF_A_LINE)[0]
+
+    def next(self, drawn: str) -> Epoch:
+        """Return the epoch that follows in this line, with random text that was drawn for it."""
+        return Epoch(self.number + 1, f"{self.line}{_OF_A_LINE}{drawn}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TypeVar
 
-from trident.base.errors import ConfigurationError
+from trident.base.checks import refused
 
 Policy = TypeVar("Policy", bound=StrEnum)
 
@@ -15,11 +15,9 @@ def policy_of(kind: type[Policy], value: object, what: str, *, beside: str = "")
 
     `beside` says what else the caller takes.
     """
-    try:
-        return kind(str(value))
-    except ValueError:
-        names = ", ".join(repr(member.value) for member in kind)
-        raise ConfigurationError(
-            f"{what} must be one of {names} (or a member of {kind.__name__}){beside}, not {value!r}; nothing was "
-            "started or changed"
-        ) from None
+    names = ", ".join(repr(member.value) for member in kind)
+    if isinstance(value, str):
+        for member in kind:
+            if member.value == value:
+                return member
+    raise refused(what, f"one of {names} (or a member of {kind.__name__}){beside}", value)

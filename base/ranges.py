@@ -23,6 +23,8 @@ class PartitionBounds:
     topic_id: str
     earliest: int
     stop: int
+    epoch: int | None = None
+    """The leader epoch that the log was in when it said so; None where the source has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class OffsetRange:
     topic_id: str
     start: int
     stop: int
+    epoch: int | None = None
+    """A leader epoch in which the log held all up to `stop`: what proves later that it is still that log."""
 
     @property
     def width(self) -> int:

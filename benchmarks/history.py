@@ -102,8 +102,8 @@ def history_of(system: str, dsn: str) -> History:
 
 
 def _of_plan(ranges: str) -> Stretches:
-    planned = [item["range"] for item in json.loads(ranges)]
-    return tuple((item["id"]["partition"], item["start"], item["stop"]) for item in planned)
+    changed = json.loads(ranges)["changed"]
+    return tuple((partition, start, stop) for *_, parts in changed for partition, start, stop in parts)
 
 
 def _rows(dsn: str, query: str) -> list[tuple[Any, ...]]:

@@ -112,11 +112,11 @@ def violations(topic: Topic, plans: Sequence[Planned], stream: str, looks: Itera
 
 
 def parse_ranges(text: str) -> Ranges:
-    """Read the ranges of a plan from the ledger's own text."""
+    """Read the ranges of a plan from the ledger's own text: those that it changes, others stand where they stood."""
     found = {}
-    for item in json.loads(text):
-        piece = item["range"]
-        found[item["spout"], int(piece["id"]["partition"])] = (int(piece["start"]), int(piece["stop"]))
+    for spout, _topic, _topic_id, _epoch, parts in json.loads(text)["changed"]:
+        for partition, start, stop in parts:
+            found[str(spout), int(partition)] = (int(start), int(stop))
     return found
 
 

@@ -44,7 +44,7 @@ class Outcome:
 class Display:
     """Prints what happens as it happens."""
 
-    console: Console = field(default_factory=lambda: Console(highlight=False))
+    console: Console = field(default_factory=lambda: Console(highlight=False, markup=False, emoji=False))
     started: float = field(default_factory=time.monotonic)
 
     def event(self, text: str) -> None:

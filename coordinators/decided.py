@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from trident.coordinators.planned import StartPosition
+
 
 class StopKind(StrEnum):
     """Why a coordinator could not go on with a txid."""
@@ -15,6 +17,8 @@ class StopKind(StrEnum):
     """It failed too often; the next start tries it again."""
     BAD_RECORD = "bad record"
     """A record did not decode and its stream says stop; the next start tries it again."""
+    UNPROCESSABLE = "unprocessable"
+    """Its records can't be processed as the topology is; the next start tries it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,15 @@ class Diverted:
     rows: tuple[str, ...] = field(repr=False)
 
 
+class ResetStart(StrEnum):
+    """Where a reset lets the streams begin that there are; those that are added later begin as their spouts say."""
+
+    RESUME = "resume"
+    """Where the last txid that was done had stopped, partition by partition."""
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
 @dataclass(frozen=True, slots=True)
 class ResetDecision:
     """A person's recorded decision to open a new incarnation; finished at take-over if it was cut off."""
@@ -80,4 +93,11 @@ class ResetDecision:
     states: str
     """"clear" or "adopt"."""
     start: str | None
-    """A start policy to use once instead of the spouts' own: "earliest", "latest" or an ISO time."""
+    """Where to begin, once: a `ResetStart` or an ISO time; None: as the spouts say."""
+    streams: tuple[str, ...] | None = None
+    """The streams that there were, which `start` is for; None: an older version did not write them down."""
+    begins: tuple[StartPosition, ...] | None = None
+    """Where streams begin, in numbers, if that was known when it was decided: what it resumes, or hands on."""
+    stood: tuple[StartPosition, ...] | None = None
+    """Up to where all records are in the rows, at the last txid that was done: what a later reset may resume from while
+    nothing more is done; None: nobody knows. With emptied states: up to where they had been read."""

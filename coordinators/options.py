@@ -6,13 +6,15 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 
-from trident.base.errors import ConfigurationError
+from trident.base.checks import check_count, check_duration, check_instance
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.registered import Keep
 
 LONGEST_WAIT = timedelta(hours=24)
 """The longest lease, and the longest time that a server is asked again: within what PostgreSQL and TCP can be told."""
+LONGEST_SPAN = timedelta(days=36_500)
+"""The longest of all other times: a moment that is so far away can still be computed."""
 _MAY_BE_ZERO = ("emit_interval", "idle_interval", "retry_pause")
 _BOUNDED = ("lease", "give_up_after")
 
@@ -37,7 +39,7 @@ class Until(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
-    """How a topology is run. Raises ConfigurationError for a limit that is not above zero."""
+    """How a topology is run. Raises ConfigurationError for what is none of the values allowed."""
 
     max_pending: int = 3
     """How many batches are planned or processed at once; commits are one by one in any case."""
@@ -71,27 +73,11 @@ class RunOptions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "on_running", policy_of(OnRunning, self.on_running, "on_running"))
         object.__setattr__(self, "until", policy_of(Until, self.until, "until"))
-        if not isinstance(self.keep, Keep):
-            raise ConfigurationError(f"keep must be a Keep(count=…, age=…), not {self.keep!r}; nothing was started")
+        check_instance("keep", self.keep, Keep, allowed="a Keep(count=…, age=…)")
         for item in fields(self):
             value, default = getattr(self, item.name), item.default
             if isinstance(default, timedelta):
-                _check_duration(item.name, value)
+                longest = LONGEST_WAIT if item.name in _BOUNDED else LONGEST_SPAN
+                check_duration(item.name, value, may_be_zero=item.name in _MAY_BE_ZERO, longest=longest)
             elif isinstance(default, int):
-                _check_count(item.name, value)
-
-
-def _check_duration(name: str, value: object) -> None:
-    if not isinstance(value, timedelta):
-        raise ConfigurationError(
-            f"{name} must be a duration such as timedelta(seconds=30), not {value!r}; nothing was started"
-        )
-    if value < timedelta(0) or (not value and name not in _MAY_BE_ZERO):
-        raise ConfigurationError(f"{name} must be above zero, not {value}; nothing was started")
-    if name in _BOUNDED and value > LONGEST_WAIT:
-        raise ConfigurationError(f"{name} must be at most {LONGEST_WAIT}, not {value}; nothing was started")
-
-
-def _check_count(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigurationError(f"{name} must be a whole number above zero, not {value!r}; nothing was started")
+                check_count(item.name, value)

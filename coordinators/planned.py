@@ -18,6 +18,18 @@ class SpoutRange:
 
 
 @dataclass(frozen=True, slots=True)
+class StartPosition:
+    """Where an incarnation starts to read one partition, resolved to a number once."""
+
+    spout: str
+    id: PartitionId
+    topic_id: str
+    start: int
+    epoch: int | None = None
+    """A leader epoch in which the log held all up to there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Loss:
     """Offsets that were gone before they could be read, skipped by the plan of that attempt."""
 
@@ -26,6 +38,11 @@ class Loss:
     start: int
     stop: int
     reason: str
+
+    @property
+    def count(self) -> int:
+        """How many offsets are gone; records were at most as many."""
+        return self.stop - self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +74,21 @@ class Plan:
     """The names of what is due although nothing may have been read."""
     received: tuple[ReceivedIds, ...] = ()
     """What was received of spouts without positions, which have no ranges."""
+    diverts: tuple[str, ...] = ()
+    """States whose rows a person decided to take out of these very records."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do: no record in any range, no message received, no timer due."""
+        """Whether there is nothing to do: no record, no message received, no timer due, no loss to record."""
         has_records = any(item.range.width for item in self.ranges) or any(item.ids for item in self.received)
-        return not has_records and not self.timers
+        return not has_records and not self.timers and not self.losses
+
+    def has_records_of(self, other: Plan) -> bool:
+        """Tell whether both read the same records of the same logs; empty ranges, attempts and times may differ."""
+        return _records(self) == _records(other)
+
+
+def _records(plan: Plan) -> tuple[frozenset[SpoutRange], frozenset[tuple[str, str]]]:
+    # a range that is handed out again keeps its proof: the same numbers under another one may be other records
+    ranges = frozenset(item for item in plan.ranges if item.range.width)
+    return ranges, frozenset((item.spout, id_) for item in plan.received for id_ in item.ids)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from trident.base.advice import DIVERT, RETRY
+import shlex
+
+from trident.base.advice import DIVERT, RETRY, UNDO
 from trident.base.errors import DecisionNeededError
 from trident.coordinators.decided import Refusal
 
@@ -25,14 +27,26 @@ def refused_by_state(topology: str, refusal: Refusal) -> str:
     )
 
 
-def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None) -> tuple[str, ...]:
-    """Return the commands that a person can choose from; `undo` says that it can be undone, or why it can't be."""
-    state = refusal.state or "STATE"
+def undo_way(txid: int) -> str:
+    """Return the command that takes a pinned txid back; whether it can be, only its states can say."""
+    return f"{UNDO} {txid}  (every state goes back to txid {txid - 1}, the batch is read again)"
+
+
+def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None, left_out: bool = False) -> tuple[str, ...]:
+    """Return the commands that a person can choose from; `undo` says that it can be undone, or why it can't be.
+
+    A state that refused an attempt although its rows were `left_out` of it would do so again: it has nothing to divert.
+    """
+    state = shlex.quote(refusal.state or "STATE")
     ways = [
-        f"{RETRY} {topology} {refusal.txid}  (once the cause is mended: a wider column, another type, a filter)",
-        f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's "
-        "dead letters, the rest goes on)",
+        f"{RETRY} {shlex.quote(topology)} {refusal.txid}  (once the cause is "
+        "mended: a wider column, another type, a filter)"
     ]
+    if not left_out:
+        ways.append(
+            f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's "
+            "dead letters, the rest goes on)"
+        )
     if undo is not None:
         ways.append(undo)
     return tuple(ways)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
+from trident.base.checks import check_count, check_duration
 from trident.base.identity import Epoch, Owner
-from trident.base.ranges import PartitionId
 from trident.coordinators.decided import Decision, Refusal, ResetDecision
 from trident.coordinators.pinned import Pin
-from trident.coordinators.planned import Plan
+from trident.coordinators.planned import Plan, StartPosition
+
+_LONGEST_AGE = timedelta(days=36_500)
+"""A moment that lies further back can't be computed in every database."""
 
 
 @dataclass(frozen=True, slots=True)
-class StartPosition:
-    """Where an incarnation starts to read one partition, resolved to a number once."""
+class Birth:
+    """The recorded fact that a state belongs to an incarnation: it holds every txid after this one."""
 
-    spout: str
-    id: PartitionId
-    topic_id: str
-    start: int
+    state: str
+    txid: int | None
+    """None in a ledger of a version that did not record births, until the state has been found."""
+    with_rows: bool = False
+    """Born by a reset that kept its rows: it has never been empty, whatever was done since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,16 @@ class TopologySpec:
     name: str
     spouts: dict[str, dict[str, str]]
     states: dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What of a description the ledger had not known before."""
+
+    topology: bool = False
+    """The topology itself: it has never been in this ledger."""
+    streams: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,10 @@ class Keep:
     count: int = 10_000
     age: timedelta = timedelta(days=7)
 
+    def __post_init__(self) -> None:
+        check_count("Keep's count", self.count, least=0)
+        check_duration("Keep's age", self.age, may_be_zero=True, longest=_LONGEST_AGE)
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -73,10 +91,37 @@ class Snapshot:
     starts: tuple[StartPosition, ...] | None
     last_txid: int
     last_attempt: int
+    incarnations: frozenset[str] = frozenset()
+    """Every incarnation that the ledger has known of the topology, and those that resets were to open."""
+    births: tuple[Birth, ...] = ()
+    """The states that the incarnation is known to have, each since its birth."""
     open_reset: ResetDecision | None = None
-    start: str | None = None
-    """The start policy that the reset named which opened this incarnation; None: the spouts' own."""
+    reset: ResetDecision | None = None
+    """The reset that opened this incarnation, None of the first one."""
     refusal: Refusal | None = None
     """Why the last coordinator stopped at a txid that is not done, unless a person has decided since."""
+    told: frozenset[int] = frozenset()
+    """Attempts at the next txid of which the ledger says why they stopped, whether it has been decided since or not."""
     decisions: tuple[Decision, ...] = ()
     """What a person decided about txids that are not done, and is not finished; oldest first."""
+    refused: tuple[Plan, ...] = ()
+    """The plans of the attempts that these decisions are about, as far as the ledger has them."""
+    added: Added = field(default=Added(), compare=False)
+    """What the description that was given with this look or registration brings."""
+
+    @property
+    def pinned(self) -> tuple[int, int] | None:
+        """Txid and attempt of what is pinned."""
+        return (self.pin.txid, self.pin.attempt) if self.pin is not None else None
+
+    def start_of(self, stream: str) -> str | None:
+        """Return where the reset lets a stream begin; None: as its spout says.
+
+        A stream that was added after the reset is none of its streams.
+        """
+        reset = self.reset
+        if reset is None or reset.start is None:
+            return None
+        if reset.streams is None:  # an older version's: those that began with the incarnation
+            return reset.start if self.starts is None else None
+        return reset.start if stream in reset.streams else None

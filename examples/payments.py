@@ -4,7 +4,8 @@
 
 It may be killed and started again at any time; it goes on where the ledger says. The address of the
 database may also come from the environment variable PAYMENTS_DSN, which keeps its password out of
-the list of processes.
+the list of processes. Commands that need the topology are given `examples/payments.py:topology`, with
+the broker in PAYMENTS_BOOTSTRAP_SERVERS.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from trident import Count, PostgresLedger, Sum, Topology
 from trident.local.session import local_session
 from trident.spouts import Json, OpaqueKafkaSpout
 from trident.state import PostgresState
+
+TOPIC = "payments"
+RECORDS = 250_000
+"""How many a batch has at most."""
 
 
 def payments_topology(bootstrap_servers: str, topic: str, max_records: int) -> Topology:
@@ -39,13 +44,19 @@ def payments_topology(bootstrap_servers: str, topic: str, max_records: int) -> T
     return topology
 
 
+def topology() -> Topology:
+    """Return the topology for a command such as `trident reset examples/payments.py:topology`, which runs nothing."""
+    return payments_topology(os.environ["PAYMENTS_BOOTSTRAP_SERVERS"], os.environ.get("PAYMENTS_TOPIC", TOPIC), RECORDS)
+
+
 def main() -> None:
     """Run until stopped (SIGTERM drains), or until all that is in the topic has been counted."""
     parser = argparse.ArgumentParser(description="Count and sum of payments per account, exactly once")
-    parser.add_argument("--bootstrap-servers", required=True)
+    servers = os.environ.get("PAYMENTS_BOOTSTRAP_SERVERS")
+    parser.add_argument("--bootstrap-servers", default=servers, required=servers is None)
     parser.add_argument("--dsn", default=os.environ.get("PAYMENTS_DSN"), required="PAYMENTS_DSN" not in os.environ)
-    parser.add_argument("--topic", default="payments")
-    parser.add_argument("--max-records", type=int, default=250_000, help="records per batch at most")
+    parser.add_argument("--topic", default=os.environ.get("PAYMENTS_TOPIC", TOPIC))
+    parser.add_argument("--max-records", type=int, default=RECORDS, help="records per batch at most")
     parser.add_argument("--until", choices=["stopped", "caught_up"], default="stopped")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
@@ -53,8 +64,8 @@ def main() -> None:
         logging.getLogger(chatty).setLevel(logging.ERROR)
     spark = local_session("payments")
     try:
-        topology = payments_topology(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
-        topology.run(spark, ledger=PostgresLedger(arguments.dsn), until=arguments.until)
+        made = payments_topology(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
+        made.run(spark, ledger=PostgresLedger(arguments.dsn), until=arguments.until)
     finally:
         spark.stop()
 

@@ -13,7 +13,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from trident.base.errors import RetryableError
+from trident.base.errors import ConfigurationError, RetryableError
+from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds
 
 if TYPE_CHECKING:
@@ -76,6 +77,18 @@ class OffsetsLostError(RetryableError):
         return f"the source no longer holds the beginning of what was planned: {listed}; nothing of it was applied"
 
 
+class TopicsMissingError(ConfigurationError):
+    """A spout's topics are not where they are looked for; whether they ever were only the coordinator knows."""
+
+    def __init__(self, topics: tuple[str, ...], server: str) -> None:
+        super().__init__(topics, server)
+        self.topics = topics
+        self.server = server
+
+    def __str__(self) -> str:
+        return f"no topic {', '.join(map(repr, self.topics))} at {self.server}; create it, or correct the name"
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of a spout one batch may take, shared over its partitions; None means no limit.
@@ -91,8 +104,8 @@ class Limits:
 class Source(Protocol):
     """An opened spout in the coordinator's process; called from one thread at a time unless said otherwise.
 
-    Every method raises `RetryableError` when the source can't be reached now, and `FatalError`
-    when a person has to decide.
+    Every method raises `RetryableError` when the source can't be reached now, `FatalError`
+    when a person has to decide, and of these `TopicsMissingError` for topics that are not there.
     """
 
     def schema(self, spark: SparkSession) -> StructType:
@@ -117,10 +130,16 @@ class Source(Protocol):
         """
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
-        """Check after a read that log starts and topic ids still are those of the plan.
+        """Check after a read that log starts, topic ids and the logs up to the stops still are those of the plan.
 
-        Raises `OffsetsLostError` for a range whose beginning is gone, `FatalError` for a topic
-        that was created anew. May be called from several threads.
+        Raises `OffsetsLostError` for a range whose beginning is gone, `RetryableError` for a log that was cut
+        below a stop, `FatalError` for a topic that was created anew. May be called from several threads.
+        """
+
+    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
+        """Return the logs that do not hold any more what they held up to the stops of these ranges.
+
+        A range is what was read or planned, with the epoch in which its log held it.
         """
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:

@@ -14,8 +14,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
 
+from trident.base.checks import check_limit, check_text, refused
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FatalError
+from trident.base.logs import LogCut
 from trident.base.policies import policy_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
@@ -28,6 +30,8 @@ Row = Mapping[str, object] | Sequence[object]
 """A record: a mapping by field name (missing fields are null), or a sequence in the schema's order."""
 
 TOPIC_ID: Final = "memory"
+_ROWS: Final = "a list of rows"
+_ROW: Final = "a mapping by field name, or a sequence in the schema's order"
 
 
 class _Log:
@@ -66,10 +70,9 @@ class FixedBatchSpout:
         max_records_per_batch: int | None = None,
         kind: SpoutKind | str = SpoutKind.TRANSACTIONAL,
     ) -> None:
-        if max_records_per_batch is not None and max_records_per_batch < 1:
-            raise ConfigurationError(f"max_records_per_batch must be above zero; it is {max_records_per_batch}")
-        self._schema = schema
-        self._log = _Log(rows)
+        check_limit("max_records_per_batch", max_records_per_batch)
+        self._schema = check_text("schema", schema, allowed="fields as in 'name type, …'")
+        self._log = _Log(_checked(rows))
         self._limits = Limits(max_records=max_records_per_batch)
         self._kind = policy_of(SpoutKind, kind, "kind")
 
@@ -122,7 +125,18 @@ class FeederBatchSpout(FixedBatchSpout):
 
     def feed(self, rows: Sequence[Row]) -> int:
         """Append rows and return the position after them; may be called from any thread."""
-        return self._log.append(rows)
+        return self._log.append(_checked(rows))
+
+
+def _checked(rows: Sequence[Row]) -> Sequence[Row]:
+    """Refuse what would be taken for rows and is none, such as a text or a single row."""
+    if not isinstance(rows, Sequence) or isinstance(rows, str | bytes):
+        raise refused("rows", _ROWS, rows, secret=True)
+    for row in rows:
+        # not shown: a row is a record
+        if isinstance(row, str | bytes) or not isinstance(row, Mapping | Sequence):
+            raise refused("each of the rows", _ROW, row, secret=True)
+    return rows
 
 
 class MemorySource:
@@ -166,6 +180,10 @@ class MemorySource:
         for item in ranges:
             if item.stop > len(self._log):
                 raise FatalError(f"stream {self._id.topic!r} had {item.stop} rows and now has {len(self._log)}")
+
+    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
+        """Return nothing: rows are only appended, and there are no epochs."""
+        return ()
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         """Do nothing."""

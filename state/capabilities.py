@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.secrets import Secret
 from trident.state.positions import Position
 from trident.state.staged import AppliedUpdates, StagedUpdates, StagingWriter
 
@@ -34,6 +35,12 @@ class Transaction(Protocol):
 
 class SharesTransaction(Protocol):
     """Lives in the ledger's own database: applied in the pin's transaction, served by the ledger's fence."""
+
+    def ready(self, batch: BatchId, updates: StagedUpdates) -> StagedUpdates:
+        """Return the updates as `copy_in` and `apply_in` take them: all that takes long is done here, user code too.
+
+        Called in the batch's turn, before the transaction begins; called again for each try.
+        """
 
     def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Bring held updates to the server inside the pin's transaction; takes no lock that others wait for."""
@@ -67,12 +74,23 @@ class Resettable(Protocol):
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Delete all rows and start at the birth txid under a new owner; idempotent."""
 
+    def check_adopt(self, topology: str) -> int | None:
+        """Return the newest txid among the rows that `adopt` would keep, 0 where rows have none, None without rows.
+
+        Raises MismatchError for rows that are gone: there is nothing to keep. A store that can't list its rows knows
+        of those that its position tells of. Changes nothing, and needs no `prepare`.
+        """
+
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Keep all rows and bind them to the new owner at the birth txid; idempotent."""
 
 
 class WritableByTasks(Protocol):
     """Tasks can stage its updates themselves, where they are too many for the driver."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """What a writer needs to know in a task and must not carry: whoever runs it has it told to the task first."""
 
     def writer(self, batch: BatchId) -> StagingWriter:
         """Return what tasks stage this batch's updates with."""
@@ -109,6 +127,30 @@ class Queryable(Protocol):
         """
 
 
+class CountsRows(Protocol):
+    """Keeps account of how many rows belong to its position."""
+
+    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
+        """Raise MismatchError for rows that are gone, or more, as far as that costs little; changes no row."""
+
+
+class KnowsItsPlace(Protocol):
+    """Lives where the server can say which place that is."""
+
+    def place(self) -> str:
+        """Return what names it, equal for two targets only if they are in one place; changes nothing."""
+
+
+class EndsOlder(Protocol):
+    """Lives where the sessions of a process that has stopped can be ended."""
+
+    def end_older(self, topology: str, epoch: Epoch) -> None:
+        """End what older epochs of this line have left open there, and nothing else; before it is prepared.
+
+        Another ledger's topology of the same name is of another line (`Epoch.line`).
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """What a target can do; mostly it is the target itself, or a part of it, that does it."""
@@ -119,6 +161,9 @@ class Capabilities:
     writing: WritableByTasks | None = None
     diverting: Divertible | None = None
     querying: Queryable | None = None
+    counting: CountsRows | None = None
+    ending: EndsOlder | None = None
+    placing: KnowsItsPlace | None = None
 
 
 def names_beside(targets: Mapping[str, Target]) -> frozenset[str]:
@@ -168,3 +213,13 @@ def check_resettable(targets: Mapping[str, Target], keep_rows: bool) -> None:
         resetting = resetting_of(target)
         if not keep_rows:
             resetting.check_clear()
+
+
+def keeps_rows(target: Target, topology: str) -> bool:
+    """Tell whether rows are there and no position is, which another owner may have written since it was looked for.
+
+    Changes nothing.
+    """
+    resetting = target.capabilities.resetting
+    has_rows = resetting is not None and resetting.check_adopt(topology) is not None
+    return has_rows and target.look(topology, False) is None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import operator
+import math
+import traceback
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from trident.base.errors import MismatchError, RefusedError
+from trident.base.errors import MismatchError, RefusedError, TridentError
+from trident.state.comparing import NAN, added, greatest, least
 from trident.state.layout import Merge, StateKind, StateLayout, Value, ValueColumn
 from trident.state.rows import array_of, conform, distinct, python_values
 from trident.state.values import OpaqueValue, TransactionalValue, Update
@@ -94,21 +96,59 @@ def check_fit(layout: StateLayout, changed: Mapping[Row, StoredRow]) -> None:
         try:
             array_of([row[index] for row in rows], column.name, column.type)
         except RefusedError:
-            text = f"column {column.name!r}: a key's merged value does not fit into {column.type}; it was not written"
-            raise RefusedError(text) from None
+            raise _does_not_fit(column) from None
+
+
+def combined(column: ValueColumn, stored: Value, staged: Value) -> Value:
+    """Return what the column's own Python function makes of two values; nothing of it may leave this function.
+
+    Raises RefusedError, which names no value, when it raises: the same values would fail again.
+    """
+    assert column.combine is not None  # checked when the state is opened
+    try:
+        return column.combine(stored, staged)
+    except (TridentError, MemoryError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a user's function raises, the batch is refused and recorded
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise RefusedError(
+            f"column {column.name!r}: its combine function raised {type(error).__name__} at {where.filename}:"
+            f"{where.lineno} in {where.name}; what it was to make was not written"
+        ) from None
+
+
+def settled_row(row: Row) -> Row:
+    """Return a row that a store gave back, with the one NaN in place of any other."""
+    if any(type(value) is float and math.isnan(value) for value in row):
+        return tuple(NAN if isinstance(value, float) and math.isnan(value) else value for value in row)
+    return row
 
 
 def _fold(column: ValueColumn) -> Callable[[Value, Value], Value]:
     match column.merge:
         case Merge.ADD:
-            return operator.add
+            return added
         case Merge.LEAST:
-            return min  # type: ignore[return-value]  # values of one column are comparable
+            return least
         case Merge.GREATEST:
-            return max  # type: ignore[return-value]
+            return greatest
         case Merge.COMBINE:
-            assert column.combine is not None  # checked when the state is opened
-            return column.combine
+            return lambda stored, staged: _held(column, combined(column, stored, staged))
+
+
+def _held(column: ValueColumn, value: Value) -> Value:
+    """Return a value as the column gives it back: its own scale, precision and time zone."""
+    try:
+        (held,) = python_values(pa.chunked_array([array_of([value], column.name, column.type)]))
+    except RefusedError:
+        raise _does_not_fit(column) from None
+    return held
+
+
+def _does_not_fit(column: ValueColumn) -> RefusedError:
+    return RefusedError(
+        f"column {column.name!r}: a key's merged value does not fit into {column.type}; it was not written"
+    )
 
 
 def _keep(fold: Callable[[Value, Value], Value], stored: Value, staged: Value) -> Value:

@@ -5,36 +5,68 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trident.base.errors import ConfigurationError, RefusedError
+from trident.state.arrays import AnyArray, AnyChunks, is_text, settled_array, unheld
+from trident.state.comparing import NAN
+from trident.state.exact import InexactError, exact_array
 
-AnyArray: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
-AnyChunks: TypeAlias = "pa.ChunkedArray[pa.Scalar[pa.DataType]]"
+_AT_ONCE: Final = 4096
+"""No other thread of the process runs while Arrow makes Python objects, nor the one that keeps the lease."""
 
 
 def python_values(column: AnyChunks) -> list[object]:
-    """Return a column as Python values."""
-    values: Iterable[object] = column.to_pylist()  # type: ignore[misc]  # the stubs know it for single types only
-    return list(values)
+    """Return a column that stores can hold as Python values, each in its one form: see `state.comparing`."""
+    if pa.types.is_timestamp(column.type) and column.type.tz:
+        column = column.cast(pa.timestamp(column.type.unit, "UTC"))
+    values = [value for first in range(0, len(column), _AT_ONCE) for value in _values(column.slice(first, _AT_ONCE))]
+    if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+        return [NAN if isinstance(value, float) and math.isnan(value) else value for value in values]
+    return values
+
+
+def _values(some: AnyChunks) -> Iterable[object]:
+    values: Iterable[object] = some.to_pylist()  # type: ignore[misc]  # the stubs know it for single types only
+    return values
 
 
 def json_rows(rows: pa.Table) -> tuple[str, ...]:
     """Return each row as a JSON object; numbers are exact: decimals are strings, as are NaN and infinities.
 
-    Bytes are base64, moments and days ISO 8601.
+    Bytes are base64, moments and days ISO 8601. What no store can hold is an object of one field: a text that is
+    not UTF-8 `{"base64": …}`, a moment or day outside of the years 1 to 9999 `{"us": …}` or `{"days": …}` since 1970.
     """
-    columns = [[_plain(value) for value in python_values(column)] for column in rows.columns]
+    columns = [[_plain(value) for value in _shown(column)] for column in rows.columns]
     return tuple(
         json.dumps(dict(zip(rows.column_names, row, strict=True)), ensure_ascii=False, allow_nan=False)
         for row in zip(*columns, strict=True)
     )
+
+
+def _shown(column: AnyChunks) -> list[object]:
+    """Return a column's values, those too that a store has refused because Python can't hold them."""
+    type_ = column.type
+    if unheld(column) is None or pa.types.is_decimal(type_):
+        return python_values(column)
+    return [_unheld_value(column.slice(number, 1)) for number in range(len(column))]
+
+
+def _unheld_value(single: AnyChunks) -> object:
+    if unheld(single) is None:
+        return python_values(single)[0]
+    type_ = single.type
+    if is_text(type_):
+        return {"base64": _plain(python_values(single.cast(pa.binary()))[0])}
+    if pa.types.is_timestamp(type_):
+        return {type_.unit: python_values(single.cast(pa.int64()))[0]}
+    return {"days": python_values(single.cast(pa.int32()))[0]}
 
 
 def _plain(value: object) -> object:
@@ -54,7 +86,7 @@ def conform(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     missing = [name for name in schema.names if name not in rows.column_names]
     if missing:
         raise ConfigurationError(f"staged updates lack column {missing[0]!r}; nothing was staged")
-    columns = [_cast(rows.column(field.name), field) for field in schema]
+    columns = [_conformed(rows.column(field.name), field) for field in schema]
     return pa.table(columns, schema=schema)
 
 
@@ -69,8 +101,7 @@ def distinct(keys: pa.Table) -> pa.Table:
 def refuse_nul(rows: pa.Table) -> None:
     """Raise RefusedError naming the first text column that holds a NUL character, which no SQL text can."""
     for field, column in zip(rows.schema, rows.columns, strict=True):
-        is_text = pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
-        if is_text and pc.any(pc.match_substring(column, "\0")).as_py():
+        if is_text(field.type) and pc.any(pc.match_substring(column, "\0")).as_py():
             raise refused(field.name, "a text with a NUL character")
 
 
@@ -79,20 +110,20 @@ def refused(column: str, what: str) -> RefusedError:
     return RefusedError(f"column {column!r} of the staged updates holds {what}; nothing was staged")
 
 
-def array_of(values: list[object], column: str, type_: pa.DataType) -> AnyArray:
-    """Return Python values as an Arrow array; raises RefusedError naming the column when one does not fit."""
+def array_of(values: Sequence[object], column: str, type_: pa.DataType) -> AnyArray:
+    """Return Python values as an Arrow array; raises RefusedError naming the column when one is not held exactly."""
     try:
-        array = pa.array(values, type_)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return exact_array(values, type_)
+    except InexactError:
         raise refused(column, f"a value that does not fit into {type_}") from None
-    return array
 
 
-def _cast(column: AnyChunks, field: pa.Field[pa.DataType]) -> AnyChunks:
+def _conformed(column: AnyChunks, field: pa.Field[pa.DataType]) -> AnyChunks:
     try:
         cast = column if column.type == field.type else column.cast(field.type)
-        if pa.types.is_decimal(field.type):
-            cast.validate(full=True)
     except pa.ArrowInvalid:
         raise refused(field.name, f"a value that does not fit into {field.type}") from None
-    return cast
+    what = unheld(cast)
+    if what is not None:
+        raise refused(field.name, what)
+    return settled_array(cast)

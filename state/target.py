@@ -34,6 +34,13 @@ class Target(Protocol):
     def capabilities(self) -> Capabilities:
         """What it can do beside this; the same for as long as it is open."""
 
+    def look(self, topology: str, registers: bool = False) -> Position | None:
+        """Raise what `prepare` would raise, and return where it stands; changes nothing, not even a missing table.
+
+        If it has never been registered and the caller `registers` what has not, also what that would raise.
+        Raises `MismatchError` when it belongs to another topology.
+        """
+
     def prepare(self) -> None:
         """Make the tables or check those that are there; raises MismatchError naming column and type. Idempotent.
 

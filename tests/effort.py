@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -16,6 +16,8 @@ class Length(StrEnum):
 
     TEST = "test"
     VERIFY = "verify"
+    WHOLE = "whole"
+    """What `verify` draws from, all of it: an hour or two more, for a release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +29,8 @@ class Effort:
     """Worlds of the simulation, from the base seed on."""
     must_meet_everything: bool
     """Whether so many worlds have to show every move, fault and outcome that there is."""
+    every_scope: bool
+    """Whether every small scope is explored to its end, or one that is drawn."""
     loop_walks: int
     """Random walks over the bare loop."""
     state_lives: int
@@ -43,19 +47,26 @@ class Effort:
     """Blocks of records that Spark and the fast decoder must agree about."""
     json_from_anew: bool
     """Whether these blocks are drawn anew in each run."""
-    matrix_is_whole: bool
-    """Whether a border of the crash matrix is met in every variant, or in one that is drawn."""
+    matrix_share: float
+    """How many of the crash matrix's cases are drawn, beside each border in one variant."""
+    freezes: int
+    """At how many messages to the server an owner freezes, per set-up; a run has some 450."""
     every_pair: bool
     """Whether a trap of Kafka's is set for every kind of spout with every reader, or for one of them that is drawn."""
     demo_records: int
     """Payments of the demo."""
+    history_txids: tuple[int, ...]
+    """How many txids are in the ledgers with a long history."""
+    history_attempts: int
+    """How many attempts one txid has there."""
 
 
 _EFFORTS = {
     Length.TEST: Effort(
         length=Length.TEST,
-        seeds=500,
+        seeds=400,
         must_meet_everything=False,
+        every_scope=False,
         loop_walks=1_000,
         state_lives=10,
         state_steps=20,
@@ -64,14 +75,18 @@ _EFFORTS = {
         searched_seeds=200,
         json_examples=5,
         json_from_anew=False,
-        matrix_is_whole=False,
+        matrix_share=0.0,
+        freezes=1,
         every_pair=False,
         demo_records=45_000,
+        history_txids=(20_000,),
+        history_attempts=5_000,
     ),
     Length.VERIFY: Effort(
         length=Length.VERIFY,
-        seeds=20_000,
+        seeds=6_000,
         must_meet_everything=True,
+        every_scope=True,
         loop_walks=10_000,
         state_lives=60,
         state_steps=40,
@@ -80,11 +95,17 @@ _EFFORTS = {
         searched_seeds=200,
         json_examples=30,
         json_from_anew=True,
-        matrix_is_whole=True,
+        matrix_share=0.3,
+        freezes=6,
         every_pair=True,
         demo_records=90_000,
+        history_txids=(1_000_000,),
+        history_attempts=100_000,
     ),
 }
+_EFFORTS[Length.WHOLE] = replace(
+    _EFFORTS[Length.VERIFY], length=Length.WHOLE, seeds=20_000, matrix_share=1.0, demo_records=1_000_000
+)
 _MOST_SEEDS = 10**9
 
 

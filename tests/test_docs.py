@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(path for path in (ROOT / "docs").glob("*.md"))
-_TEST = re.compile(r"`((?:tests|integration_tests)/[\w/]+\.py)(?:::(?:(\w+)::)?(\w+))?`")
+_TEST = re.compile(r"`((?:tests|integration_tests|trident/testing)/[\w/]+\.py)(?:::(?:(\w+)::)?(\w+))?`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 
 

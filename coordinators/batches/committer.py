@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from trident.base.advice import UNDO
+from trident.base.advice import RESET_CLEARING, UNDO
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
@@ -32,26 +32,42 @@ class _Steps:
         self.state = ""
         self.copies: list[TransactionStep] = []
         self.applies: list[TransactionStep] = []
+        self._beside: list[tuple[Target, StagedUpdates]] = []
         beside = names_beside(stores)
         for name, staged in updates.items():
             if name not in beside:
                 continue
             assert isinstance(staged, HeldUpdates | WrittenUpdates)  # what is applied already has its pin
-            self.copies.append(partial(self._copy, stores[name], staged))
-            self.applies.append(partial(self._apply, stores[name], staged))
+            self._beside.append((stores[name], staged))
+
+    def make_ready(self) -> None:
+        """Do what takes long, before the transaction; again for each try."""
+        self.copies, self.applies = [], []
+        for store, staged in self._beside:
+            self.state = store.name
+            ready = beside_of(store).ready(self._batch, staged)
+            self.copies.append(partial(self._copy, store, ready))
+            self.applies.append(partial(self._apply, store, ready))
         if self.applies:
             self.applies.append(self._end)
+        self.state = ""
+
+    @property
+    def has_states(self) -> bool:
+        """Whether any state is beside the ledger."""
+        return bool(self._beside)
 
     @property
     def at_work(self) -> str:
         """Who refused, in words."""
         return f"state {self.state!r}" if self.state else "the ledger's database"
 
-    def refused(self, error: RefusedError) -> StoppedError:
+    def refused(self, error: RefusedError, outcome: Outcome) -> StoppedError:
         """Return the error of a transaction that was rolled back as a whole."""
         return StoppedError(
             f"{self.at_work} refused {self._batch} for good: {error}. Nothing of this txid was applied or pinned.",
             Refusal(self._batch.txid, self._batch.attempt, StopKind.REFUSED, self.state, str(error)),
+            tuple(item.state for item in outcome.diverts),
         )
 
     def _copy(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
@@ -85,20 +101,17 @@ class Committer:
         started = self._clock.monotonic()
         steps = _Steps(batch, self._stores, outcome.updates)
         reached(CrashPoint.IN_TURN, batch.txid)
+
+        def commit_together() -> None:
+            steps.make_ready()
+            commit = outcome.commit(self._since(started))
+            copies, applies = steps.copies, steps.applies
+            self._ledger.commit_together(batch.owner, batch.epoch, outcome.pin(), commit, copies, applies)
+
         try:
-            self._repeater.call(
-                f"committing {batch}",
-                lambda: self._ledger.commit_together(
-                    batch.owner,
-                    batch.epoch,
-                    outcome.pin(),
-                    outcome.commit(self._since(started)),
-                    steps.copies,
-                    steps.applies,
-                ),
-            )
+            self._repeater.call(f"committing {batch}", commit_together)
         except RefusedError as error:
-            raise steps.refused(error) from error
+            raise steps.refused(error, outcome) from error
         reached(CrashPoint.AFTER_DONE, batch.txid)
         return outcome.commit(self._since(started))
 
@@ -109,15 +122,17 @@ class Committer:
         pin = outcome.pin()
         steps = _Steps(batch, self._stores, outcome.updates)
         reached(CrashPoint.BEFORE_PIN, batch.txid)
+
+        def write_pin() -> None:
+            steps.make_ready()
+            self._ledger.pin(batch.owner, batch.epoch, pin, steps.copies, steps.applies)
+
         try:
-            self._repeater.call(
-                f"pinning {batch}",
-                lambda: self._ledger.pin(batch.owner, batch.epoch, pin, steps.copies, steps.applies),
-            )
+            self._repeater.call(f"pinning {batch}", write_pin)
         except RefusedError as error:
-            if not steps.applies:
+            if not steps.has_states:
                 raise
-            raise steps.refused(error) from error
+            raise steps.refused(error, outcome) from error
         reached(CrashPoint.AFTER_PIN, batch.txid)
 
     def apply(self, batch: BatchId, state: str, pin: Pin) -> None:
@@ -131,14 +146,16 @@ class Committer:
             )
         except StagingLostError as error:
             raise StagingLostError(
-                f"{error}. The txid is pinned: restore the database of state {state!r}, or take the txid back with "
-                f"{UNDO} {batch.txid}"
+                f"{error}. The txid is pinned: restore the database of state {state!r}; or take the txid back "
+                f"({UNDO} {batch.txid}; every state goes back to the txid before, the batch is read again); or "
+                f"{RESET_CLEARING}"
             ) from error
         except RefusedError as error:
             raise StoppedError(
                 f"state {state!r} refused {batch} for good: {error}. The txid is pinned: states that have it keep it, "
                 "this one's staged rows stay.",
                 Refusal(batch.txid, batch.attempt, StopKind.REFUSED, state, str(error)),
+                is_pinned=True,
             ) from error
         reached(CrashPoint.AFTER_APPLY, batch.txid)
 

@@ -27,3 +27,5 @@ class Flight(NamedTuple):
     """When it has failed unless it is processed by then, or its work in the commit turn is done."""
     outcome: Outcome | None = None
     """Once it is processed: all that its pin will say, and its staged updates."""
+    blocked_by: BaseException | None = None
+    """Why nothing more is tried with it; ends the run once everything before it is done."""

@@ -12,7 +12,7 @@ from trident.coordinators.protocol.state import ProtocolState
 from trident.coordinators.protocol.transitions import Status
 
 _WITH_A_CLOCK = (Status.PROCESSING, Status.TURNING)
-_WITHOUT_OUTCOME = (Status.PLANNING, Status.PROCESSING)
+_WITHOUT_OUTCOME = (Status.PLANNING, Status.PROCESSING, Status.BLOCKED)
 _WAITS = (*_WITHOUT_OUTCOME, Status.READY)
 
 
@@ -28,5 +28,6 @@ def check(state: ProtocolState, flights: Mapping[int, Flight]) -> None:
         assert (flight.deadline == NEVER) is (status not in _WITH_A_CLOCK), f"a clock runs while {status}: {flight}"
         assert (flight.acks is not None) is (status is Status.PROCESSING), f"acks while {status}: {flight}"
         assert (flight.outcome is None) is (status in _WITHOUT_OUTCOME), f"an outcome while {status}: {flight}"
+        assert (flight.blocked_by is not None) is (status is Status.BLOCKED), f"blocked while {status}: {flight}"
         assert txid == state.done + 1 or status in _WAITS, f"only the first live batch has the turn: {state.live}"
     assert len(flights) == len(state.live), f"only live batches have a flight: {list(flights)}, {state.live}"

@@ -1,4 +1,4 @@
-"""One log line per finished batch, with structured fields beside the text."""
+"""One log line per finished batch, with structured fields beside the text, and one for each loss."""
 
 from __future__ import annotations
 
@@ -7,26 +7,52 @@ from dataclasses import asdict
 
 from trident.base.identity import BatchId
 from trident.coordinators.pinned import Commit
+from trident.coordinators.planned import Plan
 
 _log = logging.getLogger("trident.batch")
 
 
-def log_batch(batch: BatchId, commit: Commit, lag: int) -> None:
-    """Log a finished txid at INFO; the record carries the fields as a dict in its attribute `batch`."""
+def log_batch(batch: BatchId, plan: Plan, commit: Commit, lag: int) -> None:
+    """Log a finished txid at INFO; the record carries the fields as a dict in its attribute `batch`.
+
+    What it lost is a warning before that, also where nobody listens to INFO.
+    """
+    log_losses(batch.owner.topology, plan)
     if not _log.isEnabledFor(logging.INFO):
         return
-    fields = {"topology": batch.owner.topology, **asdict(commit), "epoch": batch.epoch.number, "lag": lag}
+    lost = sum(loss.count for loss in plan.losses)
+    known = {"lost_offsets": lost, "epoch": batch.epoch.number, "lag": lag}
+    fields = {"topology": batch.owner.topology, **asdict(commit), **known}
     _log.info(
-        "topology=%s txid=%d try=%d records=%d keys=%d dead_letters=%d plan_ms=%d process_ms=%d commit_ms=%d lag=%d",
+        "topology=%s txid=%d try=%d records=%d keys=%d dead_letters=%d lost_offsets=%d plan_ms=%d process_ms=%d "
+        "commit_ms=%d lag=%d",
         batch.owner.topology,
         commit.txid,
         commit.tries,
         commit.records,
         commit.keys,
         commit.dead_letters,
+        lost,
         commit.plan_ms,
         commit.process_ms,
         commit.commit_ms,
         lag,
         extra={"batch": fields},
     )
+
+
+def log_losses(topology: str, plan: Plan) -> None:
+    """Warn of every loss of a txid that is done."""
+    for loss in plan.losses:
+        _log.warning(
+            "topology=%s txid=%d: of stream %r the offsets from %d to before %d (%d) of %s are gone and in no "
+            "result, now or later: %s",
+            topology,
+            plan.txid,
+            loss.spout,
+            loss.start,
+            loss.stop,
+            loss.count,
+            f"{loss.id.topic}/{loss.id.partition}",
+            loss.reason,
+        )

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import OutcomeUnknownError, RetryableError
+from trident.base.errors import FencedError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.acker import AckValue
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
+from trident.coordinators.batches.failing import batch_of, fails_alone, reason_of
 from trident.coordinators.batches.flight import NEVER, Flight
 from trident.coordinators.batches.invariants import check
 from trident.coordinators.batches.outcome import Outcome
@@ -27,6 +28,7 @@ from trident.coordinators.batches.requests import (
     CommitStep,
     Drop,
     Lane,
+    LetGo,
     Processed,
     RecordStop,
     Request,
@@ -47,6 +49,7 @@ from trident.coordinators.protocol.messages import (
     DecidePin,
     DropFrom,
     Due,
+    EndRun,
     Event,
     GiveUp,
     Happened,
@@ -59,14 +62,13 @@ from trident.coordinators.protocol.messages import (
 )
 from trident.coordinators.protocol.state import Phase
 from trident.coordinators.protocol.step import Step, step, wants_plan
-from trident.coordinators.protocol.transitions import Word
-from trident.state.staged import StagingLostError
+from trident.coordinators.protocol.transitions import Status, Word
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_PAUSE_S = 10.0
 _CLEAN_UP_EVERY = 50
 _GOES_ON = (Phase.RUNNING, Phase.DRAINING)
-_COUNTED = frozenset(kind for kind, lane in LANES.items() if lane in (Lane.PLAN, Lane.COMMIT))
+_COUNTED = frozenset(kind for kind, lane in LANES.items() if lane in (Lane.PLAN, Lane.COMMIT, Lane.HISTORY))
 _BRINGS = {CommitTogether: Word.COMMITTED, DecidePin: Word.PINNED, Apply: Word.APPLIED, RecordDone: Word.FINISHED}
 
 
@@ -117,6 +119,8 @@ class Loop:
         """Requests that have to end before a stopped coordinator may."""
         self._requests: list[Request] = []
         for item in self.state.live:
+            if item.status is Status.BLOCKED:
+                continue  # the command to give up brings its flight
             assert adopted is not None, "what is live at first was pinned by another coordinator"
             self.flights[item.batch.attempt] = Flight(item.batch, 0.0, adopted.plan, outcome=adopted)
 
@@ -170,9 +174,11 @@ class Loop:
     def failed(self, request: Request, error: BaseException, now: float) -> list[Request]:
         """Hear that a request ended with an error that is not repeated any more."""
         self._count_off(request)
-        batch = _fails_alone(request, error)
+        batch = fails_alone(request, error)
         if batch is not None:
-            self._advance(Happened(batch, Word.FAILED, reason=_reason(error)), now)
+            self._advance(Happened(batch, Word.FAILED, reason=reason_of(error)), now)
+        elif isinstance(request, BuildPlan | RunBatch | WorkTurn) and not isinstance(error, FencedError):
+            self._hold_back(batch_of(request), error, now)
         else:
             self._advance(Broken(error), now)
         return self._settled(now)
@@ -193,6 +199,16 @@ class Loop:
         return self._settled(now)
 
     # what follows from it
+
+    def _hold_back(self, batch: BatchId, error: BaseException, now: float) -> None:
+        """Keep bad news of a batch until everything before it is done; of one that was dropped it is void."""
+        flight = self.flights.get(batch.attempt)
+        if flight is None or flight.blocked_by is not None:
+            return
+        self.flights[batch.attempt] = Flight(batch, flight.asked_at, blocked_by=error)
+        if batch.txid > self.state.done + 1:
+            _log.warning("%s can't go on; what is before it is finished first, then the run ends", batch)
+        self._advance(Happened(batch, Word.STOPPED), now)
 
     def _settled(self, now: float) -> list[Request]:
         if self.state.phase in _GOES_ON:
@@ -246,7 +262,7 @@ class Loop:
 
     def _processed(self, batch: BatchId, processed: Processed, now: float) -> None:
         """Count the acks; the attempt is processed only when its value is zero."""
-        flight = self.flights.get(batch.attempt)
+        flight = self._flight_of(batch)
         if flight is not None:
             assert flight.acks is not None
             acks = flight.acks.after(processed.acknowledged)
@@ -259,7 +275,7 @@ class Loop:
         self._advance(Happened(batch, Word.PROCESSED), now)  # of a dropped attempt as well: the protocol compares
 
     def _turn_worked(self, batch: BatchId, outcome: Outcome, now: float) -> None:
-        flight = self.flights.get(batch.attempt)
+        flight = self._flight_of(batch)
         if flight is not None:
             self.flights[batch.attempt] = flight._replace(deadline=NEVER, outcome=outcome)
         self._advance(Happened(batch, Word.TURN_WORKED), now)
@@ -267,7 +283,7 @@ class Loop:
     def _committed(self, command: CommitTogether | DecidePin | Apply | RecordDone, now: float) -> None:
         batch, word = command.batch, _BRINGS[type(command)]
         if word in (Word.COMMITTED, Word.FINISHED) and batch.txid % self._pace.clean_up_every == 0:
-            self._ask(CleanUp(batch, None))
+            self._ask(LetGo(batch))
             for state in sorted(self.state.states):
                 self._ask(CleanUp(batch, state))
         self._advance(Happened(batch, word, state=command.state if isinstance(command, Apply) else ""), now)
@@ -339,7 +355,11 @@ class Loop:
                 self._ask(Tell(batch, self._outcome(batch).plan))
                 del self.flights[batch.attempt]
             case GiveUp(batch, tries, reason):
-                self._advance(Broken(gave_up(batch, tries, reason)), now)
+                self.flights[batch.attempt] = Flight(batch, now, blocked_by=gave_up(batch, tries, reason))
+            case EndRun(batch):
+                error = self.flights[batch.attempt].blocked_by
+                assert error is not None, "what ends the run has a reason"
+                self._advance(Broken(error), now)
 
     def _start_processing(self, batch: BatchId, now: float) -> None:
         flight = self.flights[batch.attempt]
@@ -348,6 +368,11 @@ class Loop:
         acks = AckValue.expecting(edge_ids(edges))
         self.flights[batch.attempt] = flight._replace(acks=acks, deadline=now + self._pace.batch_timeout)
         self._ask(RunBatch(batch, flight.plan, edges, flight.plan_ms))
+
+    def _flight_of(self, batch: BatchId) -> Flight | None:
+        """Return the flight of a batch of which something is awaited."""
+        flight = self.flights.get(batch.attempt)
+        return flight if flight is not None and flight.blocked_by is None else None
 
     def _outcome(self, batch: BatchId) -> Outcome:
         outcome = self.flights[batch.attempt].outcome
@@ -364,19 +389,3 @@ class Loop:
         if type(request) in _COUNTED:
             self._under_way += 1
         self._requests.append(request)
-
-
-def _fails_alone(request: Request, error: BaseException) -> BatchId | None:
-    """Return the batch whose attempt has failed, None if the coordinator can't go on."""
-    match request:
-        case RunBatch(batch) if isinstance(error, RetryableError | OutcomeUnknownError):
-            return batch
-        case WorkTurn(batch) if isinstance(error, RetryableError | OutcomeUnknownError | StagingLostError):
-            return batch
-        case CommitStep(CommitTogether(batch) | DecidePin(batch)) if isinstance(error, StagingLostError):
-            return batch  # nothing was pinned: an ordinary failure
-    return None
-
-
-def _reason(error: BaseException) -> str:
-    return str(error) if isinstance(error, StagingLostError) else f"{type(error).__name__}: {error}"

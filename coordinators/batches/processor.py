@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from trident.base.errors import FatalError, RefusedError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge, RangeManifest
 from trident.coordinators.pinned import DeadLetter
@@ -24,6 +25,24 @@ class ProcessRequest:
     tries: int
     batch_time: datetime
     edges: Mapping[str, tuple[Edge, ...]]
+    diverts: tuple[str, ...] = ()
+    """States whose rows are taken out of the batch: they come back held, never staged by tasks that may refuse them."""
+
+
+class StagingRefusedError(RefusedError):
+    """Tasks could not stage the rows of a state, and never will: the same rows would be refused again."""
+
+    def __init__(self, state: str, reason: str) -> None:
+        super().__init__(state, reason)
+        self.state = state
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class UnprocessableError(FatalError):
+    """The records can't be processed as the topology is, however often they are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +65,8 @@ class Processor(Protocol):
     def process(self, request: ProcessRequest) -> ProcessResult:
         """Process the attempt; called from several threads at once, each with its own attempt.
 
-        Raises `RetryableError` when another attempt may succeed, `FatalError` when none can.
+        Raises `RetryableError` when another attempt may succeed, `FatalError` when none can: `StagingRefusedError`
+        and `UnprocessableError` are about the records, and are recorded with the attempt.
         """
 
     def cancel(self, batch: BatchId) -> None:

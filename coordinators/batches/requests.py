@@ -70,10 +70,16 @@ class CommitStep(NamedTuple):
 
 
 class CleanUp(NamedTuple):
-    """Clean up what the finished txid makes superfluous, in the ledger (None) or in one state."""
+    """Clean up what the finished txid makes superfluous in one state."""
 
     batch: BatchId
-    state: str | None
+    state: str
+
+
+class LetGo(NamedTuple):
+    """Let go of the oldest history in the ledger; no batch waits for it."""
+
+    batch: BatchId
 
 
 class Tell(NamedTuple):
@@ -91,7 +97,7 @@ class RecordStop(NamedTuple):
     error: StoppedError
 
 
-Request = BuildPlan | StorePlan | Drop | RunBatch | WorkTurn | CommitStep | CleanUp | Tell | Cancel | RecordStop
+Request = BuildPlan | StorePlan | Drop | RunBatch | WorkTurn | CommitStep | CleanUp | LetGo | Tell | Cancel | RecordStop
 
 
 class Processed(NamedTuple):
@@ -111,6 +117,8 @@ class Lane(StrEnum):
     """One by one."""
     COMMIT = "commit"
     """One by one."""
+    HISTORY = "history"
+    """One by one."""
     PROCESS = "process"
     """Side by side."""
     AT_ONCE = "at once"
@@ -127,6 +135,7 @@ LANES: Mapping[type, Lane] = {
     WorkTurn: Lane.PROCESS,
     CommitStep: Lane.COMMIT,
     CleanUp: Lane.COMMIT,
+    LetGo: Lane.HISTORY,
     Tell: Lane.AT_ONCE,
     Cancel: Lane.AT_ONCE,
     RecordStop: Lane.LAST,

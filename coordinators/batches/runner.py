@@ -13,10 +13,15 @@ from trident.base.identity import BatchId
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.completeness import complete_edges
 from trident.coordinators.batches.outcome import Outcome
-from trident.coordinators.batches.processor import Processor, ProcessRequest, ProcessResult
+from trident.coordinators.batches.processor import (
+    Processor,
+    ProcessRequest,
+    ProcessResult,
+    StagingRefusedError,
+    UnprocessableError,
+)
 from trident.coordinators.batches.stopped import StoppedError
-from trident.coordinators.decided import Decision, Diverted, Refusal, StopKind
-from trident.coordinators.ledger.rules.decisions import held_states
+from trident.coordinators.decided import Diverted, Refusal, StopKind
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.planned import Plan
 from trident.spouts.base import BadRecord, Source, Spout
@@ -39,23 +44,20 @@ class BatchRunner:
     stores: Mapping[str, Target]
     processor: Processor
     clock: Clock
-    decisions: tuple[Decision, ...] = ()
-    """What a person decided and waits for the attempt that commits."""
     is_over: threading.Event = field(default_factory=threading.Event)
     """Set when the run has ended without waiting any longer for its engine."""
 
     def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
         """Return the acknowledged edge ids and the outcome, its updates staged as the pin needs them."""
         started = self.clock.monotonic()
-        request = ProcessRequest(batch, plan.tries, plan.batch_time, edges)
-        result = self.processor.process(request)
+        result = self._process(ProcessRequest(batch, plan.tries, plan.batch_time, edges, plan.diverts))
         self._check_wanted(batch)
         reached(CrashPoint.AFTER_PROCESSING, batch.txid)
         acknowledged = complete_edges(edges, result)
         self._verify_sources(plan)
         self._check_wanted(batch)
         bad = self._judge_bad_records(batch, result)
-        held = held_states(self.decisions, batch.txid)
+        held = plan.diverts
         diverts = tuple(self._divert(batch, name, staged) for name, staged in result.updates.items() if name in held)
         updates = {
             name: WrittenUpdates(()) if name in held else self._stage(batch, name, staged)
@@ -63,6 +65,17 @@ class BatchRunner:
         }
         process_ms = round((self.clock.monotonic() - started) * 1000)
         return acknowledged, Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts)
+
+    def _process(self, request: ProcessRequest) -> ProcessResult:
+        """Let the engine process it; what it says of the records is said of the attempt, for the ledger."""
+        batch = request.batch
+        try:
+            return self.processor.process(request)
+        except StagingRefusedError as error:
+            raise _refused(batch, error.state, error) from error
+        except UnprocessableError as error:
+            refusal = Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
+            raise StoppedError(str(error), refusal) from error
 
     def _check_wanted(self, batch: BatchId) -> None:
         if self.is_over.is_set():
@@ -94,12 +107,16 @@ class BatchRunner:
             try:
                 staged = self.stores[name].stage(batch, staged)
             except RefusedError as error:
-                refusal = Refusal(batch.txid, batch.attempt, StopKind.REFUSED, name, str(error))
-                text = f"state {name!r} refused {batch} for good: {error}. Nothing of this txid was applied."
-                raise StoppedError(text, refusal) from error
+                raise _refused(batch, name, error) from error
         reached(CrashPoint.AFTER_STAGING, batch.txid)
         return staged
 
     def _divert(self, batch: BatchId, name: str, staged: HeldUpdates | WrittenUpdates) -> Diverted:
         """Take the rows of a state out of the batch, as a person decided."""
         return Diverted(name, json_rows(diverting_of(self.stores[name]).staged_rows(batch, staged)))
+
+
+def _refused(batch: BatchId, state: str, error: RefusedError) -> StoppedError:
+    """Return the error of a state that can't stage its rows of a batch."""
+    text = f"state {state!r} refused {batch} for good: {error}. Nothing of this txid was applied."
+    return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.REFUSED, state, str(error)))

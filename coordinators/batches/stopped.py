@@ -8,12 +8,18 @@ from trident.coordinators.decided import Refusal, StopKind
 
 
 class StoppedError(FatalError):
-    """A coordinator stops at a txid; carries what the ledger is to say of it."""
+    """A coordinator stops at a txid; carries what the ledger is to say of it.
 
-    def __init__(self, text: str, refusal: Refusal) -> None:
-        super().__init__(text, refusal)
+    `left_out` are the states whose rows a person had taken out of that attempt. A txid that `is_pinned` can be undone,
+    if its states can.
+    """
+
+    def __init__(self, text: str, refusal: Refusal, left_out: tuple[str, ...] = (), *, is_pinned: bool = False) -> None:
+        super().__init__(text, refusal, left_out)
         self.text = text
         self.refusal = refusal
+        self.left_out = left_out
+        self.is_pinned = is_pinned
 
     def __str__(self) -> str:
         return self.text

@@ -9,7 +9,7 @@ from trident.base.errors import FencedError, TridentError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.refusals import decision_needed, ways_on
+from trident.coordinators.refusals import decision_needed, undo_way, ways_on
 from trident.coordinators.retrying import Repeater
 
 _log = logging.getLogger("trident.coordinator")
@@ -33,4 +33,6 @@ def record_stop(ledger: Ledger, owner: Owner, epoch: Epoch, stopped: StoppedErro
     reached(CrashPoint.AFTER_REFUSING, refusal.txid)
     if not refusal.blocks:
         return stopped
-    return decision_needed(owner.topology, stopped.text, refusal, ways_on(owner.topology, refusal))
+    undo = undo_way(refusal.txid) if stopped.is_pinned else None
+    ways = ways_on(owner.topology, refusal, undo=undo, left_out=refusal.state in stopped.left_out)
+    return decision_needed(owner.topology, stopped.text, refusal, ways)

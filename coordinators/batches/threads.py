@@ -40,6 +40,7 @@ class BatchCoordinator:
         self._pools: Mapping[Lane, ThreadPoolExecutor] = {
             Lane.PLAN: ThreadPoolExecutor(1, "trident-plan"),
             Lane.COMMIT: ThreadPoolExecutor(1, "trident-commit"),
+            Lane.HISTORY: ThreadPoolExecutor(1, "trident-history"),
         }
         # an attempt that timed out may keep its thread for as long as the engine likes: the next one has another
         self._processing: SideBySide[Answer] = SideBySide("trident-process")

@@ -22,6 +22,7 @@ from trident.coordinators.batches.requests import (
     CleanUp,
     CommitStep,
     Drop,
+    LetGo,
     Processed,
     RecordStop,
     Request,
@@ -102,6 +103,10 @@ class Work:
                 return parts.turn.work(batch, outcome)
             case CleanUp(batch, state):
                 self._clean_up(batch, state)
+            case LetGo(batch):
+                reached(CrashPoint.BEFORE_CLEAN_UP, batch.txid)
+                clean = partial(parts.ledger.clean_up, batch.owner, batch.epoch, parts.keep)
+                parts.repeater.call("cleaning the ledger up", clean)
             case Tell(batch, plan):
                 self._tell(batch, plan)
             case Cancel(batch):
@@ -127,16 +132,11 @@ class Work:
                 self._finished(batch, outcome, committer.done(batch, outcome))
 
     def _finished(self, batch: BatchId, outcome: Outcome, commit: Commit) -> None:
-        log_batch(batch, commit, self._parts.book.lag)
+        log_batch(batch, outcome.plan, commit, self._parts.book.lag)
         for spout, manifest in outcome.manifests:
             self._parts.book.record_size(spout, manifest.size_bytes, manifest.count)
 
-    def _clean_up(self, batch: BatchId, state: str | None) -> None:
-        if state is None:
-            reached(CrashPoint.BEFORE_CLEAN_UP, batch.txid)
-            clean = partial(self._parts.ledger.clean_up, batch.owner, batch.epoch, self._parts.keep)
-            self._parts.repeater.call("cleaning the ledger up", clean)
-            return
+    def _clean_up(self, batch: BatchId, state: str) -> None:
         reached(CrashPoint.BETWEEN_CLEAN_UPS, batch.txid)
         tidy = partial(self._parts.stores[state].clean_up, batch.owner, batch.epoch, batch.txid)
         self._parts.repeater.call(f"cleaning state {state!r} up", tidy)

@@ -7,9 +7,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import cache
 
 from trident.base.identity import Epoch
 from trident.coordinators.decided import Decision, ResetDecision
+from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import WantedDecision, WantedReset, decide, decide_reset, decide_retry
 from trident.coordinators.holding.keeping import held
 from trident.coordinators.holding.opening import opened
@@ -52,19 +54,26 @@ def reset_topology(
     keep_rows: bool,
     start: str | None,
     options: RunOptions,
+    ledger_lost: bool = False,
+    agree: Agree = agree_to_all,
 ) -> ResetDecision:
     """Open a new incarnation above every txid ever planned; returns the decision that was carried out.
 
-    Raises LeaseHeldError while a coordinator runs the topology. When a reset that was cut off is
-    found, that one is finished and returned, and no new one is made. A ledger that was lost or
-    restored takes as many leases as it is behind the states' epochs.
+    `agree` hears what it is about to do while nothing is changed, and ends it by raising. Raises LeaseHeldError while a
+    coordinator runs the topology. When a reset that was cut off is
+    found, that one is finished and returned, and no new one is made; but one that keeps rows gives way to one that
+    clears them, since they may be gone for ever. Raises MismatchError, nothing changed, when
+    a state is of an incarnation or an epoch that this ledger has never had, unless `ledger_lost` says that it was
+    lost or restored: then it takes as many leases as it is behind the states' epochs.
     """
-    wanted = WantedReset(secrets.token_hex(8), keep_rows, start)
+    wanted = WantedReset(secrets.token_hex(8), keep_rows, start, ledger_lost)
+    agree_once = cache(agree)  # a person is asked once, however many leases it takes
     with opened(ledger, {}, states, options.timeouts) as parts:
         while True:
             # each lease has the next epoch: in the end it is above what the states know
-            with suppress(LedgerBehindError), _held(ledger, spec.name, options) as (epoch, repeater):
-                return decide_reset(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted)
+            behind = (LedgerBehindError,) if ledger_lost else ()
+            with suppress(*behind), _held(ledger, spec.name, options) as (epoch, repeater):
+                return decide_reset(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, agree_once)
 
 
 @contextmanager

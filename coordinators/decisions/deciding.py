@@ -10,17 +10,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_LOST, RESET_LOST_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
-from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
-from trident.coordinators.holding.carrying_out import check_divert, check_undo, pinned_batch
+from trident.coordinators.decided import Decision, DecisionKind, ResetDecision, ResetStart
+from trident.coordinators.decisions.beginning import (
+    Agree,
+    Beginning,
+    agree_to_all,
+    beginning,
+    prospect,
+    prospect_of,
+    where_it_stood,
+)
+from trident.coordinators.holding.carrying_out import check_divert, check_undo, due_decisions, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
+from trident.coordinators.holding.standing import ApartError, require_all
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.ledger.rules.decisions import check_decision
+from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
-from trident.state.capabilities import check_resettable, diverting_of
+from trident.state.capabilities import check_resettable, diverting_of, resetting_of
+from trident.state.positions import Position
 from trident.state.target import Target
 
 
@@ -36,6 +50,14 @@ class WantedDecision:
         """Tell whether that decision is this one."""
         return (decision.kind, decision.txid, decision.state) == (self.kind, self.txid, self.state)
 
+    def made(self, snapshot: Snapshot) -> Decision:
+        """Return the decision, which is about the attempt that is pinned, or else about the one that was refused."""
+        refusal, pin = snapshot.refusal, snapshot.pin
+        attempt = refusal.attempt if refusal is not None else 0
+        if pin is not None and pin.txid == self.txid:
+            attempt = pin.attempt
+        return Decision(self.kind, self.txid, attempt, self.state, holder_name())
+
 
 @dataclass(frozen=True, slots=True)
 class WantedReset:
@@ -44,13 +66,25 @@ class WantedReset:
     incarnation: str
     keep_rows: bool
     start: str | None
+    """A `ResetStart` or an ISO time. None, nothing was named: kept rows are resumed, or begin where a reset said that
+    has not begun yet; emptied ones begin as the spouts say."""
+    ledger_lost: bool = False
+    """The ledger was lost or put back: states of incarnations and epochs that it has never had are its own."""
+
+    @property
+    def resumes(self) -> bool:
+        """Whether kept rows are counted on from, which takes a ledger that knows how far they have read."""
+        return self.keep_rows and self.start in (None, ResetStart.RESUME)
+
+    def replaces(self, found: ResetDecision | None) -> bool:
+        """Tell whether an open reset gives way to this one: rows that it was to keep may be gone for ever."""
+        return found is not None and found.states == "adopt" and not self.keep_rows
 
 
 def decide_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repeater: Repeater) -> Decision:
     """Record that a refused txid is to be tried again; needs no state, and nothing is left to carry out."""
     snapshot = repeater.call("reading the ledger", lambda: ledger.snapshot(epoch, topology))
-    attempt = snapshot.refusal.attempt if snapshot.refusal else 0
-    decision = Decision(DecisionKind.RETRY, txid, attempt, decided_by=holder_name())
+    decision = WantedDecision(DecisionKind.RETRY, txid).made(snapshot)
     repeater.call("recording a decision", lambda: ledger.decide(snapshot.owner, epoch, decision))
     reached(CrashPoint.AFTER_DECIDING_RETRY, txid)
     return decision
@@ -62,16 +96,18 @@ def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
     Raises CannotUndoError or MismatchError when it can't be done: nothing was changed then. One that was
     cut off before is finished and returned.
     """
+    seen, positions = taking.look()
+    taking.unless_fenced(partial(_check_seen, taking, seen, positions, wanted))
+    taking.as_registered(seen)
     taking.raise_fences()
     taking.finish_reset()
     finished = taking.finish_decisions()
-    for known in (*finished, *taking.snapshot.decisions):
+    for known in (*finished, *_standing_decisions(taking.snapshot)):
         if wanted.is_met_by(known):
             return known
-    snapshot = taking.snapshot
-    decision = Decision(wanted.kind, wanted.txid, _attempt(snapshot, wanted.txid), wanted.state, holder_name())
-    waiting = taking.where_states_stand()
-    _check_possible(taking, decision, waiting)
+    snapshot, decision = taking.snapshot, wanted.made(taking.snapshot)
+    standing = taking.where_states_stand()
+    _check_possible(taking, decision, standing.waiting)
     taking.repeater.call("recording a decision", lambda: taking.ledger.decide(snapshot.owner, taking.epoch, decision))
     reached(_DECIDED[decision.kind], decision.txid)
     taking.read()
@@ -79,22 +115,32 @@ def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
     return decision
 
 
-def decide_reset(taking: TakeOver, wanted: WantedReset) -> ResetDecision:
-    """Decide a reset; returns the decision.
+def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_all) -> ResetDecision:
+    """Decide a reset; returns the decision. `agree` hears what it will do, and may raise, before anything is changed.
 
     A pinned batch is rolled forward, or undone if that was decided, before states are adopted; clearing
-    states makes it void. An open reset that is found is finished and returned instead.
+    states makes it void. An open reset that is found is finished and returned instead, but clearing takes the place
+    of one that keeps rows.
     """
+    kept = _check_reset(taking, wanted, agree)
+    newest = max((rows for rows in kept.values() if rows is not None), default=0)
     taking.raise_fences()
     decision = taking.snapshot.open_reset
-    if decision is None:
-        check_resettable(taking.stores, wanted.keep_rows)
+    if decision is None or wanted.replaces(decision):
         if wanted.keep_rows:
             taking.finish_decisions()
-            _roll_forward(taking)
-        birth = taking.repeater.call("reading the states", lambda: _birth_txid(taking.snapshot, taking.stores))
+            _roll_forward(taking, wanted)
+        positions = taking.repeater.call("reading the states", taking.positions)
+        if wanted.keep_rows:
+            require_all(taking.snapshot, positions, taking.unplaced(taking.snapshot, positions))
+        if wanted.resumes:
+            _require_known_positions(taking, taking.snapshot, positions, wanted)
+        birth = max(newest, _birth_txid(taking.snapshot, positions))
         states = "adopt" if wanted.keep_rows else "clear"
-        decision = ResetDecision(wanted.incarnation, birth, states, wanted.start)
+        begin = _begin(taking.snapshot, wanted, tuple(sorted(taking.spec.spouts)))
+        stood = _where_rows_stood(taking, taking.snapshot, positions, wanted, kept)
+        decision = ResetDecision(wanted.incarnation, birth, states, begin.start, begin.streams, begin.begins, stood)
+        taking.register()
         record = partial(taking.ledger.decide_reset, taking.epoch, taking.spec.name, decision)
         taking.repeater.call("recording a reset", record)
         reached(CrashPoint.AFTER_DECIDING_RESET)
@@ -108,18 +154,125 @@ _DECIDED: Mapping[DecisionKind, CrashPoint] = {
 }
 
 
-def _attempt(snapshot: Snapshot, txid: int) -> int:
-    if snapshot.pin is not None and snapshot.pin.txid == txid:
-        return snapshot.pin.attempt
-    return snapshot.refusal.attempt if snapshot.refusal is not None else 0
+def _begin(snapshot: Snapshot, wanted: WantedReset, streams: tuple[str, ...]) -> Beginning:
+    found = beginning(snapshot, wanted.start, streams, keep_rows=wanted.keep_rows)
+    if found is None:
+        raise _nothing_to_resume(snapshot, wanted)
+    return found
+
+
+def _where_rows_stood(
+    taking: TakeOver,
+    snapshot: Snapshot,
+    positions: Mapping[str, Position | None],
+    wanted: WantedReset,
+    kept: Mapping[str, int | None],
+) -> tuple[StartPosition, ...] | None:
+    """Return up to where all records are in the rows; None if they hold something else than the ledger knows of.
+
+    Once a new incarnation is opened the states' positions name that, and nobody can tell any more.
+    """
+    if wanted.keep_rows:
+        if any(positions[name] is None and rows is not None for name, rows in kept.items()):
+            return None
+        try:
+            taking.held_against(snapshot, positions)
+        except ApartError:
+            return None
+    return where_it_stood(snapshot)
+
+
+def _nothing_to_resume(snapshot: Snapshot, wanted: WantedReset) -> MismatchError:
+    waits = snapshot.reset
+    start = "as its spouts say" if waits is None or waits.start is None else f"at {waits.start}"
+    return MismatchError(
+        f"nothing can be resumed: the reset before (to incarnation {snapshot.owner.incarnation}) lets topology "
+        f"{snapshot.owner.topology!r} begin {start}, no txid is done since, and up to where the rows had been read "
+        "before it was not known when it was decided. Nothing was changed: without another reset the next start of the "
+        f"topology begins {start}. Instead, {_ways(wanted)}."
+    )
+
+
+def _check_reset(taking: TakeOver, wanted: WantedReset, agree: Agree) -> Mapping[str, int | None]:
+    """Refuse, before anything is changed, what would be refused once every fence is raised.
+
+    Returns the newest txid among the rows of each state that are to be kept. A reset that is open is finished as it was
+    decided: whoever could have finished it since has a newer lease, and the fences are refused to this one.
+    """
+    seen, positions = taking.look(ledger_lost=wanted.ledger_lost)
+    if seen.open_reset is not None and not wanted.replaces(seen.open_reset):
+        agree(prospect_of(seen.open_reset))
+        return {}
+    kept = taking.unless_fenced(partial(_check_possible_reset, taking, seen, positions, wanted))
+    found = prospect(seen, wanted.start, kept, keep_rows=wanted.keep_rows)
+    if found is None:
+        raise _nothing_to_resume(seen, wanted)
+    agree(found)
+    return kept
+
+
+def _check_possible_reset(
+    taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], wanted: WantedReset
+) -> Mapping[str, int | None]:
+    """Refuse, before it is recorded, what a state could not follow: a reset that is recorded is carried out."""
+    check_resettable(taking.stores, wanted.keep_rows)
+    if not wanted.keep_rows:
+        return {}
+    require_all(seen, positions, taking.unplaced(seen, positions))
+    kept = {name: resetting_of(store).check_adopt(taking.spec.name) for name, store in taking.stores.items()}
+    if seen.pin is not None:
+        _require_whole(taking, seen, positions, wanted)
+    if wanted.resumes:
+        for name, rows in kept.items():
+            if positions[name] is None and rows is not None:
+                raise MismatchError(
+                    f"state {name!r} has rows, and nothing says how far they have read: nothing can be resumed, and "
+                    f"nothing was changed. Instead, {_ways(wanted)}."
+                )
+        if seen.pin is None:
+            _require_known_positions(taking, seen, positions, wanted)
+    return kept
+
+
+def _ways(wanted: WantedReset) -> str:
+    return RESET_LOST if wanted.ledger_lost else RESET_ANEW
+
+
+def _check_seen(
+    taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], wanted: WantedDecision
+) -> None:
+    """Refuse, before anything is changed, what would be refused once every fence is raised.
+
+    What is open is carried out first, and only then is there something to hold the decision against.
+    """
+    if seen.open_reset is not None or due_decisions(seen):
+        return
+    if any(wanted.is_met_by(known) for known in _standing_decisions(seen)):
+        return
+    decision = wanted.made(seen)
+    check_decision(seen.done, seen.pinned, decision, seen.refusal, seen.decisions)
+    taking.held_against(seen, positions)
+    _require_able(taking.stores, decision)
+
+
+def _standing_decisions(snapshot: Snapshot) -> tuple[Decision, ...]:
+    """Return the decisions that wait for an attempt; none while one that came after them was refused.
+
+    They say nothing of that refusal: who asks again asks about it.
+    """
+    return snapshot.decisions if snapshot.refusal is None or not snapshot.refusal.blocks else ()
+
+
+def _require_able(stores: Mapping[str, Target], decision: Decision) -> None:
+    if decision.state and decision.state not in stores:
+        raise MismatchError(f"no {decision}: there is no such state. Nothing was written.")
+    if decision.state:
+        diverting_of(stores[decision.state])
 
 
 def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str]) -> None:
     """Refuse, before anything is recorded, what one of the states could not follow."""
-    if decision.state and decision.state not in taking.stores:
-        raise MismatchError(f"no {decision}: there is no such state. Nothing was written.")
-    if decision.state:
-        diverting_of(taking.stores[decision.state])
+    _require_able(taking.stores, decision)
     pinned = pinned_batch(taking.snapshot, taking.epoch)
     if pinned is None or pinned.batch.txid != decision.txid:
         return
@@ -129,19 +282,46 @@ def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str
         check_divert(taking.stores, pinned, decision, waiting)
 
 
-def _birth_txid(snapshot: Snapshot, stores: Mapping[str, Target]) -> int:
+def _birth_txid(snapshot: Snapshot, positions: Mapping[str, Position | None]) -> int:
     """Return the highest txid that is known anywhere: a ledger from an old backup knows fewer than the states."""
-    positions = [store.position(snapshot.owner.topology) for store in stores.values()]
-    return max([snapshot.last_txid, *(position.txid for position in positions if position is not None)])
+    replaced = snapshot.open_reset.birth_txid if snapshot.open_reset is not None else 0
+    return max(
+        [snapshot.last_txid, replaced, *(position.txid for position in positions.values() if position is not None)]
+    )
 
 
-def _roll_forward(taking: TakeOver) -> None:
+def _require_known_positions(
+    taking: TakeOver, snapshot: Snapshot, positions: Mapping[str, Position | None], wanted: WantedReset
+) -> None:
+    """Refuse to go on where the ledger says, when kept rows hold something else than the ledger knows of."""
+    if wanted.keep_rows:
+        unknown = "How far the kept rows have read can't be told then, so that nothing can be resumed."
+        _require_together(taking, snapshot, positions, f"{unknown} Instead, {_ways(wanted)}.")
+
+
+def _require_whole(
+    taking: TakeOver, snapshot: Snapshot, positions: Mapping[str, Position | None], wanted: WantedReset
+) -> None:
+    """Refuse to keep rows of which some may have the pinned txid and some not, and none can be rolled forward."""
+    instead = RESET_LOST_CLEARING if wanted.ledger_lost else RESET_CLEARING
+    pinned = "While a batch is pinned that can't be rolled forward, rows can't be kept."
+    _require_together(taking, snapshot, positions, f"{pinned} Instead, {instead}.")
+
+
+def _require_together(
+    taking: TakeOver, snapshot: Snapshot, positions: Mapping[str, Position | None], consequence: str
+) -> None:
+    try:
+        taking.held_against(snapshot, positions)
+    except ApartError as error:
+        raise MismatchError(f"{error.found} {consequence}") from error
+
+
+def _roll_forward(taking: TakeOver, wanted: WantedReset) -> None:
     """Apply the pinned batch, if there is one, to the states that wait for it: adopted rows hold whole txids."""
     if taking.snapshot.pin is None:
         return
-    try:
-        waiting = taking.where_states_stand()
-    except MismatchError as error:
-        raise MismatchError(f"{error} While a batch is pinned, only states='clear' can be carried out.") from error
-    taking.require_no_refusal(waiting)
-    taking.roll_forward(waiting)
+    _require_whole(taking, taking.snapshot, taking.repeater.call("reading the states", taking.positions), wanted)
+    standing = taking.where_states_stand()
+    taking.require_no_refusal(standing)
+    taking.roll_forward(standing)

@@ -49,6 +49,11 @@ def pinned_batch(snapshot: Snapshot, epoch: Epoch) -> PinnedBatch | None:
     return PinnedBatch(BatchId(snapshot.owner, epoch, pin.txid, pin.attempt), pin, snapshot.done_attempt)
 
 
+def due_decisions(snapshot: Snapshot) -> tuple[Decision, ...]:
+    """Return what was decided about the pinned txid; all others are held for the attempt that commits."""
+    return tuple(each for each in snapshot.decisions if (each.txid, each.attempt) == snapshot.pinned)
+
+
 def check_undo(stores: Mapping[str, Target], pinned: PinnedBatch) -> None:
     """Raise CannotUndoError unless every state of the pin can go back to the txid before."""
     for item in pinned.pin.states:

@@ -28,6 +28,10 @@ def holder_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
+class WaitEndedError(LeaseHeldError):
+    """The run was stopped while it waited for another coordinator's lease; it has changed nothing."""
+
+
 @contextmanager
 def held(
     ledger: Ledger,
@@ -49,15 +53,20 @@ def held(
 
 
 def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater) -> Epoch:
-    """Raise the topology's epoch once nobody else holds it; raises LeaseHeldError if told to refuse or to stop."""
+    """Raise the topology's epoch once nobody else holds it.
+
+    Raises LeaseHeldError if told to refuse, WaitEndedError if to stop.
+    """
     lease = Lease(holder_name(), options.lease)
     told = False
     while True:
         try:
             acquired = repeater.call("taking the lease", lambda: ledger.acquire(topology, lease))
         except LeaseHeldError as error:
-            if options.on_running is OnRunning.REFUSE or repeater.stopping.is_set():
+            if options.on_running is OnRunning.REFUSE:
                 raise
+            if repeater.stopping.is_set():
+                raise WaitEndedError(str(error)) from error
             if not told:
                 _log.info("waiting for topology %r: %s", topology, error)
             told = True

@@ -23,7 +23,7 @@ from trident.coordinators.batches.processor import Processor
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.work import Parts, Work
-from trident.coordinators.holding.keeping import held
+from trident.coordinators.holding.keeping import WaitEndedError, held
 from trident.coordinators.holding.opening import Opened, opened
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
@@ -56,7 +56,10 @@ class RunnableTopology:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a run did: the last txid that was done before it, and when it ended."""
+    """What a run did: the last txid that was done before it, and when it ended.
+
+    Both are 0 for one that was stopped while another coordinator ran the topology: it has done nothing.
+    """
 
     first_done: int
     last_done: int
@@ -95,6 +98,8 @@ class TopologyRun:
         """Run until the end that the options name; raises the error that ended it earlier."""
         try:
             return self._run()
+        except WaitEndedError:
+            return RunSummary(0, 0)
         except TridentError as error:
             if self._fenced_by is None or isinstance(error, FencedError):
                 raise
@@ -155,7 +160,7 @@ class TopologyRun:
             ledger=self._ledger,
             sources=sources,
             stores=stores,
-            runner=BatchRunner(spouts, sources, stores, processor, self._clock, snapshot.decisions),
+            runner=BatchRunner(spouts, sources, stores, processor, self._clock),
             plans=PlanMaker(self._ledger, spouts, sources, book, taken.epoch, self._clock),
             book=book,
             committer=committer,

@@ -5,15 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from trident.coordinators.registered import Snapshot, StartPosition
+from trident.coordinators.decided import ResetStart
+from trident.coordinators.planned import StartPosition
+from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Start, StartAt
 
 
 def start_policy(text: str | None) -> Start | None:
-    """Return the policy that a person named: "earliest", "latest" or an ISO time, None for none; else ValueError."""
-    if text is None or text in tuple(StartAt):
-        return None if text is None else StartAt(text)
+    """Return the policy that a person named: "earliest", "latest" or an ISO time, None for none; else ValueError.
+
+    Where a reset resumes, what there is to resume is stored: what is asked begins as its spout says.
+    """
+    if text is None or text == ResetStart.RESUME:
+        return None
+    if text in tuple(StartAt):
+        return StartAt(text)
     return datetime.fromisoformat(text)
 
 
@@ -25,10 +32,10 @@ def starts_to_store(
     missing = [name for name in sources if not any(item.spout == name for item in known)]
     if snapshot.starts is not None and not missing:
         return None
-    policy = start_policy(snapshot.start)
-    return (*known, *(start for name in missing for start in _resolve(name, sources[name], policy, repeater)))
+    found = [_resolve(name, sources[name], start_policy(snapshot.start_of(name)), repeater) for name in missing]
+    return (*known, *(start for starts in found for start in starts))
 
 
 def _resolve(name: str, source: Source, policy: Start | None, repeater: Repeater) -> list[StartPosition]:
     bounds = repeater.call(f"asking where stream {name!r} starts", lambda: source.starts(policy))
-    return [StartPosition(name, item.id, item.topic_id, item.earliest) for item in bounds]
+    return [StartPosition(name, item.id, item.topic_id, item.earliest, item.epoch) for item in bounds]

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.options import RunOptions
+from trident.coordinators.planned import Plan
 from trident.coordinators.protocol.state import Live, ProtocolState
 from trident.coordinators.protocol.step import Step, take_over
 from trident.coordinators.protocol.transitions import Status
 from trident.coordinators.registered import Snapshot
 from trident.state.capabilities import names_beside
 from trident.state.target import Target
+
+_SUSPECT_AFTER = 3
+"""How many tries of a txid end with their coordinators before it and those behind it go one by one."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +30,37 @@ class TakenOver:
 
     def first_step(self, stores: Mapping[str, Target], options: RunOptions) -> Step:
         """Return the protocol's first state and commands: roll a pin forward, drop the rest."""
-        snapshot = self.snapshot
-        unpinned = [plan for plan in snapshot.live if snapshot.pin is None or plan.attempt != snapshot.pin.attempt]
+        snapshot, unpinned = self.snapshot, self._unpinned
         pinned = None
         if snapshot.pin is not None:
             batch = BatchId(snapshot.owner, self.epoch, snapshot.pin.txid, snapshot.pin.attempt)
             pinned = Live(batch, snapshot.pin.plan.tries, Status.APPLYING, self.waiting)
-        return take_over(self._fresh(stores, options), pinned, bool(unpinned))
+        exhausted = None
+        if unpinned and unpinned[0].tries >= options.max_tries and not self._was_told:
+            batch = BatchId(snapshot.owner, self.epoch, unpinned[0].txid, unpinned[0].attempt)
+            exhausted = Live(batch, unpinned[0].tries, Status.BLOCKED)
+        return take_over(self._fresh(stores, options), pinned, bool(unpinned), exhausted)
+
+    @property
+    def _unpinned(self) -> list[Plan]:
+        """The attempts that a coordinator died with before they were decided, by txid."""
+        pin = self.snapshot.pin
+        return [plan for plan in self.snapshot.live if pin is None or plan.attempt != pin.attempt]
+
+    @property
+    def _was_told(self) -> bool:
+        """Whether the ledger says why the first of these ended: then it goes on with one more try."""
+        return self._unpinned[0].attempt in self.snapshot.told
 
     def _fresh(self, stores: Mapping[str, Target], options: RunOptions) -> ProtocolState:
-        """Return the protocol with nothing live; tries of attempts that were live keep counting."""
-        snapshot = self.snapshot
+        """Return the protocol with nothing live.
+
+        The first attempt that a coordinator died with counts as a try of its txid, those behind it do not. After
+        some such deaths they go one by one, so that it is the one that kills whose tries count.
+        """
+        snapshot, unpinned = self.snapshot, self._unpinned
+        counted = [(plan.txid, plan.tries - (plan is not unpinned[0])) for plan in unpinned]
+        are_suspect = bool(unpinned) and unpinned[0].tries >= _SUSPECT_AFTER
         return ProtocolState(
             owner=snapshot.owner,
             epoch=self.epoch,
@@ -46,5 +70,6 @@ class TakenOver:
             max_tries=options.max_tries,
             done=snapshot.done,
             last_attempt=snapshot.last_attempt,
-            tries=tuple((plan.txid, plan.tries) for plan in snapshot.live),
+            tries=tuple((txid, tries) for txid, tries in counted if tries),
+            alone_until=unpinned[-1].txid if are_suspect else 0,
         )

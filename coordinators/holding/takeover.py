@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from trident.base.advice import RESET, UNDO
+from trident.base.advice import RESET_CLEARING, RESET_LOST
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.batches.committer import Committer
+from trident.coordinators.batches.log import log_losses
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.decided import Decision, ResetDecision
-from trident.coordinators.holding.carrying_out import carry_out, carry_out_reset, check_undo, pinned_batch
-from trident.coordinators.holding.standing import check_positions
+from trident.coordinators.holding.carrying_out import (
+    carry_out,
+    carry_out_reset,
+    check_undo,
+    due_decisions,
+    pinned_batch,
+)
+from trident.coordinators.holding.naming import require_names
+from trident.coordinators.holding.standing import (
+    Standing,
+    known_without_position,
+    require_kept,
+    require_known,
+    where_they_stand,
+)
 from trident.coordinators.holding.starts import starts_to_store
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.refusals import decision_needed, refused_by_state, ways_on
+from trident.coordinators.planned import StartPosition
+from trident.coordinators.refusals import decision_needed, refused_by_state, undo_way, ways_on
 from trident.coordinators.registered import Snapshot, TopologySpec
-from trident.coordinators.retrying import Repeater
+from trident.coordinators.retrying import Repeater, Result
 from trident.spouts.base import Source
-from trident.state.capabilities import CannotUndoError
+from trident.state.capabilities import CannotUndoError, keeps_rows
+from trident.state.positions import Position
 from trident.state.target import Target
+
+_log = logging.getLogger("trident.coordinator")
+_NEW = (
+    "topology=%s state=%s is new and holds what comes after txid %d, nothing of what was before; how to fill it with "
+    "that, too: trident status"
+)
 
 
 class LedgerBehindError(MismatchError):
@@ -36,7 +59,8 @@ class TakeOver:
     """One take-over, under an epoch that was raised in the ledger before; used by one thread, once.
 
     `complete` is all of it, in its order; a person's decision takes the same steps and puts its own between them.
-    Every step may be repeated.
+    Every step may be repeated. The given description is in force from `register` on, which comes after all that may
+    be refused: whoever is refused leaves the version before as it was.
     """
 
     def __init__(
@@ -55,6 +79,7 @@ class TakeOver:
         self.repeater = repeater
         self._clock = clock or SystemClock()
         self._read: Snapshot | None = None
+        self._is_registered = False
 
     @property
     def snapshot(self) -> Snapshot:
@@ -64,25 +89,71 @@ class TakeOver:
 
     def complete(self, sources: Mapping[str, Source]) -> TakenOver:
         """Take over; raises DecisionNeededError while a refusal waits for a person."""
+        self._look_at_all(sources)
         self.raise_fences()
         self.finish_reset()
         self.finish_decisions()
-        waiting = self.where_states_stand()
-        self.require_no_refusal(waiting)
+        standing = self.where_states_stand()
+        self.require_no_refusal(standing)
         if self._has_unborn():
-            self.roll_forward(waiting)
-            waiting = self.where_states_stand()
-        self.resolve_starts(sources)
-        return TakenOver(self.epoch, self.snapshot, waiting)
+            self.roll_forward(standing)
+            standing = self.where_states_stand()
+        starts = starts_to_store(self.snapshot, sources, self.repeater)
+        self.register()
+        self._bear(standing)
+        self._store_starts(starts)
+        return TakenOver(self.epoch, self.snapshot, standing.waiting)
+
+    def look(
+        self, *, ledger_lost: bool = False, registers: bool = False
+    ) -> tuple[Snapshot, Mapping[str, Position | None]]:
+        """Return what the ledger and every state say, and raise what they would refuse; nothing is changed.
+
+        Raises `MismatchError` when a state is another ledger's, unless a person has said that this one was lost.
+        """
+        topology = self.spec.name
+        seen = self.repeater.call("looking at the ledger", lambda: self.ledger.look(self.epoch, self.spec))
+        known = {birth.state for birth in seen.births}
+        positions = {
+            name: self.repeater.call(
+                f"looking at state {name!r}", partial(store.look, topology, registers and name not in known)
+            )
+            for name, store in self.stores.items()
+        }
+        self._refuse_one_place()
+        if not ledger_lost:  # else a person has said that what the ledger does not know was there
+            self.unless_fenced(partial(require_known, seen, positions))
+            require_names(self.spec, seen.added, positions)
+        reached(CrashPoint.AFTER_LOOKING)
+        return seen, positions
+
+    def unless_fenced(self, check: Callable[[], Result]) -> Result:
+        """Hold what was looked at together; where it disagrees because a newer owner went on meanwhile, say that."""
+        try:
+            return check()
+        except MismatchError:
+            self._require_newest()
+            raise
+
+    def as_registered(self, seen: Snapshot) -> None:
+        """Take over what the ledger knows: what this version adds waits for its first start.
+
+        A person's decision about a txid must not put a version in force that has never run.
+        """
+        self.stores = self._described(seen)
 
     def raise_fences(self) -> None:
-        """Register or check the topology, raise its epoch in every store, then read what is open.
+        """Raise the topology's epoch in every store, then read what is open.
 
-        Raises `LedgerBehindError` when a state holds a later epoch although nobody has taken the ledger over.
+        Whoever calls it has looked before, so that what is refused leaves no trace. Raises `LedgerBehindError` when a
+        state holds a later epoch although nobody has taken the ledger over.
         """
-        owner = self._registered().owner
-        reached(CrashPoint.AFTER_REGISTRATION)
+        owner = self._now().owner
         for name, store in self.stores.items():
+            ending = store.capabilities.ending
+            if ending is not None:
+                end_older = partial(ending.end_older, owner.topology, self.epoch)
+                self.repeater.call(f"ending what older epochs left open in state {name!r}", end_older)
             self.repeater.call(f"preparing state {name!r}", store.prepare)
             reached(CrashPoint.AFTER_PREPARATION)
             self._raise_fence(store, owner)
@@ -91,27 +162,40 @@ class TakeOver:
 
     def read(self) -> None:
         """Read what is open in the ledger now."""
-        self._read = self._registered()
+        self._read = self._now()
+
+    def register(self) -> None:
+        """Store the given description, and read what is open then; before anything that it adds is planned or born."""
+        self._read = self.repeater.call("registering", lambda: self.ledger.register(self.epoch, self.spec))
+        self._is_registered = True
+        reached(CrashPoint.AFTER_REGISTRATION)
 
     def finish_reset(self) -> None:
-        """Finish a recorded reset that was cut off."""
+        """Finish a recorded reset that was cut off.
+
+        Raises `MismatchError` when the rows that it was to keep are not there any more, with the reset that takes its
+        place.
+        """
         if self.snapshot.open_reset is not None:
             self.carry_out_reset(self.snapshot.open_reset)
 
     def carry_out_reset(self, decision: ResetDecision) -> None:
-        """Bring every state and the ledger to the decided incarnation, and read what is open then."""
-        self.repeater.call("finishing a reset", partial(self._carry_out_reset, decision))
+        """Bring every state and the ledger to the decided incarnation, and read what is open then.
+
+        Those that the stored description names are born there; what this version adds is none of them.
+        """
+        self.repeater.call(
+            "finishing a reset", partial(self._carry_out_reset, self._described(self.snapshot), decision)
+        )
 
     def finish_decisions(self) -> tuple[Decision, ...]:
         """Carry out what was decided about the pinned txid; returns what was carried out.
 
         Decisions that are held for the next attempt stay open.
         """
-        pinned = pinned_batch(self.snapshot, self.epoch)
+        pinned, due = pinned_batch(self.snapshot, self.epoch), due_decisions(self.snapshot)
         if pinned is None:
             return ()
-        about = (pinned.batch.txid, pinned.batch.attempt)
-        due = tuple(each for each in self.snapshot.decisions if (each.txid, each.attempt) == about)
         for decision in due:
             self.where_states_stand()
             step = partial(carry_out, self.ledger, self.stores, pinned, decision)
@@ -120,16 +204,34 @@ class TakeOver:
             self.read()
         return due
 
-    def where_states_stand(self) -> frozenset[str]:
-        """Check every position, and return the states that wait for the pinned batch; see `check_positions`."""
-        check = partial(check_positions, self.snapshot, self.stores, self.epoch)
-        try:
-            return self.repeater.call("checking the states", check)
-        except MismatchError:
-            self._registered()  # a newer owner may have moved the states on since the ledger was read: it says so here
-            raise
+    def where_states_stand(self) -> Standing:
+        """Check every position, and return which states wait for the pinned batch and which are still to be born.
 
-    def require_no_refusal(self, waiting: frozenset[str]) -> None:
+        See `where_they_stand` for what is refused; nothing has been changed then. States that the pinned batch is for
+        are registered where that was cut off; what is new is born once the description is stored.
+        """
+        standing = self.unless_fenced(lambda: self.repeater.call("checking the states", self._standing))
+        reached(CrashPoint.AFTER_CHECKING)
+        if self.snapshot.pin is not None:
+            self._bear(standing)
+        return standing
+
+    def held_against(self, snapshot: Snapshot, positions: Mapping[str, Position | None]) -> Standing:
+        """Hold what was found of the states against the ledger; see `where_they_stand`."""
+        return where_they_stand(snapshot, positions, self.unplaced(snapshot, positions))
+
+    def unplaced(self, snapshot: Snapshot, positions: Mapping[str, Position | None]) -> frozenset[str]:
+        """Return the states that the ledger knows whose rows are there and whose position is not; asks those only."""
+        without = known_without_position(snapshot, positions)
+        asked = {name: partial(keeps_rows, self.stores[name], snapshot.owner.topology) for name in without}
+        return frozenset(name for name in asked if self.repeater.call(f"finding rows of state {name!r}", asked[name]))
+
+    def positions(self) -> dict[str, Position | None]:
+        """Return where every state stands by its own word."""
+        topology = self.snapshot.owner.topology
+        return {name: store.position(topology) for name, store in self.stores.items()}
+
+    def require_no_refusal(self, standing: Standing) -> None:
         """Raise DecisionNeededError while a refusal waits for a person; says what is where and which commands go on."""
         snapshot, refusal = self.snapshot, self.snapshot.refusal
         if refusal is None or not refusal.blocks:
@@ -138,13 +240,15 @@ class TakeOver:
         found = refused_by_state(topology, refusal)
         if snapshot.pin is None or snapshot.pin.txid != refusal.txid:
             text = f"{found} Nothing of it is pinned or applied; txid {snapshot.done} is done."
-            raise decision_needed(topology, text, refusal, ways_on(topology, refusal))
-        holders = ", ".join(repr(name) for name in sorted(self.stores.keys() - waiting)) or "no state"
-        names = ", ".join(repr(name) for name in sorted(waiting)) or "none"
+            left_out = any(each.txid == refusal.txid and each.state == refusal.state for each in snapshot.decisions)
+            raise decision_needed(topology, text, refusal, ways_on(topology, refusal, left_out=left_out))
+        pinned = {item.state for item in snapshot.pin.states}
+        holders = ", ".join(repr(name) for name in sorted(pinned - standing.waiting)) or "no state"
+        names = ", ".join(repr(name) for name in sorted(standing.waiting)) or "none"
         text = f"{found} It is pinned: {holders} has it, waiting for it: {names}; txid {snapshot.done} is done."
         raise decision_needed(topology, text, refusal, ways_on(topology, refusal, undo=self._undo_way()))
 
-    def roll_forward(self, waiting: frozenset[str]) -> None:
+    def roll_forward(self, standing: Standing) -> None:
         """Apply the pinned batch to the states that wait for it, record it as done, and read what is open then.
 
         A state that refuses it is recorded like any other refusal, for a person to decide.
@@ -153,7 +257,7 @@ class TakeOver:
         assert pinned is not None
         committer = Committer(self.ledger, self.stores, self.repeater, self._clock)
         try:
-            for name in sorted(waiting):
+            for name in sorted(standing.waiting):
                 committer.apply(pinned.batch, name, pinned.pin)
         except StoppedError as stopped:
             told = record_stop(self.ledger, self.snapshot.owner, self.epoch, stopped, self.repeater)
@@ -161,11 +265,11 @@ class TakeOver:
                 raise
             raise told from stopped
         committer.done(pinned.batch, outcome_of_pin(pinned.pin))
+        log_losses(self.spec.name, pinned.pin.plan)
         self.read()
 
-    def resolve_starts(self, sources: Mapping[str, Source]) -> None:
-        """Resolve start policies once per incarnation and spout, before the first plan."""
-        starts = starts_to_store(self.snapshot, sources, self.repeater)
+    def _store_starts(self, starts: tuple[StartPosition, ...] | None) -> None:
+        """Store start policies as resolved, once per incarnation and spout, before the first plan."""
         if starts is None:
             return
         owner = self.snapshot.owner
@@ -173,17 +277,77 @@ class TakeOver:
         reached(CrashPoint.AFTER_STARTS)
         self.read()
 
+    def _look_at_all(self, sources: Mapping[str, Source]) -> None:
+        """Refuse, before anything is changed, what the take-over would refuse after it had begun.
+
+        New sources are asked as well: a topic that is not there is mostly a name that is misspelt.
+        """
+        seen, positions = self.look(registers=True)
+        starts_to_store(seen, sources, self.repeater)
+        if seen.open_reset is not None:
+            return  # some states may have followed it, others not
+        self.unless_fenced(partial(self.held_against, seen, positions))
+
+    def _refuse_one_place(self) -> None:
+        """Refuse two states in one place, which addresses alone may not show."""
+        found: dict[str, str] = {}
+        for name, store in self.stores.items():
+            placing = store.capabilities.placing
+            if placing is None:
+                continue
+            other = found.setdefault(self.repeater.call(f"placing state {name!r}", placing.place), name)
+            if other != name:
+                raise MismatchError(
+                    f"states {other!r} and {name!r} lead to one table, through whatever addresses, and would overwrite "
+                    "each other's values. Nothing was changed: give each a table of its own."
+                )
+
     def _has_unborn(self) -> bool:
         """Whether a state is new while a txid is pinned without it: it is born when that one is done, not before."""
         pin = self.snapshot.pin
         if pin is None:
             return False
-        topology = self.snapshot.owner.topology
-        new = [store for name, store in self.stores.items() if pin.of(name) is None]
-        return any(self.repeater.call("reading the states", partial(store.position, topology)) is None for store in new)
+        new = [name for name in self.stores if pin.of(name) is None]
+        positions = self.repeater.call("reading the states", self.positions)
+        return any(positions[name] is None for name in new)
 
-    def _registered(self) -> Snapshot:
-        return self.repeater.call("reading the ledger", lambda: self.ledger.register(self.epoch, self.spec))
+    def _standing(self) -> Standing:
+        standing = self.held_against(self.snapshot, self.positions())
+        for store in self.stores.values():
+            if store.capabilities.counting is not None:
+                store.capabilities.counting.check_rows(self.snapshot.owner, self.epoch)
+        return standing
+
+    def _bear(self, standing: Standing) -> None:
+        """Record births in the ledger before anything can be in those states; one that is cut off is repeated."""
+        owner, births = self.snapshot.owner, standing.births
+        if births:
+            self.repeater.call("recording births", lambda: self.ledger.set_births(owner, self.epoch, births))
+            reached(CrashPoint.AFTER_RECORDING_BIRTHS)
+            self.read()
+        for name in sorted(standing.unborn):
+            register = partial(self.stores[name].register, owner, self.epoch, self.snapshot.done)
+            self.repeater.call(f"registering state {name!r}", register)
+            reached(CrashPoint.AFTER_BIRTH)
+            if self.snapshot.done > self.snapshot.birth_txid:
+                _log.warning(_NEW, owner.topology, name, self.snapshot.done)
+
+    def _now(self) -> Snapshot:
+        return self.repeater.call("reading the ledger", self._stored)
+
+    def _stored(self) -> Snapshot:
+        if self._is_registered:
+            return self.ledger.snapshot(self.epoch, self.spec.name)
+        return self.ledger.look(self.epoch, self.spec)  # nobody may have run it before
+
+    def _described(self, seen: Snapshot) -> dict[str, Target]:
+        """Return the states that the stored description names, which may be fewer than are given."""
+        added = () if self._is_registered else seen.added.states
+        return {name: store for name, store in self.stores.items() if name not in added}
+
+    def _require_newest(self) -> None:
+        """Raise FencedError if a newer owner took over, who may have moved on what this one has read."""
+        self.repeater.call("renewing the lease", lambda: self.ledger.renew(self.spec.name, self.epoch))
 
     def _raise_fence(self, store: Target, owner: Owner) -> None:
         try:
@@ -191,14 +355,21 @@ class TakeOver:
                 f"raising the fence of state {store.name!r}", lambda: store.raise_fence(owner, self.epoch)
             )
         except FencedError as error:
-            # a newer owner says so here
-            self.repeater.call("renewing the lease", lambda: self.ledger.renew(owner.topology, self.epoch))
+            self._require_newest()
             raise LedgerBehindError(_behind(store, owner, self.epoch)) from error
         reached(CrashPoint.AFTER_FENCE)
 
-    def _carry_out_reset(self, decision: ResetDecision) -> None:
-        carry_out_reset(self.ledger, self.stores, self.spec.name, self.epoch, decision)
-        self._read = self.ledger.register(self.epoch, self.spec)
+    def _carry_out_reset(self, stores: Mapping[str, Target], decision: ResetDecision) -> None:
+        try:
+            if decision.states == "adopt":
+                positions = self.positions()
+                require_kept(self.snapshot, positions, decision, self.unplaced(self.snapshot, positions))
+            carry_out_reset(self.ledger, stores, self.spec.name, self.epoch, decision)
+        except MismatchError as error:
+            if decision.states != "adopt":
+                raise
+            raise MismatchError(_can_not_be_kept(decision, error)) from error
+        self._read = self._stored()
 
     def _undo_way(self) -> str:
         pinned = pinned_batch(self.snapshot, self.epoch)
@@ -207,8 +378,16 @@ class TakeOver:
             check_undo(self.stores, pinned)
         except CannotUndoError as error:
             return f"(an undo is not possible: {error})"
-        txid = pinned.batch.txid
-        return f"{UNDO} {txid}  (every state goes back to txid {txid - 1}, the batch is read again)"
+        return undo_way(pinned.batch.txid)
+
+
+def _can_not_be_kept(decision: ResetDecision, error: MismatchError) -> str:
+    clearing = RESET_CLEARING
+    way = "" if clearing in str(error) else f". Restore it to the same point as the ledger, or {clearing}."
+    return (
+        f"the reset that keeps rows (to incarnation {decision.incarnation}) was recorded and can't be finished; states "
+        f"that it has reached have kept theirs: {error}{way}"
+    )
 
 
 def _behind(store: Target, owner: Owner, epoch: Epoch) -> str:
@@ -216,5 +395,5 @@ def _behind(store: Target, owner: Owner, epoch: Epoch) -> str:
         f"state {store.name!r} knows a later epoch than {epoch.number}, the latest that the ledger of topology "
         f"{owner.topology!r} has given out: the ledger was lost or restored from a backup, or another ledger has a "
         "topology of this name with this state. Nothing was changed. Restore the ledger and all states to the same "
-        f"point, or {RESET}."
+        f"point; if the ledger is lost for good, {RESET_LOST}."
     )

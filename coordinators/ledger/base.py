@@ -20,8 +20,8 @@ from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import Decision, Refusal, ResetDecision
 from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.pinned import Commit, Pin
-from trident.coordinators.planned import Plan
-from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.planned import Plan, StartPosition
+from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.state.capabilities import Transaction
 from trident.state.target import LedgerDatabase
 
@@ -37,7 +37,10 @@ class Ledger(Protocol):
         """The database object that states without one of their own share."""
 
     def open(self, timeouts: Timeouts) -> None:
-        """Connect, and make or migrate the tables; refuses a schema newer than this library. Idempotent.
+        """Connect, and make the tables where there are none; refuses a schema newer than this library. Idempotent.
+
+        Tables of an older version stay so until a topology is registered, or something else of it is recorded: a start
+        that is refused must leave them to the library that wrote them.
 
         What this ledger's connections hold on a server ends within `timeouts.lease`, also for the states that
         share them; a server that does not answer is asked again for `timeouts.give_up_after`.
@@ -56,6 +59,12 @@ class Ledger(Protocol):
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
 
+    def look(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
+        """Return what `register` would return, and raise what it would raise; changes nothing.
+
+        Neither tables of an older version nor the stored description; the id of a first incarnation is not kept.
+        """
+
     def register(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
         """Record a new topology with a first incarnation, or check the stored names, then read all that is open.
 
@@ -64,20 +73,33 @@ class Ledger(Protocol):
         """
 
     def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
-        """Read all that is open of a topology that was registered before, whatever it looks like now."""
+        """Read all that is open of a topology that was registered before, whatever it looks like now; changes nothing.
+
+        Tables of an older version are read as they would be migrated, and stay as they are.
+        """
 
     def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
         """Store where the incarnation starts, once; a second call must name the same numbers."""
+
+    def set_births(self, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
+        """Record since when the incarnation has these states, before they are registered; other births stay.
+
+        A state is born once: a second call must name the same txid.
+        """
 
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop the live attempts at txids >= `drop_from` (refused for a pinned txid), then insert the plan, atomically.
 
         The plan's txid must be the one after the last live or done txid, its predecessor must be
-        the live or done attempt there, its starts must follow that attempt's stops plus the losses.
+        the live or done attempt there, its starts must follow that attempt's stops plus the losses. It must
+        divert the rows of just those states that a decision about its records waits for.
         """
 
     def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
-        """Return the latest plan ever made for a txid of this incarnation, live or dropped."""
+        """Return the latest plan ever made for a txid of this incarnation, live or dropped; what it changes suffices.
+
+        Partitions that it leaves out were empty in it.
+        """
 
     def pin(
         self,
@@ -90,8 +112,8 @@ class Ledger(Protocol):
         """Decide a txid; requires done = txid - 1, no other pin, the live attempt, starts that follow `done`.
 
         Copies and applies of the states beside the ledger are in the same transaction, before the fence;
-        repeated after a lost answer it finds the pin, and what they do then is rolled back. Held diverts
-        of the txid must be in the pin, here and in `commit_together`; they are finished with it.
+        repeated after a lost answer it finds the pin, and what they do then is rolled back. The diverts
+        that the plan names must be in the pin, here and in `commit_together`; they are finished with it.
         """
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
@@ -114,23 +136,33 @@ class Ledger(Protocol):
     def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
         """Delete plans, pins, attempts and commits of txids < done that `keep` lets go; returns how many rows.
 
-        Losses, dead letters, refusals and decisions never go; the last done txid and its plan always stay.
+        A call takes a bounded number of rows, the oldest first, and no lock that a batch waits for. Losses, dead
+        letters, refusals and decisions never go; the last done txid and its plan always stay. Of pins, which are
+        large, a ledger in a database keeps only the newest thousand.
         """
 
     def decide_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
-        """Record a reset before its first effect; refused while a txid is pinned and not done."""
+        """Record a reset before its first effect; one that keeps rows is refused while a txid is pinned and not done.
+
+        While another one is open it is refused, but for one that clears in the place of one that keeps rows: the ledger
+        keeps both, and the incarnation of the one that is replaced stays known, since states may have followed it.
+        """
 
     def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
-        """Make the decided incarnation the topology's own, at its birth txid, with no starts yet. Idempotent."""
+        """Make the decided incarnation the topology's own, at its birth txid, with the starts if it names any.
+
+        Idempotent. Every state that the topology is known to have is born there.
+        """
 
     def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
-        """Record why this epoch stops at a txid that is not done; an epoch stops once."""
+        """Record why this epoch stops at the live attempt after the txid that is done; an epoch stops once."""
 
     def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Record a person's decision before its first effect, and settle the refusals that led to it.
 
         A retry is finished with that. An undo (of the pinned attempt only) lets nothing else be written until
-        `unpin`. A divert is finished by `divert` when its txid is pinned, else by the pin of its next attempt.
+        `unpin`. A divert is finished by `divert` when its txid is pinned, else by the pin of the next attempt that
+        reads the records of the refused one; a plan of other records makes it void.
         """
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:

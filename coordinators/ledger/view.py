@@ -14,10 +14,10 @@ from typing import Protocol
 import msgspec
 
 from trident.base.ranges import RangeManifest
-from trident.coordinators.decided import Refusal
+from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.pinned import StatePin
-from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange
-from trident.coordinators.registered import StartPosition
+from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
+from trident.coordinators.registered import Birth
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class TopologyStatus:
 
     name: str
     incarnation: str
+    birth_txid: int
+    """The incarnation begins after it: what its streams held from their starts on is in the txids that follow."""
     done: int
     pinned: int | None
     live: int
@@ -42,13 +44,35 @@ class TopologyStatus:
     """What was decided and is not finished."""
     open_reset: str | None
     losses: int
+    lost_offsets: int
+    """How many offsets all losses have together; records were at most as many."""
     dead_letters: int
     diverted_rows: int
+    births: tuple[Birth, ...]
+    """Since which txid it has each state: a state holds what came after it."""
+
+    @property
+    def new_states(self) -> tuple[Birth, ...]:
+        """The states that came later than the incarnation began, and hold nothing of what was before."""
+        return tuple(
+            birth
+            for birth in self.births
+            if birth.txid is not None and birth.txid > self.birth_txid and not birth.with_rows
+        )
 
     @property
     def needs_decision(self) -> bool:
         """Whether nothing runs until a person has decided."""
         return self.refusal is not None and self.refusal.blocks
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether what was refused was an attempt that the rows of the refusing state had been taken out of."""
+        refusal = self.refusal
+        if refusal is None:
+            return False
+        divert = Decision(DecisionKind.DIVERT, refusal.txid, refusal.attempt, refusal.state)
+        return self.pinned != refusal.txid and str(divert) in self.decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +90,7 @@ class PartitionProgress:
 
 @dataclass(frozen=True, slots=True)
 class AttemptRow:
-    """One attempt at a txid and its plan."""
+    """One attempt at a txid and its plan: the ranges that it changes, all other partitions stand where they stood."""
 
     topology: str
     attempt: int
@@ -82,6 +106,8 @@ class AttemptRow:
     losses: tuple[Loss, ...]
     timers: tuple[str, ...]
     received: tuple[ReceivedIds, ...]
+    diverts: tuple[str, ...]
+    """States whose rows a person decided to take out of these records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +141,7 @@ class BatchRow:
     plan_ms: int
     process_ms: int
     commit_ms: int
+    """Up to the write that records it, so without that COMMIT; the log line of the batch counts that too."""
     done_at: datetime | None
 
 
@@ -134,6 +161,11 @@ class LossRow:
     status: str
     reason: str
     recorded_at: datetime | None
+
+    @property
+    def count(self) -> int:
+        """How many offsets are gone; records were at most as many."""
+        return self.stop_offset - self.start_offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +218,8 @@ class DecisionRow:
     decided_at: datetime | None
     finished_at: datetime | None
     is_finished: bool
+    void: bool
+    """Finished without effect: the records that it was about could not be read again as they were."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from trident.base.ranges import OffsetRange, PartitionId
+from trident.coordinators.decided import Decision
 from trident.coordinators.planned import Plan
 from trident.coordinators.registered import Snapshot
 
@@ -28,9 +29,12 @@ class PlanBook:
     """The last txid that was heard to be done; plans before it are let go of. Set by the coordinator's loop."""
     last_txid: int = 0
     """The highest txid ever planned."""
+    decisions: tuple[Decision, ...] = ()
+    """What a person decided and waits for an attempt that reads the records of the refused one."""
     _record_bytes: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.decisions = self.snapshot.decisions
         self.last_txid = self.snapshot.last_txid
         if self.snapshot.done_plan is not None:
             self.plans[self.snapshot.done] = self.snapshot.done_plan
@@ -52,9 +56,14 @@ class PlanBook:
             return {item.range.id: item.range for item in before.ranges if item.spout == spout} or self._starts(spout)
         return self._starts(spout)
 
-    def is_held(self, txid: int) -> bool:
-        """Whether a person decided about a txid as it was refused: the next attempt reads the same, if it can."""
-        return any(decision.txid == txid for decision in self.snapshot.decisions)
+    def held(self, txid: int) -> tuple[Decision, ...]:
+        """Return what a person decided about a txid as it was refused: the next attempt reads the same, if it can."""
+        return tuple(decision for decision in self.decisions if decision.txid == txid)
+
+    @property
+    def refused(self) -> dict[int, Plan]:
+        """The plans that decisions are about, by attempt."""
+        return {plan.attempt: plan for plan in self.snapshot.refused}
 
     def record_size(self, spout: str, size_bytes: int, count: int) -> None:
         """Learn from a processed batch how large the spout's records are."""
@@ -74,7 +83,7 @@ class PlanBook:
     def _starts(self, spout: str) -> dict[PartitionId, OffsetRange]:
         starts = self.snapshot.starts or ()
         return {
-            item.id: OffsetRange(item.id, item.topic_id, item.start, item.start)
+            item.id: OffsetRange(item.id, item.topic_id, item.start, item.start, item.epoch)
             for item in starts
             if item.spout == spout
         }

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.identity import Epoch
-from trident.base.ranges import OffsetRange
+from trident.base.logs import unproven
+from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.planned import Loss, Plan, SpoutRange
+from trident.coordinators.ledger.rules.decisions import held_for
+from trident.coordinators.planned import Plan, SpoutRange
 from trident.coordinators.plans.book import PlanBook
-from trident.coordinators.plans.ranges import SpoutView, plan_ranges
+from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
-from trident.spouts.base import Source, Spout, SpoutKind
+from trident.spouts.base import Source, Spout, SpoutKind, TopicsMissingError
+
+_log = logging.getLogger("trident.coordinator")
 
 DueTimers = Callable[[int, datetime], tuple[str, ...]]
 """The names of what is due for a txid at a batch time."""
@@ -41,15 +46,16 @@ class PlanMaker:
     def build(self, command: MakePlan) -> Plan | None:
         """Ask the spouts and share out what there is; None when there is nothing to do. Writes nothing.
 
-        With `only_full` also None when the limits left nothing over. A loss alone takes no txid; it is
-        recorded with the next plan that has something to read.
+        With `only_full` also None when nothing is left over. What is left over has a plan before it, an empty one
+        too: a txid that was handed out before may read nothing now, while what is there is not its own to read.
         """
         self.book.forget_finished()
         if command.drop_from is not None:
             self._forget_from(command.drop_from)
         built = self._build(command)
-        is_part_full = self.book.lag == 0
-        return None if built.is_empty or (command.only_full and is_part_full) else built
+        if self.book.lag:
+            return built
+        return None if built.is_empty or command.only_full else built
 
     def store(self, command: MakePlan, plan: Plan | None) -> None:
         """Write the built plan and the drop that goes with it; repeated after a lost answer it finds them done.
@@ -62,6 +68,7 @@ class PlanMaker:
             self.ledger.plan(batch.owner, batch.epoch, plan, command.drop_from)
             reached(CrashPoint.AFTER_PLAN, batch.txid)
         if plan is not None:
+            self._tell_of_void_decisions(plan)
             self.book.plans[plan.txid] = plan
             self.book.last_txid = max(self.book.last_txid, plan.txid)
 
@@ -75,52 +82,89 @@ class PlanMaker:
             del self.book.plans[later]
 
     def _repeated(self, txid: int) -> dict[str, list[OffsetRange]]:
-        """Return what spouts that are to repeat it handed out for this txid before, whichever attempt it was."""
-        names = {name for name, spout in self.spouts.items() if self._repeats(spout, txid)}
+        """Return what each spout that is to repeat it handed out for this txid before.
+
+        By the attempt that a person has decided about, else by the latest one.
+        """
+        held = self.book.held(txid)
+        names = {name for name, spout in self.spouts.items() if held or spout.kind is SpoutKind.TRANSACTIONAL}
         if not names or txid > self.book.last_txid:
             return {}
-        last = self.ledger.last_plan_of(self.book.snapshot.owner, txid)
-        repeated: dict[str, list[OffsetRange]] = {}
-        for item in last.ranges if last is not None else ():
+        before = self.book.refused.get(held[-1].attempt) if held else None
+        if before is None:
+            before = self.ledger.last_plan_of(self.book.snapshot.owner, txid)
+        if before is None:
+            return {}
+        repeated: dict[str, list[OffsetRange]] = {name: [] for name in names}
+        for item in before.ranges:
             if item.spout in names:
-                repeated.setdefault(item.spout, []).append(item.range)
+                repeated[item.spout].append(item.range)
         return repeated
 
-    def _repeats(self, spout: Spout, txid: int) -> bool:
-        return spout.kind is SpoutKind.TRANSACTIONAL or self.book.is_held(txid)
+    def _tell_of_void_decisions(self, plan: Plan) -> None:
+        void = [item for item in self.book.held(plan.txid) if item.state not in plan.diverts]
+        for decision in void:
+            _log.warning(
+                "the %s of topology %r is void: the records of attempt %d can't be read again as they were, txid %d "
+                "takes what there is now. Nothing of that is left out; if it is refused too, decide again.",
+                decision,
+                self.book.snapshot.owner.topology,
+                decision.attempt,
+                plan.txid,
+            )
+        if void:
+            self.book.decisions = tuple(item for item in self.book.decisions if item not in void)
 
     def _build(self, command: MakePlan) -> Plan:
         batch, now = command.batch, self.clock.now()
         before = self.book.plans.get(batch.txid - 1)
         repeated = self._repeated(batch.txid)
-        ranges: list[SpoutRange] = []
-        losses: list[Loss] = []
-        self.book.lag = 0
-        for name, spout in self.spouts.items():
-            bounds = self.sources[name].bounds()
-            view = SpoutView(
-                name=name,
-                kind=spout.kind,
-                limits=spout.limits,
-                on_lost=spout.on_lost_offsets,
-                positions=self.book.positions(name, batch.txid),
-                bounds=bounds,
-                repeated=repeated.get(name, ()),
-                record_bytes=self.book.record_bytes(name),
-                is_held=self.book.is_held(batch.txid),
-            )
-            planned, lost = plan_ranges(view)
-            ranges.extend(planned)
-            losses.extend(lost)
-            stops = {item.range.id: item.range.stop for item in planned}
-            self.book.lag += sum(max(0, bound.stop - stops[bound.id]) for bound in bounds)
-        return Plan(
+        held = self.book.held(batch.txid)
+        views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
+        ranges, losses = plan_ranges(*views)
+        self.book.lag = _left_over(views, ranges)
+        plan = Plan(
             txid=batch.txid,
             attempt=batch.attempt,
             tries=command.tries,
             predecessor=before.attempt if before is not None else 0,
             batch_time=now,
-            ranges=tuple(ranges),
-            losses=tuple(losses),
+            ranges=ranges,
+            losses=losses,
             timers=self.due(batch.txid, now),
         )
+        return replace(plan, diverts=tuple(item.state for item in held_for(plan, held, self.book.refused)))
+
+    def _view(self, name: str, txid: int, repeated: Sequence[OffsetRange] | None, is_held: bool) -> SpoutView:
+        spout, source = self.spouts[name], self.sources[name]
+        positions = self.book.positions(name, txid)
+        bounds = _bounds(name, source, positions)
+        seen = [*positions.values(), *(repeated or ())]
+        return SpoutView(
+            name=name,
+            kind=spout.kind,
+            limits=spout.limits,
+            on_lost=spout.on_lost_offsets,
+            positions=positions,
+            bounds=bounds,
+            repeated=repeated,
+            record_bytes=self.book.record_bytes(name),
+            is_held=is_held,
+            cuts=source.recognize(unproven(seen, {bound.id: bound for bound in bounds})),
+        )
+
+
+def _bounds(name: str, source: Source, positions: Mapping[PartitionId, OffsetRange]) -> tuple[PartitionBounds, ...]:
+    try:
+        return source.bounds()
+    except TopicsMissingError as error:
+        gone = deleted(name, error, positions)
+        if gone is None:
+            raise
+        raise gone from error
+
+
+def _left_over(views: Sequence[SpoutView], ranges: Sequence[SpoutRange]) -> int:
+    """Return how many positions the spouts hold behind what is planned."""
+    stops = {(item.spout, item.range.id): item.range.stop for item in ranges}
+    return sum(max(0, bound.stop - stops[view.name, bound.id]) for view in views for bound in view.bounds)

@@ -7,13 +7,20 @@ nothing; `start(T+1) = stop(T) + recorded losses`, always.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
-from trident.base.advice import RESET
+from trident.base.advice import RESET, RESET_ANEW, RESET_CLEARING, RESET_FROM_A_MOMENT
 from trident.base.errors import FatalError
+from trident.base.logs import LogCut
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.planned import Loss, SpoutRange
-from trident.spouts.base import Limits, LostOffsets, SpoutKind
+from trident.spouts.base import Limits, LostOffsets, SpoutKind, TopicsMissingError
+
+_AFTER_A_CUT: Final = (
+    f"Restore the topic; or {RESET_CLEARING}: all that the topic holds now is counted anew; or {RESET_FROM_A_MOMENT}: "
+    "with that of the cut, what has come since is counted, once."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +29,9 @@ class SpoutView:
 
     `positions` are where the batch before ends, for every partition ever seen; `repeated` are the
     ranges of an earlier attempt at the same txid, which a transactional spout must hand out again, and
-    an opaque one if `is_held` (a person decided about that attempt) and it still can; `record_bytes` is
-    the average record size of the batches before.
+    an opaque one if `is_held` (a person decided about that attempt) and all of them still can: then it reads
+    nothing else. Partitions that it does not name had nothing, None is for a txid that is new. `record_bytes` is the
+    average record size of the batches before.
     """
 
     name: str
@@ -32,36 +40,43 @@ class SpoutView:
     on_lost: LostOffsets
     positions: Mapping[PartitionId, OffsetRange]
     bounds: Sequence[PartitionBounds]
-    repeated: Sequence[OffsetRange] = ()
+    repeated: Sequence[OffsetRange] | None = None
     record_bytes: float = 1024.0
     is_held: bool = False
+    cuts: Sequence[LogCut] = ()
+    """What of `positions` and `repeated` the logs do not hold any more."""
 
 
-def plan_ranges(view: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ...]]:
-    """Return the spout's ranges and losses; raises FatalError when a person has to decide first.
+def plan_ranges(*views: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ...]]:
+    """Return the ranges and losses of all the spouts of a plan; raises FatalError when a person has to decide first.
 
-    A partition that is missing from `bounds` keeps its position with an empty range: a metadata
+    What a person decided about is one attempt of all spouts: it is handed out again whole, or each opaque spout reads
+    what there is now. A partition that is missing from `bounds` keeps its position with an empty range: a metadata
     answer may be incomplete, and what was seen once is never forgotten.
     """
-    bounds = {bound.id: bound for bound in view.bounds}
-    starts: dict[PartitionId, OffsetRange] = {}
-    losses: list[Loss] = []
-    for id_ in sorted({*view.positions, *bounds}):
-        start, loss = _start(view, view.positions.get(id_), bounds.get(id_))
-        starts[id_] = start
-        if loss is not None:
-            losses.append(loss)
-    if view.kind is SpoutKind.TRANSACTIONAL and view.repeated:
-        return _repeat(view, starts), ()
-    if view.is_held and view.repeated and not losses and _can_repeat(view, starts, bounds):
-        return _repeat(view, starts), ()
-    available = {id_: _available(start, bounds.get(id_)) for id_, start in starts.items()}
-    taken = share(_record_limit(view), available)
-    ranges = tuple(
-        SpoutRange(view.name, OffsetRange(id_, start.topic_id, start.start, start.start + taken[id_]))
-        for id_, start in starts.items()
+    can_repeat = all(_can_repeat(view) for view in views if view.is_held)
+    planned = [_plan_spout(replace(view, is_held=view.is_held and can_repeat)) for view in views]
+    ranges = tuple(item for ranges, _ in planned for item in ranges)
+    return ranges, tuple(loss for _, losses in planned for loss in losses)
+
+
+def deleted(
+    stream: str, missing: TopicsMissingError, positions: Mapping[PartitionId, OffsetRange]
+) -> FatalError | None:
+    """Return what is said of topics that are not there although positions in them are known; None of others.
+
+    One that is made again under the name is another topic, so "create it" alone would lead to a start that is refused.
+    """
+    known = {id_.topic for id_ in positions}
+    gone = ", ".join(repr(topic) for topic in missing.topics if topic in known)
+    if not gone:
+        return None
+    return FatalError(
+        f"stream {stream!r}: topic {gone}, which this topology has positions in, is not at {missing.server}: it was "
+        "deleted, or this is another server. What is done stays. Nothing was read, and no position was changed. "
+        "Correct the server's address; or, since a topic that is created again under this name is another one, create "
+        f"it and {RESET_ANEW}."
     )
-    return ranges, tuple(losses)
 
 
 def share(limit: int | None, available: Mapping[PartitionId, int]) -> dict[PartitionId, int]:
@@ -81,35 +96,94 @@ def share(limit: int | None, available: Mapping[PartitionId, int]) -> dict[Parti
     return taken
 
 
+def _plan_spout(view: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ...]]:
+    _refuse_cuts(view)
+    bounds = {bound.id: bound for bound in view.bounds}
+    starts: dict[PartitionId, OffsetRange] = {}
+    losses: list[Loss] = []
+    for id_ in sorted({*view.positions, *bounds}):
+        start, loss = _start(view, view.positions.get(id_), bounds.get(id_))
+        starts[id_] = start
+        if loss is not None:
+            losses.append(loss)
+    if view.kind is SpoutKind.TRANSACTIONAL and view.repeated is not None:
+        return _repeat(view, starts), ()
+    if view.is_held and view.repeated is not None:
+        return _repeat(view, starts), tuple(losses)
+    available = {id_: _available(start, bounds.get(id_)) for id_, start in starts.items()}
+    taken = share(_record_limit(view), available)
+    ranges = tuple(
+        SpoutRange(view.name, replace(start, stop=start.start + taken[id_])) for id_, start in starts.items()
+    )
+    return ranges, tuple(losses)
+
+
 def _start(
     view: SpoutView, known: OffsetRange | None, bound: PartitionBounds | None
 ) -> tuple[OffsetRange, Loss | None]:
     """Return an empty range at the position to read from, and what had to be skipped to get there."""
     if bound is None:
         assert known is not None
-        return OffsetRange(known.id, known.topic_id, known.stop, known.stop), None
+        return replace(known, start=known.stop), None
     position = known.stop if known is not None else 0
     if known is not None and known.topic_id != bound.topic_id:
         raise FatalError(
             f"stream {view.name!r}: topic {bound.id.topic!r} was created anew (id {known.topic_id} is now "
-            f"{bound.topic_id}). Nothing was read from the new one. To read it, {RESET}."
+            f"{bound.topic_id}). Nothing was read from the new one. To read it, {RESET_ANEW}."
         )
     if bound.stop < position:
         raise FatalError(
             f"stream {view.name!r}: partition {bound.id.partition} of topic {bound.id.topic!r} ends at {bound.stop}, "
             f"before the position {position} that was already read: it was truncated or created anew. "
-            f"Nothing more was read. Restore the topic, or {RESET}."
+            f"Nothing more was read. {_AFTER_A_CUT}"
         )
     if bound.earliest <= position:
-        return OffsetRange(bound.id, bound.topic_id, position, position), None
-    return OffsetRange(bound.id, bound.topic_id, bound.earliest, bound.earliest), _loss(view, bound, position)
+        return _empty(bound, position), None
+    return _empty(bound, bound.earliest), _loss(view, bound, position)
+
+
+def _empty(bound: PartitionBounds, position: int) -> OffsetRange:
+    return OffsetRange(bound.id, bound.topic_id, position, position, bound.epoch)
+
+
+def _refuse_cuts(view: SpoutView) -> None:
+    """Stop at logs that are not the ones that were read: what took the place of records would never be counted."""
+    by_stop = sorted(view.cuts, key=lambda cut: -cut.range.stop)
+    read = {cut.range.id: cut for cut in by_stop if _is_position(view, cut)}
+    if read:
+        found = "; ".join(_shown(cut, "was read") for cut in read.values())
+        raise FatalError(
+            f"stream {view.name!r}: {found}. What was counted stays. Records that have come since, below those "
+            "offsets, were never counted; those that were counted from there on are gone from the topic. Nothing more "
+            f"was read. {_AFTER_A_CUT}"
+        )
+    if view.cuts and view.kind is SpoutKind.TRANSACTIONAL:
+        found = "; ".join(_shown(cut, "was planned to be read") for cut in view.cuts)
+        raise FatalError(
+            f"stream {view.name!r}: {found}. All before that batch is done, nothing of it was applied: one that can't "
+            f"be read again as it was is never replaced by another one. To go on, {RESET}."
+        )
+
+
+def _is_position(view: SpoutView, cut: LogCut) -> bool:
+    known = view.positions.get(cut.range.id)
+    return known is not None and cut.end < known.stop
+
+
+def _shown(cut: LogCut, was: str) -> str:
+    range_ = cut.range
+    return (
+        f"partition {range_.id.partition} of topic {range_.id.topic!r} {was} up to offset {range_.stop}, but its log "
+        f"was cut at {cut.end} since (a leader without the rest was elected, or lost its disk) and is another one from "
+        "there on"
+    )
 
 
 def _loss(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
     where = f"partition {bound.id.partition} of topic {bound.id.topic!r}"
     if view.kind is SpoutKind.TRANSACTIONAL or view.on_lost is LostOffsets.STOP:
         advice = (
-            f"To go on, {RESET}."
+            f"To go on, {RESET_ANEW}."
             if view.kind is SpoutKind.TRANSACTIONAL
             else "Run with on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST to record the loss and go on."
         )
@@ -120,13 +194,25 @@ def _loss(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
     return Loss(view.name, bound.id, position, bound.earliest, "offsets were gone before they could be read")
 
 
-def _can_repeat(
-    view: SpoutView, starts: Mapping[PartitionId, OffsetRange], bounds: Mapping[PartitionId, PartitionBounds]
-) -> bool:
-    return all(
-        item.id in bounds and bounds[item.id].stop >= item.stop and starts[item.id].start == item.start
-        for item in view.repeated
+def _can_repeat(view: SpoutView) -> bool:
+    """Tell whether the log has the records; a partition that a metadata answer leaves out is taken to have them.
+
+    A transactional spout hands them out again or stops.
+    """
+    if view.kind is SpoutKind.TRANSACTIONAL:
+        return True
+    bounds = {bound.id: bound for bound in view.bounds}
+    return not view.cuts and all(
+        _is_next(item, view.positions.get(item.id), bounds.get(item.id)) for item in view.repeated or () if item.width
     )
+
+
+def _is_next(range_: OffsetRange, known: OffsetRange | None, bound: PartitionBounds | None) -> bool:
+    position = known.stop if known is not None else 0
+    if bound is None:
+        return range_.start == position
+    is_there = range_.topic_id == bound.topic_id and range_.stop <= bound.stop
+    return is_there and range_.start == max(position, bound.earliest)
 
 
 def _repeat(view: SpoutView, starts: Mapping[PartitionId, OffsetRange]) -> tuple[SpoutRange, ...]:
@@ -135,8 +221,8 @@ def _repeat(view: SpoutView, starts: Mapping[PartitionId, OffsetRange]) -> tuple
     One of a partition that was found when that attempt was planned, and that neither the batch before nor today's
     metadata knows, begins at 0 as every partition does that is found later.
     """
-    repeated = {item.id: item for item in view.repeated}
-    starts = {item.id: OffsetRange(item.id, item.topic_id, 0, 0) for item in view.repeated} | dict(starts)
+    repeated = {item.id: item for item in view.repeated or () if item.width}
+    starts = {item.id: OffsetRange(item.id, item.topic_id, 0, 0) for item in repeated.values()} | dict(starts)
     for item in repeated.values():
         start = starts[item.id]
         if item.start != start.start or item.topic_id != start.topic_id:
@@ -153,7 +239,7 @@ def _available(start: OffsetRange, bound: PartitionBounds | None) -> int:
 
 
 def _record_limit(view: SpoutView) -> int | None:
-    limits = [view.limits.max_records] if view.limits.max_records is not None else []
+    limits = [max(1, view.limits.max_records)] if view.limits.max_records is not None else []
     if view.limits.max_bytes is not None:
         limits.append(max(1, int(view.limits.max_bytes / max(view.record_bytes, 1.0))))
     return min(limits, default=None)

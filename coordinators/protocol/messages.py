@@ -20,7 +20,7 @@ class StopRequested:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Something failed that no retry heals (fenced, refused for good, gave up): stop at once."""
+    """Something failed that no retry heals and that is about no later batch alone (fenced, …): stop at once."""
 
     error: BaseException
 
@@ -118,11 +118,18 @@ class TellSpouts:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """The txid failed `max_tries` times: stop and let a person decide."""
+    """The txid failed `max_tries` times: nothing more is tried, `EndRun` follows if nothing makes it void."""
 
     batch: BatchId
     tries: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndRun:
+    """Everything before the blocked batch is done: end with the error that blocks it."""
+
+    batch: BatchId
 
 
 Command = (
@@ -137,4 +144,5 @@ Command = (
     | CommitTogether
     | TellSpouts
     | GiveUp
+    | EndRun
 )

@@ -46,5 +46,7 @@ class ProtocolState(NamedTuple):
     """(txid, how often attempted) for txids above `done` that were attempted before."""
     phase: Phase = Phase.RUNNING
     error: BaseException | None = None
+    alone_until: int = 0
+    """Up to this txid one batch at a time: coordinators have died with these, and which one it is has to show."""
     turn_work: bool = False
     """Whether each batch has work in its commit turn, before the pin."""

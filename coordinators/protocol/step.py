@@ -7,6 +7,7 @@ The rules, each tested by name:
 - txids are planned contiguously, one plan at a time, at most `max_pending` live;
 - only the lowest live txid gets the commit turn, and only after `done(T-1)`; work in the turn comes before the pin;
 - a failure before the pin drops its attempt and all later ones and plans again with a new attempt;
+- bad news that no retry mends waits until everything before it is done: a failure before it makes it void;
 - what is pinned is only rolled forward;
 - every word carries (incarnation, epoch, txid, attempt): a word about anything that is not live is
   stale and changes nothing; a word that its live batch's status does not allow poisons the protocol.
@@ -27,6 +28,7 @@ from trident.coordinators.protocol.messages import (
     DecidePin,
     DropFrom,
     Due,
+    EndRun,
     Event,
     GiveUp,
     Happened,
@@ -43,12 +45,19 @@ from trident.coordinators.protocol.transitions import IllegalTransitionError, St
 Step = tuple[ProtocolState, tuple[Command, ...]]
 
 
-def take_over(fresh: ProtocolState, pinned: Live | None, live_in_ledger: bool) -> Step:
+def take_over(fresh: ProtocolState, pinned: Live | None, live_in_ledger: bool, exhausted: Live | None = None) -> Step:
     """Return the first step of a new owner: roll a pin forward, drop every attempt that is not pinned.
 
     `fresh` has nothing live; `pinned` is the batch whose pin was found, if any, waiting for the
-    states that do not have it yet; attempts of older epochs are never adopted.
+    states that do not have it yet; attempts of older epochs are never adopted. `exhausted` is the attempt after
+    that which was its txid's last try, and whose coordinator died: nothing more is tried, and it is not dropped.
     """
+    if exhausted is not None:
+        rolled, commands = take_over(fresh, pinned, live_in_ledger=False)
+        blocked = exhausted._replace(status=Status.BLOCKED)
+        given_up = GiveUp(blocked.batch, blocked.tries, "its coordinator died")
+        state, turn = _give_turn(rolled._replace(live=(*rolled.live, blocked)))
+        return state, (*commands, given_up, *turn)
     first_free = fresh.done + (2 if pinned else 1)
     drop: tuple[Command, ...] = (DropFrom(first_free),) if live_in_ledger else ()
     if pinned is None:
@@ -82,7 +91,7 @@ def step(state: ProtocolState, event: Event) -> Step:
 
 def _happened(state: ProtocolState, event: Happened) -> Step:
     item = next((item for item in state.live if item.batch == event.batch), None)
-    if item is None:
+    if item is None or item.status is Status.BLOCKED:
         return state, ()
     try:
         moved, commands = _HANDLERS[event.word](state, item, event)
@@ -143,15 +152,30 @@ def _finished(state: ProtocolState, item: Live, event: Happened) -> Step:
 def _failed(state: ProtocolState, item: Live, event: Happened) -> Step:
     move(item.status, event.word)
     txid = item.batch.txid
-    kept = tuple(other for other in state.live if other.batch.txid < txid)
-    cancels = tuple(Cancel(other.batch) for other in state.live if other.batch.txid >= txid)
-    dropped = state._replace(live=kept)
+    rest, behind = _drop_behind(state, txid)
+    dropped, cancels = rest._replace(live=rest.live[:-1]), (Cancel(item.batch), *behind)
     if item.tries >= state.max_tries:
-        return dropped, (*cancels, GiveUp(item.batch, item.tries, event.reason))
+        blocked = item._replace(status=Status.BLOCKED)
+        return dropped._replace(live=(*dropped.live, blocked)), (*cancels, GiveUp(item.batch, item.tries, event.reason))
     if state.phase is Phase.DRAINING:
         return dropped, (*cancels, DropFrom(txid))
     planned, plan = _plan(dropped, txid, drop_from=txid)
     return planned, (*cancels, plan)
+
+
+def _stopped(state: ProtocolState, item: Live, event: Happened) -> Step:
+    blocked = item._replace(status=move(item.status, event.word))
+    return _drop_behind(_replace_live(state, blocked), item.batch.txid)
+
+
+def _drop_behind(state: ProtocolState, txid: int) -> Step:
+    """Cancel what comes after a txid: it has not failed, so that its attempt is no try of its own."""
+    kept = tuple(item for item in state.live if item.batch.txid <= txid)
+    behind = state.live[len(kept) :]
+    dropped = state._replace(live=kept)
+    for item in behind:
+        dropped = dropped._replace(tries=_with_tries(dropped, item.batch.txid, item.tries - 1))
+    return dropped, tuple(Cancel(item.batch) for item in behind)
 
 
 def _refuse_turn(state: ProtocolState, item: Live, event: Happened) -> Step:
@@ -167,6 +191,7 @@ _HANDLERS: Mapping[Word, Callable[[ProtocolState, Live, Happened], Step]] = {
     Word.COMMITTED: _finished,
     Word.FINISHED: _finished,
     Word.FAILED: _failed,
+    Word.STOPPED: _stopped,
     Word.TURN: _refuse_turn,
     Word.TURN_BEGUN: _refuse_turn,
     Word.TURN_WORKED: _turn_worked,
@@ -176,9 +201,11 @@ _HANDLERS: Mapping[Word, Callable[[ProtocolState, Live, Happened], Step]] = {
 def wants_plan(state: ProtocolState) -> bool:
     """Tell whether there is room for another batch, so that `Due` would plan one."""
     live = state.live
-    if state.phase is not Phase.RUNNING or len(live) >= state.max_pending:
+    most = 1 if state.done < state.alone_until else state.max_pending
+    if state.phase is not Phase.RUNNING or len(live) >= most:
         return False
-    return not live or live[-1].status is not Status.PLANNING  # the one that is planned is always the last
+    # the one that is planned is always the last, and nothing is planned behind one that ends the run
+    return not live or live[-1].status not in (Status.PLANNING, Status.BLOCKED)
 
 
 def _plan_next(state: ProtocolState) -> Step:
@@ -202,7 +229,11 @@ def _plan(state: ProtocolState, txid: int, drop_from: int | None) -> tuple[Proto
 
 
 def _give_turn(state: ProtocolState) -> Step:
-    if not state.live or state.live[0].status is not Status.READY or state.live[0].batch.txid != state.done + 1:
+    if not state.live or state.live[0].batch.txid != state.done + 1:
+        return state, ()
+    if state.live[0].status is Status.BLOCKED:
+        return state, (EndRun(state.live[0].batch),)
+    if state.live[0].status is not Status.READY:
         return state, ()
     if state.turn_work:
         item = state.live[0]._replace(status=move(Status.READY, Word.TURN_BEGUN))

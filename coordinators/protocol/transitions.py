@@ -24,6 +24,11 @@ class Status(StrEnum):
     """Pinned: only rolled forward from here on."""
     FINISHING = "finishing"
     """Every state has it; `done` is on its way."""
+    BLOCKED = "blocked"
+    """Can't go on, whatever is tried: ends the run once everything before it is done, and is void if that fails.
+
+    Also what becomes of the txid whose last try has failed. Nothing more is heard of its attempt.
+    """
     DONE = "done"
     """Ended well; no longer live."""
     DROPPED = "dropped"
@@ -48,6 +53,8 @@ class Word(StrEnum):
     """Pinned, applied and done in one transaction."""
     FINISHED = "finished"
     FAILED = "failed"
+    STOPPED = "stopped"
+    """It failed in a way that no other attempt at the same records would mend."""
 
 
 TRANSITIONS: Mapping[tuple[Status, Word], Status] = {
@@ -65,6 +72,9 @@ TRANSITIONS: Mapping[tuple[Status, Word], Status] = {
     (Status.READY, Word.FAILED): Status.DROPPED,
     (Status.TURNING, Word.FAILED): Status.DROPPED,
     (Status.PINNING, Word.FAILED): Status.DROPPED,
+    (Status.PLANNING, Word.STOPPED): Status.BLOCKED,
+    (Status.PROCESSING, Word.STOPPED): Status.BLOCKED,
+    (Status.TURNING, Word.STOPPED): Status.BLOCKED,
 }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from integration_tests.crash_matrix.cases import TARGET, Site
 from integration_tests.crash_matrix.lives import Life
@@ -33,35 +34,67 @@ class Facts:
     incarnation: str
     decided: tuple[Decided, ...]
     """In the order of their txids."""
+    births: Mapping[str, int | None] = field(default_factory=dict)
+    """Since when the ledger says that the topology has each state."""
 
 
 def facts_of(life: Life) -> Facts:
     """Read ledger and states on connections of their own; a dead process's COMMIT may still arrive meanwhile."""
     place = life.place
     before, _, _ = _ledger_of(place)
-    seen = tuple(place.seen(state) for state in place.states())
+    seen = tuple(place.seen(state) for state in life.states)
     done, incarnation, decided = _ledger_of(place)
-    return Facts(before, seen, done, incarnation, decided)
+    return Facts(before, seen, done, incarnation, decided, _births_of(place, incarnation))
+
+
+def _births_of(place: Place, incarnation: str) -> dict[str, int | None]:
+    (rows,) = place.ledger_rows("SELECT id, births FROM trident_incarnation")
+    found = [codec.BIRTHS.decode(str(births)) for id_, births in rows if id_ == incarnation and births is not None]
+    return {birth.state: birth.txid for births in found for birth in births}
+
+
+def trace_of(life: Life) -> tuple[object, ...]:
+    """Return all that a version which is refused must leave as it is, but for who has the lease."""
+    place = life.place
+    ledger = place.ledger_rows(
+        "SELECT (SELECT spec FROM trident_topology WHERE name = topology), done, last_txid, last_attempt, incarnation "
+        "FROM trident_progress",
+        "SELECT id, births, starts FROM trident_incarnation",
+        "SELECT attempt, status FROM trident_plan",
+        "SELECT attempt FROM trident_pin",
+    )
+    ordered = [sorted(rows, key=str) for rows in ledger]
+    return ordered, tuple(place.seen(state) for state in place.states())
 
 
 def _ledger_of(place: Place) -> tuple[int, str, tuple[Decided, ...]]:
     """Return the last done txid, the incarnation and all that was decided, in one snapshot."""
     (progress, pins) = place.ledger_rows(
         "SELECT done, incarnation FROM trident_progress",
-        "SELECT incarnation, plan FROM trident_pin",
+        "SELECT incarnation, txid, attempt, (SELECT ranges FROM trident_plan AS plan WHERE plan.topology = "
+        "trident_pin.topology AND plan.attempt = trident_pin.attempt) FROM trident_pin",
     )
-    plans = [Decided(str(incarnation), codec.PLAN.decode(str(plan))) for incarnation, plan in pins]
+    plans = [Decided(str(pin[0]), _plan_of(pin)) for pin in pins]
     done, incarnation = progress[0] if progress else (0, "")
     return int(str(done)), str(incarnation), tuple(sorted(plans, key=lambda each: each.plan.txid))
+
+
+def _plan_of(pin: Sequence[object]) -> Plan:
+    """Return what counts of a pinned plan: its number, and what it reads."""
+    txid, attempt, ranges = int(str(pin[1])), int(str(pin[2])), codec.RANGES.decode(str(pin[3]))
+    return Plan(txid, attempt, 1, 0, datetime.min.replace(tzinfo=UTC), ranges)
 
 
 def problems_after_a_death(life: Life, facts: Facts) -> Iterator[str]:
     """Yield what a reader may never see: anything but the whole of a prefix of the decided txids."""
     if life.case.site is Site.PER_KEY:
         return  # readers of a per-key store can see half a batch: it says so
-    for seen in facts.seen:
-        txid = seen.txid or 0
-        expected = _fold(life.topic, [each.plan for each in facts.decided if each.plan.txid <= txid])
+    for state, seen in zip(life.states, facts.seen, strict=True):
+        is_late = life.version == "added" and state == life.place.added()
+        if is_late and seen.txid is None and not seen.rows:
+            continue  # it is not born yet
+        txid, birth = seen.txid or 0, (facts.births.get(state.name) or 0) if is_late else 0
+        expected = _fold(life.topic, [each.plan for each in facts.decided if birth < each.plan.txid <= txid])
         if seen.rows != expected:
             yield f"a reader sees {seen.rows} at txid {txid}, not {expected}"
         if not facts.done_before <= txid <= facts.done + 1:
@@ -69,11 +102,18 @@ def problems_after_a_death(life: Life, facts: Facts) -> Iterator[str]:
 
 
 def problems_at_the_end(
-    life: Life, facts: Facts, counted: Iterable[Decided], *, covers_the_log: bool, diverts_target: bool = False
+    life: Life,
+    facts: Facts,
+    counted: Iterable[Decided],
+    *,
+    covers_the_log: bool,
+    diverts_target: bool = False,
+    born: int = 0,
 ) -> Iterator[str]:
     """Yield what is lost, doubled or out of order; `counted` are the plans that the rows stand for.
 
-    With `diverts_target` the last state has nothing of that txid, and the ledger has its rows.
+    With `diverts_target` the last state has nothing of that txid, and the ledger has its rows. Where it was added, it
+    holds what came after the txid `born`.
     """
     plans = [each.plan for each in counted]
     if covers_the_log:
@@ -87,7 +127,10 @@ def problems_at_the_end(
         yield from _problems_of_diverting(life, _fold(life.topic, target))
     for number, seen in enumerate(facts.seen, 1):
         is_without = diverts_target and number == len(facts.seen)
-        expected = _fold(life.topic, [plan for plan in plans if not (is_without and plan in target)])
+        since = born if number == len(facts.seen) else 0
+        expected = _fold(
+            life.topic, [plan for plan in plans if plan.txid > since and not (is_without and plan in target)]
+        )
         if seen.rows != expected:
             yield f"the state holds {seen.rows} instead of {expected}"
         if seen.txid != facts.done:

@@ -51,6 +51,10 @@ class Script(StrEnum):
     """The target is pinned and in part applied, and a person undoes it."""
     DIVERT = "divert"
     """A state refuses the target, and a person diverts its rows."""
+    ADDED = "a state is added"
+    """One dies with the target in flight, then one with a version that has one more state, while it takes over."""
+    WRONG_VERSION = "a wrong version"
+    """One dies with the target in flight, then a version that has to be refused dies, and is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ class Case:
     """Whether the successor finds other limits and a longer topic.
 
     For a reset: whether rows are kept. For a decision that was cut off: whether the next start finishes
-    it, and not the person who asks again.
+    it, and not the person who asks again. For an added state: whether the version before is started again in between.
+    For a wrong version: whether it is what lives at the new state's place that is wrong, not its description.
     """
 
     @property
@@ -82,6 +87,10 @@ class Case:
             return "adopt" if self.other else "clear"
         if self.script in DECISIONS:
             return "the next start goes on" if self.other else "asked again"
+        if self.script is Script.ADDED:
+            return "the old version in between" if self.other else "the new version again"
+        if self.script is Script.WRONG_VERSION:
+            return "another's table" if self.other else "a state renamed"
         return "other contents" if self.other else "same contents"
 
 
@@ -109,11 +118,12 @@ _BATCH_POINTS = {
 _UPKEEP_POINTS = (P.BEFORE_CLEAN_UP, P.BETWEEN_CLEAN_UPS, P.BEFORE_RENEWAL, P.AFTER_RENEWAL)
 _TAKE_OVER_POINTS = (
     P.AFTER_LEASE,
-    P.AFTER_REGISTRATION,
+    P.AFTER_LOOKING,
     P.AFTER_PREPARATION,
     P.AFTER_FENCE,
     P.AFTER_READING_LEDGER,
     P.AFTER_CHECKING,
+    P.AFTER_REGISTRATION,
 )
 _RESET_POINTS = (P.AFTER_DECIDING_RESET, P.AFTER_RESETTING_STATE, P.AFTER_RESET)
 _RETRY_POINTS = {Site.SQLITE: (P.AFTER_REFUSING, P.AFTER_DECIDING_RETRY)}
@@ -151,10 +161,22 @@ def cases_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
             for point in points:
                 yield from (Case(site, script, point, spout, state, tries, False) for tries in (1, 3))
         # stored once: whoever comes after finds it done
-        yield Case(site, Script.BIRTH, P.AFTER_STARTS, spout, state, 1, False)
+        for point in (P.AFTER_RECORDING_BIRTHS, P.AFTER_BIRTH, P.AFTER_STARTS):
+            yield Case(site, Script.BIRTH, point, spout, state, 1, False)
         for point in _RESET_POINTS:
             yield from (Case(site, Script.RESET, point, spout, state, 1, other) for other in (False, True))
+        yield from _versions_of(site, spout, state)
         yield from _decisions_of(site, spout, state)
+
+
+def _versions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
+    """Of one pair of kinds: they decide nothing while another version takes over."""
+    if (spout, state) != (SpoutKind.OPAQUE, StateKind.OPAQUE):
+        return
+    for point in (*_TAKE_OVER_POINTS, P.AFTER_RECORDING_BIRTHS, P.AFTER_BIRTH):
+        yield from (Case(site, Script.ADDED, point, spout, state, 1, other) for other in (False, True))
+    # a refused version gets no further
+    yield from (Case(site, Script.WRONG_VERSION, P.AFTER_LEASE, spout, state, 1, other) for other in (False, True))
 
 
 def _decisions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
@@ -176,15 +198,16 @@ def all_cases() -> tuple[Case, ...]:
     )
 
 
-def drawn_cases(seed: int) -> frozenset[Case]:
+def drawn_cases(seed: int, share: float = 0.0) -> frozenset[Case]:
     """Return each border of a batch once at each place, every other border at one place, in a variant that is drawn.
 
     The variants of a border differ in kinds, tries and contents, most of which are decided far from it; a take-over
-    and a decision go the same way wherever the states live.
+    and a decision go the same way wherever the states live. Of all cases that share is drawn besides.
     """
     variants: dict[tuple[Script, P, Site | None], list[Case]] = defaultdict(list)
     for case in all_cases():
         site = case.site if case.script is Script.BATCH else None
         variants[case.script, case.point, site].append(case)
     rng = random.Random(seed)
-    return frozenset(rng.choice(cases) for cases in variants.values())
+    borders = frozenset(rng.choice(cases) for cases in variants.values())
+    return borders | frozenset(rng.sample(all_cases(), round(share * len(all_cases()))))

@@ -83,7 +83,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 def _warm_up(life: Life) -> int:
     live(life)
-    assert threading.active_count() == 1, "a fork would inherit the locks of threads that are not there"
+    assert threading.active_count() == 1, f"a fork would inherit the locks of {threading.enumerate()}"
     gc.collect()
     gc.freeze()  # a collection in a fork would touch, and so copy, every page
     return 0

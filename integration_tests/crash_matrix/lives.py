@@ -30,7 +30,7 @@ from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, Source, Spout
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
-from trident.state.target import Target
+from trident.state.target import State, Target
 
 _ACCOUNTS = 9
 _PARTITIONS = 2
@@ -58,6 +58,8 @@ class Life:
     limit: int = 10
     """Records per batch."""
     dies_at: CrashPoint | None = None
+    version: Literal["first", "added", "renamed", "foreign"] = "first"
+    """The first one; one with a state more; one with a state renamed; one whose new state's table is another's."""
     is_refused: bool = False
     """Whether the last state can't take the target's sums."""
 
@@ -65,6 +67,18 @@ class Life:
     def place(self) -> Place:
         """Where ledger and states live."""
         return Place(self.case, self.addresses, self.key)
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The states of this version."""
+        place = self.place
+        match self.version:
+            case "first":
+                return place.states()
+            case "renamed":
+                return (*place.states()[1:], place.added())
+            case _:
+                return (*place.states(), place.added())
 
     @property
     def topic(self) -> Topic:
@@ -127,7 +141,7 @@ class _Processor(ListProcessor):
 
 
 def _plan(life: Life, death: _Death) -> RunnableTopology:
-    topic, states = life.topic, life.place.states()
+    topic, states = life.topic, life.states
     spout = ListSpout(topic, kind=life.case.spout, limits=Limits(max_records=life.limit))
     failures = life.case.tries - 1 if life.dies_at and life.case.tries > 1 else 0
 
@@ -158,7 +172,7 @@ def _spec(life: Life) -> TopologySpec:
     return TopologySpec(
         life.place.topology,
         {"s": {"spout": "list"}},
-        {state.name: state.description() for state in life.place.states()},
+        {state.name: state.description() for state in life.states},
     )
 
 

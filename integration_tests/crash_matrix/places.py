@@ -86,6 +86,28 @@ class Place:
             case Site.PER_KEY:
                 return (BackingMapState(name, SqliteMap(self._file("map")), kind=kind, chunk_rows=3),)
 
+    def added(self) -> State:
+        """Return the state that a newer version has: beside the ledger, or apart where one is beside it already."""
+        name = f"added_{self.key}"
+        match self.case.site:
+            case Site.SQLITE | Site.PER_KEY:
+                return SqliteState(name, kind=self.case.state)
+            case Site.BESIDE_AND_APART:
+                return PostgresState(name, kind=self.case.state, dsn=self.addresses.databases[2])
+            case _:
+                return PostgresState(name, kind=self.case.state)
+
+    def occupy(self) -> None:
+        """Put a table of somebody else where the added state would live."""
+        state = self.added()
+        columns = "(account TEXT, wrong TEXT NOT NULL)"
+        if isinstance(state, PostgresState):
+            with psycopg.connect(state.dsn or self.addresses.databases[0]) as session:
+                session.execute(sql.SQL("CREATE TABLE {} " + columns).format(sql.Identifier(state.name)))
+            return
+        with closing(sqlite3.connect(self._file("ledger"))) as file, file:
+            file.execute(f"CREATE TABLE {state.name} {columns}")
+
     def ledger_rows(self, *queries: str) -> list[list[tuple[object, ...]]]:
         """Return what each query finds of this topology in the ledger; all in one snapshot, empty before its tables."""
         if self.case.site in (Site.SQLITE, Site.PER_KEY):
@@ -190,7 +212,9 @@ class SqliteMap:
             pairs = [
                 (pickle.loads(key), pickle.loads(value)) for key, value in connection.execute("SELECT k, v FROM kv")
             ]
-        txid = next((value.txid for _, value in pairs if isinstance(value, BackingPosition)), None)
+        # the other one says whose map it is
+        said = [value for _, value in pairs if isinstance(value, BackingPosition)]
+        txid = next((each.txid for each in said if each.txid is not None), None)
         rows = ((key[0], *current(value)) for key, value in pairs if not isinstance(value, BackingPosition))
         return Seen(txid, _by_account(rows))
 

@@ -7,13 +7,21 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 
-from integration_tests.crash_matrix.audit import Facts, facts_of, problems_after_a_death, problems_at_the_end
+from integration_tests.crash_matrix.audit import (
+    Facts,
+    facts_of,
+    problems_after_a_death,
+    problems_at_the_end,
+    trace_of,
+)
 from integration_tests.crash_matrix.cases import Case, Script, Site
 from integration_tests.crash_matrix.forking import Forker
 from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Addresses
 from trident.base.crash_points import CrashPoint
 
+_IS_IN_FORCE = (CrashPoint.AFTER_REGISTRATION, CrashPoint.AFTER_RECORDING_BIRTHS, CrashPoint.AFTER_BIRTH)
+"""Where a newer version has stored its description, so that the old one is refused."""
 _LONGER = 21
 _OTHER_LIMIT = 7
 
@@ -42,7 +50,13 @@ def _play(life: Life, forker: Forker) -> Iterator[str]:
         case Script.DIVERT:
             yield from _divert(life, forker)
             return
-    last = replace(life, each=_LONGER, limit=_OTHER_LIMIT) if case.other else life
+        case Script.ADDED:
+            yield from _add(life, forker)
+            return
+        case Script.WRONG_VERSION:
+            yield from _be_refused_as_a_version(life, forker)
+    is_longer = case.other or case.script is Script.WRONG_VERSION
+    last = replace(life, each=_LONGER, limit=_OTHER_LIMIT) if is_longer else life
     yield from _finish(last, forker)
     facts = facts_of(last)
     yield from problems_at_the_end(last, facts, facts.decided, covers_the_log=True)
@@ -117,6 +131,53 @@ def _divert(life: Life, forker: Forker) -> Iterator[str]:
     yield from _finish(last, forker)
     facts = facts_of(last)
     yield from problems_at_the_end(last, facts, facts.decided, covers_the_log=True, diverts_target=True)
+
+
+def _add(life: Life, forker: Forker) -> Iterator[str]:
+    """Let a version with a state more die at its border, and another one of it go on, or the old one before that."""
+    point = life.case.point
+    yield from _die(replace(life, dies_at=_in_flight(life.case)), forker)
+    newer = replace(life, version="added", dies_at=point)
+    born = _last_decided(life)
+    yield from _die(newer, forker)
+    if life.case.other and point not in _IS_IN_FORCE:
+        yield from _finish(life, forker)  # nothing of the newer version was stored
+        born = _last_decided(life)
+    elif life.case.other:
+        before = trace_of(newer)
+        if forker.end_of(life) != 1 or "is not the one in the ledger" not in forker.said():
+            yield f"the old version was not refused: {forker.said()}"
+        if trace_of(newer) != before:
+            yield f"the old version, which was refused, has changed {before} to {trace_of(newer)}"
+    last = replace(newer, dies_at=None, each=_LONGER)
+    yield from _finish(last, forker)
+    facts = facts_of(last)
+    if facts.births.get(life.place.added().name) != born:
+        yield f"the recorded births are {facts.births}, the new state was born at {born}"
+    if facts.done == born:
+        yield "nothing was done since the birth"
+    yield from problems_at_the_end(last, facts, facts.decided, covers_the_log=True, born=born)
+
+
+def _last_decided(life: Life) -> int:
+    """Return the txid behind which a state begins that is added now: what is pinned goes first."""
+    return max((each.plan.txid for each in facts_of(life).decided), default=0)
+
+
+def _be_refused_as_a_version(life: Life, forker: Forker) -> Iterator[str]:
+    """Let a version that must be refused die before it is, and then be: the old one goes on as if nothing had been."""
+    yield from _die(replace(life, dies_at=_in_flight(life.case)), forker)
+    if life.case.other:
+        life.place.occupy()
+    wrong = replace(life, version="foreign" if life.case.other else "renamed")
+    before = trace_of(life)
+    text = "is not what the aggregation needs" if life.case.other else "is not the one in the ledger"
+    for point in (life.case.point, None):
+        end = forker.end_of(replace(wrong, dies_at=point))
+        if end != (1 if point is None else -signal.SIGKILL) or (point is None and text not in forker.said()):
+            yield f"the wrong version ended with {end}: {forker.said()}"
+        if trace_of(life) != before:
+            yield f"the wrong version has changed {before} to {trace_of(life)}"
 
 
 def _reset(life: Life, forker: Forker) -> Iterator[str]:

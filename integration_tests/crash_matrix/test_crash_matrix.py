@@ -33,7 +33,7 @@ def addresses(postgres_server: Any, tmp_path_factory: Any) -> Iterator[Addresses
 @pytest.fixture(scope="module")
 def chosen() -> frozenset[Case]:
     """The cases of this run."""
-    return frozenset(all_cases()) if effort().matrix_is_whole else drawn_cases(base_seed())
+    return drawn_cases(base_seed(), effort().matrix_share)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 from trident.base.control import CONTROL, BadRecordWord, Undecoded, encode
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.logs import LogCut
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
+from trident.base.secrets import Secret
 from trident.base.timeouts import Timeouts
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
@@ -76,6 +78,9 @@ class RowsSource:
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Rows stay."""
+
+    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
+        return ()
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         """Nobody to tell."""
@@ -142,6 +147,10 @@ class WriterStore:
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(writing=self if self.staging_writer is not None else None)
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        return ()
 
     def writer(self, batch: BatchId) -> StagingWriter:
         assert self.staging_writer is not None

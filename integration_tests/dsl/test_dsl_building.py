@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -30,6 +31,18 @@ class Silent(Combiner[int]):
 
 def identity(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
+
+
+LOCK = threading.Lock()
+
+
+def locked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    with LOCK:
+        return batch
+
+
+# of a module that workers can't import, as in a notebook: what it uses travels with it
+locked.__module__ = "__main__"
 
 
 @pytest.fixture
@@ -67,6 +80,19 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "aggregator class": ("must be an aggregator", lambda s: s.aggregate(n=Count)),  # type: ignore[arg-type]
     "column as aggregator": ("must be an aggregator", lambda s: s.aggregate(n=F.count("*"))),  # type: ignore[arg-type]
     "no group field": ("at least one field", lambda s: s.group_by()),
+    "column to group by": ("group_by takes the name", lambda s: s.group_by(F.col("account"))),  # type: ignore[arg-type]
+    "column to project": ("project takes the name", lambda s: s.project(F.col("account"))),  # type: ignore[arg-type]
+    "sum of a column": ("Sum takes the name", lambda s: s.aggregate(n=Sum(F.col("amount")))),  # type: ignore[arg-type]
+    "most of a column": ("Max takes the name", lambda s: s.aggregate(n=Max(F.col("amount")))),  # type: ignore[arg-type]
+    "combiner of a column": (
+        "Silent takes the name",
+        lambda s: s.aggregate(n=Silent(F.col("amount"))),  # type: ignore[arg-type]
+    ),
+    "column as state": (
+        "must be a state",
+        lambda s: s.persistent_aggregate(F.col("account"), n=Count()),  # type: ignore[arg-type]
+    ),
+    "captured lock": ("map can't be sent.*'LOCK'", lambda s: s.map(locked, "n bigint")),
     "group field twice": ("twice", lambda s: s.group_by("account", "account").aggregate(n=Count())),
     "result named as key": ("twice", lambda s: s.group_by("account").aggregate(Account=Count())),
     "field is there": ("there already.*'Amount'", lambda s: s.each(Amount=F.lit(1))),
@@ -85,7 +111,7 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "clock": ("batch_time", lambda s: s.each(at=F.current_timestamp())),
     "python udf": ("Python UDF", lambda s: s.each(x=F.udf(lambda amount: str(amount))("amount"))),
     "schema text": ("does not declare fields", lambda s: s.map(identity, "amount lots of")),
-    "no schema": ("declares", lambda s: s.map(identity)),
+    "no schema": ("map: the fields must be a text", lambda s: s.map(identity)),
     "schema for columns": ("named columns", lambda s: s.each(None, "x int", x=F.lit(1))),
     "function and columns": ("either a function", lambda s: s.each(identity, "x int", y=F.lit(1))),
     "no function": ("Python function", lambda s: s.filter("amount > 0")),  # type: ignore[arg-type]
@@ -93,7 +119,10 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "state's own column": ("its own", lambda s: s.persistent_aggregate(UnopenedState("s"), txid=Count())),
     "previous value": ("its own", lambda s: s.persistent_aggregate(UnopenedState("s"), previous_n=Count())),
     "array as key": ("can't hold", lambda s: s.group_by("tags").persistent_aggregate(UnopenedState("s"), n=Count())),
-    "no state": ("needs a state", lambda s: s.persistent_aggregate("balances", n=Count())),  # type: ignore[arg-type]
+    "no state": (
+        "persistent_aggregate: the state must be a state",
+        lambda s: s.persistent_aggregate("balances", n=Count()),  # type: ignore[arg-type]
+    ),
 }
 
 

@@ -24,12 +24,14 @@ from integration_tests.dsl.fakes import (
     rows_spout,
     run,
 )
-from trident import ConfigurationError, Count, FatalError, RetryableError, Staging, Sum, Topology
+from trident import ConfigurationError, Count, FatalError, MemoryLedger, RetryableError, Staging, Sum, Topology
 from trident.base.control import CONTROL
 from trident.engine.lowering import from_source
 from trident.engine.processor import SparkProcessor
 from trident.graph.nodes import sources_of
 from trident.operations.base import BatchContext
+from trident.spouts import FixedBatchSpout
+from trident.state import MemoryState
 from trident.state.staged import WrittenUpdates
 
 ROWS = [("a", 9_223_372_036_854_775_807), ("a", 1), ("secret", 3)]
@@ -76,6 +78,23 @@ def test_a_function_that_breaks_its_promise_is_fatal(spark: SparkSession) -> Non
     )
     with pytest.raises(FatalError, match="returned 1 values for 3 records"):
         run(topology.compile(), spark)
+
+
+def forgetful(batch: pa.RecordBatch) -> pa.RecordBatch:  # type: ignore[return]
+    batch.slice(0)  # and no return
+
+
+@pytest.mark.parametrize("verb", ["filter", "flat_map"])
+def test_a_function_that_returns_nothing_is_tried_once(spark: SparkSession, verb: str) -> None:
+    """The same function would return nothing again: it is no case for the next nine tries."""
+    topology, ledger = Topology("t"), MemoryLedger()
+    stream = topology.stream("payments", FixedBatchSpout("account string, amount bigint", [("secret", 1)]))
+    declared = () if verb == "filter" else ("n bigint",)
+    getattr(stream, verb)(forgetful, *declared).persistent_aggregate(MemoryState("s"), n=Count())
+    with pytest.raises(FatalError, match=f"function given to {verb} returned None .*; it must return an? ") as caught:
+        topology.run(spark, ledger=ledger, until="caught_up")
+    assert "secret" not in str(caught.value)
+    assert len(ledger.view().txid("t", 1).attempts) == 1
 
 
 def sleep(batch: pa.RecordBatch) -> pa.RecordBatch:

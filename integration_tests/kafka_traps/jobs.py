@@ -96,7 +96,7 @@ def losses(postgres: Postgres) -> list[tuple[Any, ...]]:
 
 
 def counting(
-    kafka: Kafka, topic: str, spout: type = OpaqueKafkaSpout, limit: int | None = 10, **options: Any
+    kafka: Kafka, topic: str | Sequence[str], spout: type = OpaqueKafkaSpout, limit: int | None = 10, **options: Any
 ) -> Topology:
     """Return the topology that counts and sums payments per account into the table `balances`."""
     topology = Topology("traps")

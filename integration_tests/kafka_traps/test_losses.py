@@ -55,14 +55,14 @@ def test_an_opaque_spout_resumes_and_records_what_was_lost(
     assert losses(postgres) == [(2, 0, 10, 15, "done")]
 
 
-def test_a_loss_of_all_that_was_planned_waits_for_the_next_record(
+def test_a_loss_of_all_that_was_planned_is_recorded_without_a_further_record(
     spark: SparkSession, kafka: Kafka, postgres: Postgres
 ) -> None:
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(20)))
     with deleting(kafka, topic, 20):
         run(counting(kafka, topic, on_lost_offsets=RESUME), spark, postgres)
-    assert (totals(postgres), losses(postgres)) == (count_of(range(10)), [])
+    assert (totals(postgres), losses(postgres)) == (count_of(range(10)), [(2, 0, 10, 20, "done")])
     produce(kafka.bootstrap_servers, topic, payments(20, 21))
     run(counting(kafka, topic, on_lost_offsets=RESUME), spark, postgres)
     assert totals(postgres) == count_of([*range(10), 20, 21])
@@ -73,7 +73,10 @@ def test_a_loss_of_all_that_was_planned_waits_for_the_next_record(
 def test_without_leave_it_stops_and_says_what_is_gone(
     spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A person may then decide to go on: what is still there is counted once, what was counted stays."""
+    """A person may then decide to go on: what is still there is counted once, what was counted stays.
+
+    All that lies before the beginning of the log was read, or is gone.
+    """
     topic = kafka.create_topic()
     produce(kafka.bootstrap_servers, topic, payments(*range(30)))
     topology = counting(kafka, topic, spout, reader=reader)
@@ -88,7 +91,7 @@ def test_without_leave_it_stops_and_says_what_is_gone(
     assert query(postgres, "SELECT max(txid) FROM trident_commit") == [(1,)]
     if spout is not OpaqueKafkaSpout:
         assert f"no longer holds the beginning of what was planned: {topic}[0] 10..20" in caplog.text
-    trident.reset(topology, PostgresLedger(postgres.dsn), states="adopt")
+    trident.reset(topology, PostgresLedger(postgres.dsn), states="adopt", start="earliest")
     run(topology, spark, postgres)
     assert totals(postgres) == count_of([*range(10), *range(15, 30)])
 

@@ -26,7 +26,7 @@ from integration_tests.kafka_traps.jobs import (
 )
 from integration_tests.spouts.logs import admin_of, produce
 from integration_tests.spouts.test_kafka_source import create_again
-from trident import FatalError
+from trident import ConfigurationError, FatalError
 from trident.spouts import StartAt, TransactionalKafkaSpout
 from trident.spouts.kafka.readers.arrow import ArrowReader
 
@@ -48,6 +48,22 @@ def test_a_topic_that_was_made_anew_between_two_runs_stops(
     run(topology, spark, postgres)
     make_anew(kafka, topic, 30)
     with pytest.raises(FatalError, match=f"topic '{topic}' was created anew.*Nothing was read.*reset the topology"):
+        run(topology, spark, postgres)
+    assert totals(postgres) == count_of(range(20))
+
+
+def test_a_topic_that_was_deleted_between_two_runs_is_told_from_a_misspelt_one(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres
+) -> None:
+    with pytest.raises(ConfigurationError, match=r"no topic 'misspelt' at Kafka .*; create it, or correct the name"):
+        run(counting(kafka, "misspelt"), spark, postgres)
+    topic = kafka.create_topic()
+    produce(kafka.bootstrap_servers, topic, payments(*range(20)))
+    topology = counting(kafka, topic)
+    run(topology, spark, postgres)
+    with admin_of(kafka.bootstrap_servers) as admin:
+        admin.delete_topics([topic])
+    with pytest.raises(FatalError, match=f"topic '{topic}'.*was deleted.*What is done stays.*create it and reset the"):
         run(topology, spark, postgres)
     assert totals(postgres) == count_of(range(20))
 

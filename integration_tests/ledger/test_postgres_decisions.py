@@ -13,9 +13,9 @@ from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_decisions import dying_at
 from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint
-from trident.base.errors import DecisionNeededError
+from trident.base.errors import DecisionNeededError, MismatchError
 from trident.coordinators.decided import Decision, DecisionKind
-from trident.coordinators.decisions.commands import decide_topology, retry_topology
+from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState
@@ -102,3 +102,33 @@ def test_an_undo_goes_back_and_is_read_again(postgres: Postgres, point: CrashPoi
     scene.mend()
     scene.go_on()
     assert balances(scene.where) == balances(scene.where, "totals") == scene.topic.expected()
+
+
+@pytest.mark.parametrize("again", [None, CrashPoint.AFTER_DECIDING_RESET, CrashPoint.AFTER_RESETTING_STATE])
+@pytest.mark.parametrize("lost", ["DELETE FROM balances", "DROP SCHEMA public CASCADE; CREATE SCHEMA public"])
+def test_clearing_takes_the_place_of_a_reset_that_lost_its_rows(
+    postgres: Postgres, lost: str, again: CrashPoint | None
+) -> None:
+    dsns = (postgres.dsn, postgres.new_dsn())
+    topic = Topic([[(f"a{n % 5}", n) for n in range(1, 13)]])
+    job = make_job(topic, PostgresState("totals", dsn=dsns[0]), PostgresState("balances", dsn=dsns[1]))
+    plan = job.plan()
+
+    def reset(keep_rows: bool) -> None:
+        start, ledger = "resume" if keep_rows else None, PostgresLedger(dsns[0])
+        reset_topology(plan.spec, plan.states, ledger, keep_rows=keep_rows, start=start, options=OPTIONS)
+
+    run(job, PostgresLedger(dsns[0]))
+    with dying_at(CrashPoint.AFTER_RESETTING_STATE):
+        reset(keep_rows=True)
+    with psycopg.connect(dsns[1]) as connection:
+        connection.execute(lost)
+    with pytest.raises(MismatchError, match=r"was recorded and can't be finished; .*--states clear"):
+        run(job, PostgresLedger(dsns[0]))
+    if again is None:
+        reset(keep_rows=False)
+    else:
+        with dying_at(again):
+            reset(keep_rows=False)
+    run(job, PostgresLedger(dsns[0]))
+    assert balances(dsns[0], "totals") == balances(dsns[1]) == topic.expected()

@@ -84,6 +84,15 @@ def total(ledger: PostgresLedger) -> int:
         return value
 
 
+def test_a_heartbeat_waits_for_nothing_that_is_at_work(open_ledger: OpenLedger) -> None:
+    """As many merges at once as there are connections, each longer than the lease: their owners are alive."""
+    ledger = open_ledger()
+    run = started(ledger)
+    with ledger.database.transaction(), ledger.database.transaction():
+        for _ in range(2):
+            ledger.renew("payments", run.epoch)
+
+
 def test_a_take_over_during_the_applies_refuses_the_commit(open_ledger: OpenLedger) -> None:
     run = started(open_ledger())
     make_state(open_ledger())
@@ -94,8 +103,10 @@ def test_a_take_over_during_the_applies_refuses_the_commit(open_ledger: OpenLedg
         other.release("payments", run.epoch)
         taken_over(other, "two")
 
-    with pytest.raises(FencedError):
+    with pytest.raises(RetryableError, match="administrator command"):  # its session was ended with the take-over
         run.ledger.commit_together(run.owner, run.epoch, pin_of(plan), commit_of(plan), (), [apply_one, be_taken_over])
+    with pytest.raises(FencedError):
+        run.ledger.commit_together(run.owner, run.epoch, pin_of(plan), commit_of(plan), (), [apply_one])
     other = open_ledger()
     assert total(other) == 0
 
@@ -303,3 +314,18 @@ def test_an_unreachable_server_is_given_up_with_its_address_and_no_password() ->
         ledger.open(Timeouts(give_up_after=timedelta(seconds=0.3)))
     assert "hunter2" not in str(caught.value)
     ledger.close()
+
+
+def test_a_run_that_ends_leaves_the_leases_of_others_that_share_the_object(postgres: Postgres) -> None:
+    ledger, other = PostgresLedger(postgres.dsn), PostgresLedger(postgres.dsn)
+    for opened in (ledger, ledger, other):  # two runs, and another process
+        opened.open()
+    lease = Lease("a run", timedelta(seconds=30))
+    for topology in ("first", "second"):
+        ledger.acquire(topology, lease)
+    ledger.close()  # the first run ends without having given back: its session is what shows the other's lease
+    with pytest.raises(LeaseHeldError):
+        other.acquire("second", lease)
+    ledger.close()
+    other.acquire("second", lease)
+    other.close()

@@ -77,12 +77,12 @@ def test_a_ledger_that_failed_over_without_its_state_stops_with_what_was_found(
 
     with pytest.raises(MismatchError) as caught:
         run(counting(kafka, stream.topic, postgres.dsn), spark, there)
-    assert "state 'balances' knows a later epoch than 2, the latest that the ledger" in str(caught.value)
-    assert "trident.reset" in str(caught.value)
+    assert "state 'balances' stands at txid" in str(caught.value)
+    assert "trident reset MODULE:TOPOLOGY --ledger-lost --states clear" in str(caught.value)
     assert balances(postgres.dsn) == expected(stream.sent)
 
     topology = counting(kafka, stream.topic, postgres.dsn)
-    reset(topology, PostgresLedger(there), states="clear", options=OPTIONS)
+    reset(topology, PostgresLedger(there), states="clear", ledger_lost=True, options=OPTIONS)
     run(topology, spark, there)
     assert balances(postgres.dsn) == balances(there, "mirror") == expected(stream.sent)
 

@@ -44,6 +44,7 @@ class PostgresHarness(StateHarness):
         if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
+        updates = beside(store).ready(batch, updates)
         with self.database.transaction() as transaction:
             beside(store).copy_in(transaction, batch, updates)
             beside(store).apply_in(transaction, batch, updates)

@@ -34,8 +34,9 @@ class PostgresBench(Bench):
 
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Cut the connection in the middle of the transaction: no rollback, no farewell."""
+        assert isinstance(store, TableTarget)
+        updates = store.ready(batch, updates)
         with suppress(Crash, TridentError), self.harness.database.transaction() as transaction:
-            assert isinstance(store, TableTarget)
             store.copy_in(transaction, batch, updates)
             if after:
                 store.apply_in(transaction, batch, updates)

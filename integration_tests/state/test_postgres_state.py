@@ -50,6 +50,7 @@ def open_beside(database: PostgresDatabase, layout: StateLayout = COUNTS, kind: 
 
 
 def commit(database: PostgresDatabase, store: Any, batch: Any, updates: Any) -> None:
+    updates = store.ready(batch, updates)
     with database.transaction() as transaction:
         store.copy_in(transaction, batch, updates)
         store.apply_in(transaction, batch, updates)
@@ -136,12 +137,56 @@ def test_a_table_of_the_users_own_is_taken_when_it_fits(database):
     assert query(database, "SELECT * FROM report.sums") == [("ann", 1, 10, 1, "x")]
 
 
-def test_two_states_never_share_a_table(database):
+@pytest.mark.parametrize("written", ["balances", "public.balances"])
+def test_two_states_never_share_a_table(database, written):
     open_beside(database)
-    other = PostgresState("sums", table="balances").open(COUNTS, database)
-    other.prepare()
+    other = PostgresState("sums", table=written).open(COUNTS, database)
+    with pytest.raises(MismatchError, match="belongs to state 'balances'"):
+        other.prepare()
     with pytest.raises(MismatchError, match="belongs to state 'balances'"):
         other.register(OWNER, EPOCH, 0)
+
+
+def test_names_of_any_allowed_length_and_script_stay_apart(postgres, database):
+    """PostgreSQL cuts what is longer than 63 bytes, so that two tables, or two staging tables, would become one."""
+    names = ["x" * 63, "x" * 62 + "y", "x" * 62, "é" * 31, "it's a `name`", "a-b", "$1", "select", "a.b"]
+    execute(database, "CREATE SCHEMA a")
+    stores = {}
+    for name in names:
+        key, value = ("k" * 63, "v" * 54) if name == names[0] else (f"k {name}"[:20], f"v {name}"[:20])
+        layout = StateLayout((KeyColumn(key, pa.string()),), (ValueColumn(value, pa.int64(), Merge.ADD),))
+        store = stores[name] = PostgresState(name, dsn=postgres.dsn).open(layout, database)
+        store.prepare()
+        store.raise_fence(OWNER, EPOCH)
+        store.register(OWNER, EPOCH, 0)
+        staged = store.stage(batch_of(1), held(layout, (name, len(stores))))
+        store.apply(batch_of(1), staged)
+    for number, (name, store) in enumerate(stores.items(), 1):
+        quoted = name.replace(".", '"."')
+        key, value = store.layout.schema().names
+        assert query(database, f'SELECT "{key}", "{value}", txid FROM "{quoted}"') == [(name, number, 1)]
+        store.close()
+
+
+def test_tables_that_only_look_alike_are_two(database):
+    open_beside(database)
+    execute(database, "CREATE SCHEMA report")
+    for table in ("report.balances", "Balances", "balance"):
+        other = PostgresState(f"other {table}", table=table).open(COUNTS, database)
+        other.prepare()
+        other.register(OWNER, EPOCH, 0)
+
+
+def test_two_tables_never_share_a_staging_table(database):
+    """Cleaning up after one of them would take away what the other has pinned."""
+    execute(database, "CREATE SCHEMA report")
+    first = PostgresState("first", table="report.sums").open(COUNTS, database)
+    first.prepare()
+    first.register(OWNER, EPOCH, 0)
+    other = PostgresState("other", table="report_sums").open(COUNTS, database)
+    with pytest.raises(MismatchError, match="would have the staging table 'trident_staging_report_sums'"):
+        other.prepare()
+    assert query(database, "SELECT to_regclass('report_sums')") == [(None,)]
 
 
 def test_tasks_stage_under_ids_of_their_own_and_late_ones_add_nothing(database):
@@ -192,8 +237,8 @@ def test_a_position_is_read_when_the_batch_at_work_has_ended(database):
     store = open_beside(database)
     found: list[Position | None] = []
     reading = threading.Thread(target=lambda: found.append(store.position("orders")))
+    staged = store.ready(batch_of(1), store.stage(batch_of(1), counts(("ann", 1, 10))))
     with database.transaction() as transaction:
-        staged = store.stage(batch_of(1), counts(("ann", 1, 10)))
         store.copy_in(transaction, batch_of(1), staged)
         store.apply_in(transaction, batch_of(1), staged)
         reading.start()
@@ -240,7 +285,7 @@ def test_a_batch_at_work_is_waited_for_and_found(database, postgres):
 
     def first() -> None:
         with database.transaction() as transaction:
-            store.apply_in(transaction, batch_of(1), staged)
+            store.apply_in(transaction, batch_of(1), store.ready(batch_of(1), staged))
             started.set()
             finish.wait(10)
 

@@ -134,6 +134,9 @@ def test_of_runs_that_share_a_ledger_the_shortest_lease_counts_until_it_is_close
     for lease in (LEASE, LEASE * 5, LEASE):
         ledger.open(Timeouts(lease=lease))
         assert limits(ledger.database) == HALF
+    for _ in range(2):
+        ledger.close()
+        assert limits(ledger.database) == HALF, "one of the runs is left"
     ledger.close()
     ledger.open(Timeouts(lease=LEASE * 5))
     assert limits(ledger.database) == ("10s", "10s")

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
+from trident.base.checks import check_text
 from trident.base.control import CONTROL, Undecoded
 from trident.base.errors import ConfigurationError
 from trident.spouts.arrow_types import arrow_schema
@@ -50,8 +51,7 @@ class Json:
     schema: str
 
     def __post_init__(self) -> None:
-        if not self.schema.strip():
-            raise ConfigurationError("Json needs the fields of a record, say Json('account string, amount bigint')")
+        check_text("schema", self.schema, allowed="the fields of a record, say 'account string, amount bigint'")
 
     def describe(self) -> str:
         """Return the text that the ledger stores."""

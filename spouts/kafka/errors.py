@@ -23,6 +23,7 @@ _DENIED: Final = (
 _PASSING: Final = (
     python_errors.RetriableError,
     python_errors.BrokerNotAvailableError,
+    python_errors.UnknownBrokerIdError,  # a partition without a leader, or a broker that has just gone
     python_errors.UnknownError,
     OSError,
 )
@@ -35,6 +36,8 @@ _WAIT_CODES: Final = frozenset(
         KafkaError.REQUEST_TIMED_OUT,
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.REPLICA_NOT_AVAILABLE,
     }
 )
 _DENIED_CODES: Final = frozenset(

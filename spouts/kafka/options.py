@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from trident.base.checks import check_text
 from trident.base.errors import ConfigurationError
+from trident.base.secrets import Secret
+from trident.spouts.kafka.hiding import ConsumerOptions, hidden, told
 
 _RESERVED: Final = {
     "bootstrap.servers": "bootstrap_servers=",
@@ -63,7 +66,7 @@ _LOGIN_MODULES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class KafkaOptions:
-    """How to reach a cluster; its repr shows no value of `client_options`.
+    """How to reach a cluster; neither its repr nor its pickled bytes show a value of `client_options`.
 
     `client_options` are librdkafka's (or the Java client's) dotted names, such as
     `security.protocol`, `sasl.mechanism`, `sasl.username`, `sasl.password`, `ssl.ca.location`.
@@ -74,8 +77,7 @@ class KafkaOptions:
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        if not self.bootstrap_servers.strip():
-            raise ConfigurationError("bootstrap_servers is empty; give host:port of at least one broker")
+        check_text("bootstrap_servers", self.bootstrap_servers, allowed="host:port of at least one broker")
         for name in self.client_options:
             if name in _RESERVED:
                 raise ConfigurationError(f"client option {name!r} can't be set; use {_RESERVED[name]}")
@@ -85,13 +87,17 @@ class KafkaOptions:
         """Kafka's own word for what is read."""
         return "read_committed" if self.read_committed else "read_uncommitted"
 
-    def for_librdkafka(self) -> dict[str, str]:
-        """Return the configuration of a reading consumer."""
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it without what the user gave, which may say how to log in."""
+        return _restored, (self.bootstrap_servers, self.read_committed, hidden(self.client_options))
+
+    def for_librdkafka(self) -> ConsumerOptions:
+        """Return the configuration of a reading consumer, as tasks are told it."""
         given = {name: value for name, value in self.client_options.items() if not _is_jvm_only(name)}
         if self.client_options.get(_HOSTNAME_CHECK) is not None:
             given[_HOSTNAME_CHECK] = self.client_options[_HOSTNAME_CHECK] or "none"
         fixed = {"bootstrap.servers": self.bootstrap_servers, "isolation.level": self.isolation_level}
-        return {**_LIBRDKAFKA, **given, **fixed}
+        return ConsumerOptions(fixed, _LIBRDKAFKA, hidden(given))
 
     def for_kafka_python(self) -> dict[str, object]:
         """Return the configuration of an admin client: how to reach and log in; other options do not concern it."""
@@ -112,6 +118,10 @@ class KafkaOptions:
             "kafka.isolation.level": self.isolation_level,
         }
         return {**_JVM, **{f"kafka.{name}": value for name, value in given.items()}, **fixed}
+
+
+def _restored(bootstrap_servers: str, read_committed: bool, given: Secret | None) -> KafkaOptions:
+    return KafkaOptions(bootstrap_servers, read_committed, told(given))
 
 
 def _is_jvm_only(name: str) -> bool:

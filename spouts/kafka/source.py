@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -14,15 +14,19 @@ from kafka import TopicPartition
 from kafka import errors as kafka_errors
 from kafka.admin import KafkaAdminClient
 from kafka.protocol.consumer.offsets import IsolationLevel, OffsetSpec
+from kafka.structs import OffsetAndTimestamp
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from trident.base.advice import RESET
+from trident.base.advice import RESET_ANEW
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
+from trident.base.logs import LogCut, cut_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
-from trident.spouts.base import OffsetsLostError, Start, StartAt
+from trident.spouts.base import OffsetsLostError, Start, StartAt, TopicsMissingError
 from trident.spouts.decoders.base import Decoder, TaskDecoder
+from trident.spouts.kafka.epochs import epoch_ends
 from trident.spouts.kafka.errors import classify
+from trident.spouts.kafka.logs import keep_secrets_out_of_logs
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.base import RangeReader
 
@@ -64,8 +68,11 @@ class KafkaSource:
         """Return what every partition holds now; `stop` is the last stable offset for a committed-only read."""
         ids = self._topic_ids(self._topics)
         earliest = self._offsets(ids, OffsetSpec.EARLIEST)
-        latest = self._offsets(ids, OffsetSpec.LATEST)
-        return tuple(PartitionBounds(id_, ids[id_], earliest[id_], latest[id_]) for id_ in sorted(ids))
+        latest = self._listed(ids, OffsetSpec.LATEST)
+        return tuple(
+            PartitionBounds(id_, ids[id_], earliest[id_], latest[id_].offset, latest[id_].leader_epoch)
+            for id_ in sorted(ids)
+        )
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Resolve a start policy (None: the spout's own) now.
@@ -82,7 +89,7 @@ class KafkaSource:
             for item in found:
                 if stamps[item.id] != _NO_OFFSET:
                     begins[item.id] = min(max(stamps[item.id], item.earliest), item.stop)
-        return tuple(PartitionBounds(item.id, item.topic_id, begins[item.id], item.stop) for item in found)
+        return tuple(replace(item, earliest=begins[item.id]) for item in found)
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the lazy frame of the ranges; see `Source.read`."""
@@ -90,7 +97,7 @@ class KafkaSource:
         return self._reader.read(spark, self._options, decoder.quick() if quick else decoder, edges, tasks)
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
-        """Check after a read that the topics are still the planned ones and the ranges' beginnings still there."""
+        """Check after a read that the topics are still the planned ones, with the ranges' beginnings and ends."""
         read = [item for item in ranges if item.width]
         if not read:
             return
@@ -100,12 +107,27 @@ class KafkaSource:
                 raise FatalError(
                     f"topic {item.id.topic!r} was deleted and created anew while a batch was read "
                     f"(id {item.topic_id}, now {ids.get(item.id, 'without that partition')}); nothing of the batch "
-                    f"was applied. To read the new topic, {RESET}"
+                    f"was applied. To read the new topic, {RESET_ANEW}"
                 )
         earliest = self._offsets([item.id for item in read], OffsetSpec.EARLIEST)
         lost = tuple(item for item in read if earliest[item.id] > item.start)
         if lost:
             raise OffsetsLostError(lost)
+        for cut in self.recognize(read):
+            where = f"partition {cut.range.id.partition} of topic {cut.range.id.topic!r}"
+            raise RetryableError(
+                f"{where} was cut at {cut.end} after a batch was planned up to {cut.range.stop}; nothing of the batch "
+                "was applied"
+            )
+
+    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
+        """Ask the partitions' leaders where the ranges' epochs end; a range without an epoch proves nothing."""
+        asked = [item for item in known if item.epoch is not None]
+        if not asked:
+            return ()
+        ends = self._ask("ask for the ends of leader epochs", lambda admin: epoch_ends(admin, asked))
+        cuts = (cut_of(item, end) for item, end in zip(asked, ends, strict=True))
+        return tuple(cut for cut in cuts if cut is not None)
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         """Do nothing: positions are in the ledger, and no consumer group is told."""
@@ -144,19 +166,23 @@ class KafkaSource:
         return ids
 
     def _missing(self, topics: Sequence[str]) -> FatalError:
-        where = f"{', '.join(map(repr, topics))} at Kafka {self._options.bootstrap_servers}"
+        server = f"Kafka {self._options.bootstrap_servers}"
         if self._seen.isdisjoint(topics):
-            return ConfigurationError(f"no topic {where}; create it, or correct the name")
+            return TopicsMissingError(tuple(topics), server)
         return FatalError(
-            f"the topic {where} was deleted while it was read. Nothing more was read, and what is done stays. Made "
-            f"again under this name it is another topic: to read that one, {RESET}"
+            f"the topic {', '.join(map(repr, topics))} at {server} was deleted while it was read. Nothing more was "
+            "read, and what is done stays. Made again under this name it is another topic: to read that one, "
+            f"{RESET_ANEW}"
         )
 
     def _offsets(self, ids: Iterable[PartitionId], spec: int) -> dict[PartitionId, int]:
+        return {id_: item.offset for id_, item in self._listed(ids, spec).items()}
+
+    def _listed(self, ids: Iterable[PartitionId], spec: int) -> dict[PartitionId, OffsetAndTimestamp]:
         level = IsolationLevel.READ_COMMITTED if self._options.read_committed else IsolationLevel.READ_UNCOMMITTED
         specs = {TopicPartition(id_.topic, id_.partition): spec for id_ in ids}
         found = self._ask("list offsets", lambda admin: admin.list_partition_offsets(specs, level, self._timeout_ms))
-        return {PartitionId(place.topic, place.partition): item.offset for place, item in found.items()}
+        return {PartitionId(place.topic, place.partition): item for place, item in found.items()}
 
     def _ask(self, doing: str, question: Callable[[KafkaAdminClient], _T]) -> _T:
         try:
@@ -168,25 +194,13 @@ class KafkaSource:
         with self._lock:
             if self._admin is None:
                 _require_reachable(self._options.bootstrap_servers, self._timeout_ms / 1000)
-                _keep_configuration_out_of_logs()
+                keep_secrets_out_of_logs()
                 self._admin = KafkaAdminClient(
                     **self._options.for_kafka_python(),
                     request_timeout_ms=self._timeout_ms,
                     bootstrap_timeout_ms=self._timeout_ms,
                 )
             return self._admin
-
-
-def _keep_configuration_out_of_logs() -> None:
-    """kafka-python writes its whole configuration, passwords included, to its debug log."""
-    for name in ("kafka.admin.client", "kafka.net.compat", "kafka.net.manager"):
-        logger = logging.getLogger(name)
-        if _shows_no_configuration not in logger.filters:
-            logger.addFilter(_shows_no_configuration)
-
-
-def _shows_no_configuration(record: logging.LogRecord) -> bool:
-    return "onfiguration" not in str(record.msg) and "config" not in str(record.msg)
 
 
 def _require_reachable(servers: str, timeout: float) -> None:

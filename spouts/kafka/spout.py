@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import datetime
 
+from trident.base.checks import check_able, check_flag, check_limit, check_seconds, check_text, check_texts, refused
 from trident.base.errors import ConfigurationError
 from trident.base.policies import policy_of
+from trident.base.secrets import Secret
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
 from trident.spouts.decoders.base import Decoder
 from trident.spouts.decoders.raw import Raw
+from trident.spouts.kafka.hiding import hidden, told
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.base import RangeReader
@@ -35,25 +38,28 @@ class _KafkaSpout(ABC):
     connect_timeout: float = 10.0
 
     def __post_init__(self) -> None:
-        topics = (self.topics,) if isinstance(self.topics, str) else tuple(self.topics)
-        _check_topics(topics)
-        object.__setattr__(self, "topics", topics)
-        object.__setattr__(self, "client_options", dict(self.client_options))
-        for name, kind in (("on_lost_offsets", LostOffsets), ("on_bad_record", BadRecord), ("start", StartAt)):
-            value = getattr(self, name)
-            if not isinstance(value, datetime):
-                object.__setattr__(self, name, policy_of(kind, value, name))
-        _check_limits(self.limits)
-        if self.connect_timeout <= 0:
-            raise ConfigurationError("connect_timeout must be above zero seconds")
-        if isinstance(self.start, datetime) and self.start.tzinfo is None:
-            raise ConfigurationError("start: a datetime needs a time zone, say datetime(2026, 1, 1, tzinfo=UTC)")
+        object.__setattr__(self, "topics", _checked_topics(self.topics))
+        object.__setattr__(self, "client_options", check_texts("client_options", self.client_options, secret=True))
+        object.__setattr__(self, "on_lost_offsets", policy_of(LostOffsets, self.on_lost_offsets, "on_lost_offsets"))
+        object.__setattr__(self, "on_bad_record", policy_of(BadRecord, self.on_bad_record, "on_bad_record"))
+        object.__setattr__(self, "start", _checked_start(self.start))
+        check_limit("max_records_per_batch", self.max_records_per_batch)
+        check_limit("max_bytes_per_batch", self.max_bytes_per_batch)
+        check_flag("read_committed", self.read_committed)
+        check_seconds("connect_timeout", self.connect_timeout)
+        check_able("value", self.value, ("describe", "compile"), "a decoder such as Raw() or Json('account string')")
+        check_able("reader", self.reader, ("read",), "a reader such as ArrowReader()")
         if self.on_lost_offsets is LostOffsets.RESUME_AT_EARLIEST and self.kind is SpoutKind.TRANSACTIONAL:
             raise ConfigurationError(
                 "a transactional spout can't resume at the earliest offset: a txid would hold other records than "
                 "before. Use OpaqueKafkaSpout, or LostOffsets.STOP"
             )
         self._options()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle it without its client options: a function that holds a spout by mistake must not take them along."""
+        open_ = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "client_options"}
+        return _restored, (type(self), open_, hidden(self.client_options))
 
     @property
     @abstractmethod
@@ -109,15 +115,24 @@ class OpaqueKafkaSpout(_KafkaSpout):
         return SpoutKind.OPAQUE
 
 
-def _check_topics(topics: tuple[str, ...]) -> None:
-    if not topics or not all(isinstance(topic, str) and topic.strip() for topic in topics):
-        raise ConfigurationError("a Kafka spout needs the name of at least one topic")
+def _restored(kind: Callable[..., _KafkaSpout], open_: Mapping[str, object], given: Secret | None) -> _KafkaSpout:
+    return kind(**open_, client_options=told(given))
+
+
+def _checked_topics(given: object) -> tuple[str, ...]:
+    if isinstance(given, str):
+        given = (given,)
+    if not isinstance(given, Sequence) or isinstance(given, bytes) or not given:
+        raise refused("topics", "the name of at least one topic", given)
+    topics = tuple(check_text("topics", topic, allowed="the name of at least one topic") for topic in given)
     if len(set(topics)) < len(topics):
-        raise ConfigurationError(f"a topic is named twice: {', '.join(topics)}")
+        raise ConfigurationError(f"topics: a topic is named twice: {', '.join(topics)}; nothing was started")
+    return topics
 
 
-def _check_limits(limits: Limits) -> None:
-    named = {"max_records_per_batch": limits.max_records, "max_bytes_per_batch": limits.max_bytes}
-    for name, value in named.items():
-        if value is not None and value < 1:
-            raise ConfigurationError(f"{name} must be above zero, or None for no limit; it is {value}")
+def _checked_start(given: object) -> Start:
+    if isinstance(given, datetime):
+        if given.tzinfo is None:
+            raise refused("start", "a datetime with a time zone, say datetime(2026, 1, 1, tzinfo=UTC)", given)
+        return given
+    return policy_of(StartAt, given, "start", beside=" or a datetime with a time zone")

@@ -29,6 +29,7 @@ def run_transaction(
     driver_errors: type[BaseException],
     classify: Classify,
     is_lost: Callable[[BaseException], bool],
+    new: Callable[[Connection], SqlTransaction] = SqlTransaction,
 ) -> Iterator[SqlTransaction]:
     """Run a block in one transaction; see `SqlDatabase.transaction` for what its end means.
 
@@ -42,7 +43,7 @@ def run_transaction(
     try:
         try:
             transaction = connection.begin()
-            yield SqlTransaction(connection)
+            yield new(connection)
         except BaseException as error:
             _roll_back(connection, kinds)
             if isinstance(error, kinds):

@@ -87,6 +87,7 @@ class _SqlBlobs:
             "payload": _pack(rows),
         }
         with self._database.transaction() as transaction:
+            transaction.work_for(batch.owner.topology, batch.epoch)
             transaction.connection.execute(insert(_BLOBS), values)
         return WriteManifest(self._state, write_id, _digest(write_id, rows))
 
@@ -105,6 +106,7 @@ class _SqlBlobs:
     def forget(self, topology: str, done: int) -> None:
         old = delete(_BLOBS).where(_BLOBS.c.topology == topology, _BLOBS.c.state == self._state, _BLOBS.c.txid <= done)
         with self._database.transaction() as transaction:
+            transaction.work_on(topology)
             transaction.connection.execute(old)
 
 

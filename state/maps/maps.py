@@ -11,9 +11,10 @@ from trident.state.folding import Row, StoredRow
 
 @dataclass(frozen=True, slots=True)
 class BackingPosition:
-    """What the reserved key holds: where the state stands and which epoch may write it.
+    """What a reserved key holds: where the state stands and which epoch may write it.
 
-    `txid`, `attempt` and `birth_txid` are None until the state is registered.
+    `txid`, `attempt` and `birth_txid` are None until the state is registered. Another reserved key says whose map it
+    is: its txid stays None, and its token is the state's name.
     """
 
     topology: str

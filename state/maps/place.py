@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import pyarrow as pa
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.folding import keyed_rows
+from trident.state.folding import keyed_rows, settled_row
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import BlobStore
 from trident.state.maps.maps import (
@@ -24,11 +24,20 @@ from trident.state.maps.maps import (
 from trident.state.positions import Position, check_epoch
 from trident.state.rows import conform
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates
+from trident.state.values import OpaqueValue, TransactionalValue
 
 Item = TypeVar("Item")
 
 ROUNDS = 5
 """How often a key is read again after somebody else changed it between our read and our conditional put."""
+
+
+_MOST_KEYS = 32
+"""States with as many key columns find each other in one map."""
+
+
+def _claimed(keys: int) -> BackingKey:
+    return ("trident state of this map", *["trident"] * keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,52 @@ class MapPlace:
     def reserved(self) -> BackingKey:
         """The key that position and epoch lie under; it has one element more than any other."""
         return ("trident position of", *[self.name] * len(self.layout.keys))
+
+    @property
+    def claimed(self) -> BackingKey:
+        """The key that says whose map it is, the same for every state with as many key columns."""
+        return _claimed(len(self.layout.keys))
+
+    def claim(self, owner: Owner) -> bool:
+        """Mark the map as this state's and return whether it is; raises MismatchError for one that is another's.
+
+        Two states over one map would take each other's keys for their own.
+        """
+        mark = self.mark_of(owner.topology)
+        (found,) = self.backing_map.multi_get([self.claimed])
+        if found is None:
+            self.refuse_others(mark)
+            return not self.put([(self.claimed, None, mark)])
+        if found != mark:
+            raise MismatchError(self._held_by(found))
+        return True
+
+    def refuse_others(self, mark: BackingPosition | None = None) -> None:
+        """Raise MismatchError for a map that a state with another number of key columns has claimed, too.
+
+        The mark is this state's own, by default what it has claimed the map with.
+        """
+        found = self.backing_map.multi_get(
+            [_claimed(count) for count in range(max(_MOST_KEYS, len(self.layout.keys)) + 1)]
+        )
+        mine = mark or found[len(self.layout.keys)]
+        others = [each for each in found if isinstance(each, BackingPosition) and each != mine]
+        if others:
+            raise MismatchError(self._held_by(others[0]))
+
+    def mark_of(self, topology: str) -> BackingPosition:
+        """Return what the claim holds: it is no position, and has the state's name for its token."""
+        return BackingPosition(topology, "", 0, self.name, None, None, None)
+
+    def _held_by(self, found: BackingValue) -> str:
+        mine = f"state {self.name!r}"
+        if not isinstance(found, BackingPosition):
+            return f"the key that says whose map it is holds a {type(found).__name__}; nothing was changed"
+        return (
+            f"the map belongs to state {found.token!r} of topology {found.topology!r}, not to {mine} of this one: two "
+            "states over one map would overwrite each other's values, and a reset of one would empty the other's. "
+            "Nothing was changed: give each a map of its own, or empty this one if nobody needs it any more"
+        )
 
     def read(self, topology: str) -> BackingPosition | None:
         """Return what the reserved key holds, None for nothing; refuses another topology's."""
@@ -72,6 +127,11 @@ class MapPlace:
         """Replace the reserved key's value; raises FencedError when somebody else has."""
         if not self.replace_reserved(expected, new):
             raise FencedError(f"another coordinator wrote the position of state {self.name!r}; this one stops")
+
+    def get(self, keys: list[BackingKey]) -> dict[BackingKey, BackingValue | None]:
+        """Return what is stored under each key, with the one NaN: a store that decodes its values makes new ones."""
+        found = self.backing_map.multi_get(keys)
+        return {key: settled_value(value) for key, value in zip(keys, found, strict=True)}
 
     def put(self, changes: list[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[BackingKey]:
         """Put all changes; returns the keys that held something else than expected."""
@@ -107,6 +167,22 @@ class MapPlace:
     def keys_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> Iterator[list[BackingKey]]:
         """Yield the keys of a batch, chunk by chunk."""
         yield from chunks(list(keyed_rows(self.layout, self.rows_of(batch, updates))), self.chunk_rows)
+
+
+def settled_value(stored: BackingValue | None) -> BackingValue | None:
+    """Return a stored value with the one NaN in its rows; the reserved key's as it is."""
+    match stored:
+        case TransactionalValue():
+            value = settled_row(stored.value)
+            return stored if value is stored.value else replace(stored, value=value)
+        case OpaqueValue():
+            previous = None if stored.previous is None else settled_row(stored.previous)
+            now = settled_row(stored.current)
+            same = previous is stored.previous and now is stored.current
+            return stored if same else replace(stored, previous=previous, current=now)
+        case tuple():
+            return settled_row(stored)
+    return stored
 
 
 def chunks(items: list[Item], size: int) -> Iterator[list[Item]]:

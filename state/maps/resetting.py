@@ -25,6 +25,7 @@ class MapResetting:
                 f"the map of state {self.place.name!r} has no clear(), so a reset can't empty it; nothing was changed: "
                 f"add clear(), or {RESET_KEEPING_ROWS}"
             )
+        self.place.refuse_others()
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Empty the map, if it can be, and start at the birth txid under a new owner."""
@@ -35,9 +36,14 @@ class MapResetting:
         self.check_clear()
         assert isinstance(self.place.backing_map, ClearableBackingMap)
         self.place.backing_map.clear()
-        self.place.backing_map.multi_put(
-            [(self.place.reserved, reserved_value(Position(owner, birth_txid, 0, birth_txid), epoch))]
-        )
+        begun = reserved_value(Position(owner, birth_txid, 0, birth_txid), epoch)
+        mark = self.place.mark_of(owner.topology)
+        self.place.backing_map.multi_put([(self.place.claimed, mark), (self.place.reserved, begun)])
+
+    def check_adopt(self, topology: str) -> int | None:
+        """Return where the map stands: its keys can't be listed."""
+        position = position_of(self.place.read(topology))
+        return position.txid if position is not None else None
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Keep all rows and bind them to the new owner at the birth txid."""

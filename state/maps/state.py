@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trident.base.errors import ConfigurationError
+from trident.base.checks import check_able, check_count
+from trident.base.names import check_given_name
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
@@ -12,6 +13,7 @@ from trident.state.maps.blobs import open_blobs
 from trident.state.maps.maps import BackingMap
 from trident.state.maps.place import MapPlace
 from trident.state.maps.target import MapTarget
+from trident.state.places import Places
 from trident.state.tables.shape import table_shape
 from trident.state.target import LedgerDatabase
 
@@ -32,15 +34,19 @@ class BackingMapState:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a store."""
-        if not self.name:
-            raise ConfigurationError("a state needs a name")
+        check_given_name("a state's name", self.name)
+        wanted = "an object with multi_get and multi_put, a BackingMap"
+        check_able("backing_map", self.backing_map, ("multi_get", "multi_put"), wanted)
         object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
-        if self.chunk_rows < 1:
-            raise ConfigurationError(f"chunk_rows must be at least 1, not {self.chunk_rows}")
+        check_count("chunk_rows", self.chunk_rows)
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts."""
         return {"store": "backing map", "kind": str(self.kind), "map": type(self.backing_map).__qualname__}
+
+    def places(self) -> Places:
+        """Return the map: two states would take each other's keys for their own."""
+        return {("map", id(self.backing_map)): "the same map"}
 
     def open(
         self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS

@@ -38,6 +38,10 @@ class MapTarget:
         """Neither the ledger's transactions nor tasks, which may run twice or late, ever reach the map."""
         return self._capabilities
 
+    def look(self, topology: str, registers: bool = False) -> Position | None:
+        """Return where the state stands; the table for staged updates is the ledger's affair."""
+        return position_of(self._place.read(topology))
+
     def prepare(self) -> None:
         """Make the table for staged updates in the ledger's database."""
         self._place.blobs.prepare()
@@ -48,7 +52,7 @@ class MapTarget:
         check_epoch(epoch_of(found), epoch, self.name)
         position = position_of(found)
         raised = reserved_value(position, epoch) if position else fence_only(owner, epoch)
-        if not self._place.replace_reserved(found, raised):
+        if not self._place.claim(owner) or not self._place.replace_reserved(found, raised):
             raise RetryableError(
                 f"state {self.name!r}: the conditional put of its position was refused. The owner before has just "
                 "written it, or the map compares something else than the values that it returned (their bytes, say); "
@@ -106,7 +110,7 @@ class MapTarget:
         left = dict(staged)
         for _ in range(ROUNDS):
             keys = list(left)
-            before = dict(zip(keys, self._place.backing_map.multi_get(keys), strict=True))
+            before = self._place.get(keys)
             after: dict[Row, StoredRow] = {
                 key: updated(self._place.kind, before[key], batch.txid, merged_with(self._place.layout, row))
                 for key, row in left.items()

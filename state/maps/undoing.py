@@ -72,7 +72,7 @@ class MapUndoing:
         place = self.place
         left = keys
         for _ in range(ROUNDS):
-            stored = dict(zip(left, place.backing_map.multi_get(left), strict=True))
+            stored = place.get(left)
             back = {key: undone(value, batch.txid) for key, value in stored.items() if value is not None}
             changes = [(key, stored[key], new) for key, new in back.items() if new is not None and new != stored[key]]
             left = place.put(list(changes)) + place.remove([(key, stored[key]) for key in back if back[key] is None])

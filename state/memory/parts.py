@@ -77,6 +77,16 @@ class MemoryResetting:
                 place.rows(transaction).clear()
                 place.bind(transaction, owner, epoch, birth_txid)
 
+    def check_adopt(self, topology: str) -> int | None:
+        """Return where the rows stand; rows without a position have no txid that counts."""
+        place = self.place
+        with place.database.transaction() as transaction:
+            position = place.position(transaction, topology)
+            has_rows = bool(place.rows(transaction))
+        if position is not None:
+            return position.txid
+        return 0 if has_rows else None
+
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Keep the rows."""
         place = self.place

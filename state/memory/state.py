@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from trident.base.checks import check_instance
 from trident.base.errors import ConfigurationError
+from trident.base.names import check_given_name
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.folding import current
@@ -28,7 +30,10 @@ class MemoryState:
     database: MemoryDatabase | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_given_name("a state's name", self.name)
         object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
+        if self.database is not None:
+            check_instance("database", self.database, MemoryDatabase, allowed="a MemoryDatabase, or None")
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts of a topology inside one process."""
@@ -50,7 +55,8 @@ class MemoryState:
 
     def rows(self, ledger_database: LedgerDatabase) -> list[dict[str, Value]]:
         """Return the current rows, key columns and value columns by name, in no order."""
-        database = self.database or ledger_database
+        database = self.database if self.database is not None else ledger_database
+        check_instance("ledger_database", database, MemoryDatabase, allowed="the database of a MemoryLedger")
         assert isinstance(database, MemoryDatabase)
         with database.transaction() as transaction:
             layout = transaction.table(LAYOUTS).get(self.name)

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.looking import rolled_back
 from trident.base.writes import WriteManifest
 from trident.state.capabilities import Capabilities, Transaction
 from trident.state.folding import Row, StoredRow, merged_with, updated
@@ -61,14 +62,22 @@ class MemoryTarget:
         """All but writing by tasks: those of other processes can't reach this memory."""
         return self._capabilities
 
+    def look(self, topology: str, registers: bool = False) -> Position | None:
+        """Raise what `prepare` would raise, and return where the state stands; changes nothing."""
+
+        def found(transaction: MemoryTransaction) -> Position | None:
+            self._prepare(transaction)
+            position = self._place.position(transaction, topology)
+            if position is None and registers and self._place.rows(transaction):
+                raise MismatchError(f"state {self.name!r} has rows but no owner; nothing was changed")
+            return position
+
+        return rolled_back(self._place.database.transaction(), found)
+
     def prepare(self) -> None:
         """Remember the layout; raises MismatchError when rows of another one are there."""
         with self._place.database.transaction() as transaction:
-            layouts = transaction.table(LAYOUTS)
-            found = layouts.setdefault(self.name, self._layout)
-            if found != self._layout and self._place.rows(transaction):
-                raise MismatchError(f"state {self.name!r} holds rows of other columns; nothing was changed")
-            layouts[self.name] = self._layout
+            self._prepare(transaction)
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch from now on."""
@@ -110,6 +119,10 @@ class MemoryTarget:
             self._place.owned(transaction, batch.owner, batch.epoch)
             self.apply_in(transaction, batch, updates)
 
+    def ready(self, batch: BatchId, updates: StagedUpdates) -> StagedUpdates:
+        """Return the updates as they are: a transaction of this process is waited for without a limit."""
+        return updates
+
     def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Do nothing: held updates are already in this process."""
 
@@ -148,6 +161,13 @@ class MemoryTarget:
             for write_id, staged in list(staging.items()):
                 if isinstance(staged, StagedWrite) and staged.txid <= done:
                     del staging[write_id]
+
+    def _prepare(self, transaction: MemoryTransaction) -> None:
+        layouts = transaction.table(LAYOUTS)
+        found = layouts.setdefault(self.name, self._layout)
+        if found != self._layout and self._place.rows(transaction):
+            raise MismatchError(f"state {self.name!r} holds rows of other columns; nothing was changed")
+        layouts[self.name] = self._layout
 
     def close(self) -> None:
         """Do nothing: the memory is the ledger's."""

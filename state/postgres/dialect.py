@@ -9,11 +9,13 @@ import pyarrow as pa
 from sqlalchemy import Connection, text
 
 from trident.base.errors import ConfigurationError
+from trident.state.arrays import is_text
+from trident.state.comparing import settled
 from trident.state.layout import Merge, ValueColumn
-from trident.state.postgres.copy import copy_rows
+from trident.state.postgres.copy import copy_rows, ready_rows
 from trident.state.postgres.types import sql_type
 from trident.state.rows import refuse_nul
-from trident.state.tables.dialect import FoundColumn
+from trident.state.tables.dialect import FoundColumn, ReadyRows
 from trident.state.tables.names import helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
@@ -21,8 +23,9 @@ from trident.state.tables.staging import TXID
 _OLDEST = 150000
 _COLUMNS = text("""
     SELECT a.attname, format_type(a.atttypid, a.atttypmod),
-           a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''
-    FROM pg_attribute AS a
+           a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
+           CASE WHEN c.collname NOT IN ('default', 'C', 'POSIX') THEN c.collname END
+    FROM pg_attribute AS a LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
     WHERE a.attrelid = to_regclass(:table) AND a.attnum > 0 AND NOT a.attisdropped""")
 _UNIQUE = text("""
     SELECT (SELECT array_agg(CAST(a.attname AS text)) FROM pg_attribute AS a
@@ -38,6 +41,11 @@ class PostgresDialect:
     for_update = " FOR UPDATE"
     for_share = " FOR SHARE"
 
+    @property
+    def same_table(self) -> str:
+        """A name without a schema means what the search path makes of it."""
+        return f"table_name = :table OR {_table_by('table_name')} = {_table_by('CAST(:table AS text)')}"
+
     def column_type(self, type_: pa.DataType) -> str:
         """Return the type as `format_type` of the server spells it."""
         return sql_type(type_)
@@ -47,8 +55,9 @@ class PostgresDialect:
         return f"{stored} + {staged}"
 
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
-        """Return LEAST or GREATEST, which leave nulls out."""
-        return f"{'LEAST' if column.merge is Merge.LEAST else 'GREATEST'}({stored}, {staged})"
+        """Return LEAST or GREATEST, which leave nulls out; texts by their bytes, whatever the table's collation."""
+        collate = ' COLLATE "C"' if is_text(column.type) else ""
+        return f"{'LEAST' if column.merge is Merge.LEAST else 'GREATEST'}({stored}{collate}, {staged}{collate})"
 
     def check_server(self, connection: Connection) -> None:
         """Refuse a server without unique indexes over nulls."""
@@ -91,6 +100,12 @@ class PostgresDialect:
         """Make a table that each commit empties."""
         return (f"CREATE TEMPORARY TABLE IF NOT EXISTS {quote(table)} ({_definitions(specs)}) ON COMMIT DELETE ROWS",)
 
+    def relation(self, connection: Connection, table: str) -> str | None:
+        """Return the numbers of the table and of its file, which TRUNCATE changes."""
+        statement = text("SELECT c.oid || ':' || c.relfilenode FROM pg_class AS c WHERE c.oid = to_regclass(:table)")
+        found: str | None = connection.execute(statement, {"table": quote_table(table)}).scalar()
+        return found
+
     def make_durable(self, connection: Connection, table: str) -> None:
         """Turn an unlogged staging table into a logged one."""
         statement = text("SELECT relpersistence = 'u' FROM pg_class WHERE oid = to_regclass(:table)")
@@ -98,10 +113,14 @@ class PostgresDialect:
             connection.execute(text(f"ALTER TABLE {quote_table(table)} SET LOGGED"))
 
     def from_stored(self, type_: pa.DataType, value: object) -> object:
-        """Return the value: the driver already made a Python one of it."""
-        return value
+        """Return the driver's Python value in its one form, whatever zone the session shows moments in."""
+        return settled(value)
 
-    def insert_rows(self, connection: Connection, table: str, rows: pa.Table) -> None:
+    def ready_rows(self, rows: pa.Table) -> ReadyRows:
+        """Return rows as COPY takes them."""
+        return ready_rows(rows)
+
+    def insert_rows(self, connection: Connection, table: str, rows: ReadyRows) -> None:
         """Use binary COPY."""
         copy_rows(driver(connection), quote_table(table), rows)
 
@@ -119,6 +138,14 @@ def driver(connection: Connection) -> psycopg.Connection:
     found = connection.connection.driver_connection
     assert isinstance(found, psycopg.Connection)
     return found
+
+
+def _table_by(name: str) -> str:
+    """Return the table's number; of one in a schema by the catalogue, which asks for no right to use that schema."""
+    return f"""
+        CASE WHEN strpos({name}, '.') = 0 THEN CAST(to_regclass(quote_ident({name})) AS oid) ELSE
+            (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+             WHERE n.nspname = split_part({name}, '.', 1) AND c.relname = split_part({name}, '.', 2)) END"""
 
 
 def _definitions(specs: Sequence[ColumnSpec]) -> str:

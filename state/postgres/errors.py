@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import psycopg
 
 from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError
+from trident.state.databases.transactions import driver_error
 
 _RETRYABLE = (
     "08",  # connection lost or refused
+    "25006",  # read-only for now: maintenance, or a standby that is not promoted yet
     "25P03",  # idle in transaction for too long: this process was stopped
     "40001",  # serialization failure
     "40P01",  # deadlock
@@ -16,7 +20,17 @@ _RETRYABLE = (
     "57014",  # statement cancelled
     "57P",  # server shutting down, crashed or starting
 )
-_REFUSED = ("22", "23", "54")
+_REFUSED = (
+    "22",  # a value that its type or a function can't take
+    "23",  # a constraint
+    "38",  # a function in another language
+    "44",  # a view's check option
+    "54",  # a limit of the server
+    "P0",  # a function in PL/pgSQL: RAISE, ASSERT, no row where one must be
+)
+_LANGUAGES = ("pl_exec.c", "plpy_elog.c", "plperl.c", "pltcl.c")
+"""Where the server raises what a function of a user's says, under whatever SQLSTATE that chose."""
+_FUNCTION = re.compile(r"([^\s()]+)\(")
 _CONNECT_FATAL = {
     "password authentication failed": "the user or password is wrong",
     "no password supplied": "the server wants a password and the DSN has none",
@@ -34,6 +48,24 @@ def is_lost(error: BaseException) -> bool:
     return isinstance(error, psycopg.OperationalError) and (state is None or state.startswith(("08", "57P")))
 
 
+def is_read_only(error: BaseException | None) -> bool:
+    """Tell whether this error is that of a session that may not write, and will not for as long as it lives."""
+    found = driver_error(error) if error is not None else None
+    return isinstance(found, psycopg.Error) and found.sqlstate == "25006"
+
+
+def is_of_a_function(error: BaseException | None) -> bool:
+    """Tell whether its words are those of a function that users made, a trigger's mostly; they may hold a row."""
+    found = driver_error(error) if error is not None else None
+    return isinstance(found, psycopg.Error) and (found.diag.source_file or "").endswith(_LANGUAGES)
+
+
+def is_lock_timeout(error: BaseException | None) -> bool:
+    """Tell whether this error, or the driver's one inside of it, is that of a lock that was not given in time."""
+    found = driver_error(error) if error is not None else None
+    return isinstance(found, psycopg.Error) and found.sqlstate == "55P03"
+
+
 def classify(error: BaseException) -> TridentError:
     """Return the error to raise instead; never quotes values, which Postgres puts into its texts."""
     if not isinstance(error, psycopg.Error):
@@ -42,9 +74,11 @@ def classify(error: BaseException) -> TridentError:
     if state is None:
         return _without_state(error)
     where = _where(error)
+    own_words = is_of_a_function(error)
     if state.startswith(_RETRYABLE):
-        return RetryableError(f"Postgres: {error.diag.message_primary} ({state}); rolled back, nothing was written")
-    if state.startswith(_REFUSED):
+        said = f"an error{where}" if own_words else error.diag.message_primary
+        return RetryableError(f"Postgres: {said} ({state}); rolled back, nothing was written")
+    if state.startswith(_REFUSED) or own_words:
         kind = type(error).__name__
         return RefusedError(f"Postgres refused the rows for good: {kind} ({state}){where}; nothing was written")
     if state.startswith(("28", "3D")):
@@ -64,11 +98,19 @@ def _without_state(error: psycopg.Error) -> TridentError:
     return FatalError(f"Postgres driver: {type(error).__name__}; rolled back, nothing was written")
 
 
+def _function_of(error: psycopg.Error) -> str | None:
+    """Return the name of the function that raised it; what comes behind the first line may quote a statement."""
+    innermost = (error.diag.context or "").partition("\n")[0]
+    found = _FUNCTION.search(innermost) if is_of_a_function(error) else None
+    return found.group(1) if found else None
+
+
 def _where(error: psycopg.Error) -> str:
     named = {
         "table": error.diag.table_name,
         "column": error.diag.column_name,
         "constraint": error.diag.constraint_name,
+        "function": _function_of(error),
     }
     found = ", ".join(f"{what} {name!r}" for what, name in named.items() if name)
     return f" at {found}" if found else ""

@@ -10,7 +10,12 @@ _LOCK = 0x7472_6964_656E
 """An advisory lock, the same for the ledger and all states of a database, in every version of this library."""
 
 
+MAKING_TABLES = "trident making tables"
+"""What `application_name` is in the transactions that make tables."""
+
+
 def _lock(connection: Connection) -> None:
+    connection.execute(text("SELECT set_config('application_name', :name, true)"), {"name": MAKING_TABLES})
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 

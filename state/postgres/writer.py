@@ -1,4 +1,8 @@
-"""Staging by Spark tasks: each run commits its rows under a write id of its own."""
+"""Staging by Spark tasks: each run commits its rows under a write id of its own, block by block.
+
+What a task reads is made by user code while it is read, so nothing is open meanwhile: rows are gathered, turned into
+the driver's values, and sent in a transaction that does nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +12,46 @@ from dataclasses import dataclass, field
 
 import psycopg
 import pyarrow as pa
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import Connection, text
 
 from trident.base.control import encode
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
+from trident.base.errors import ConfigurationError, FatalError
 from trident.base.identity import BatchId
+from trident.base.secrets import Secret, keep_secret
 from trident.base.writes import WriteManifest
-from trident.state.postgres.copy import copy_rows
+from trident.state.databases.base import Work
+from trident.state.postgres.copy import copy_rows, ready_rows
 from trident.state.postgres.database import PostgresDatabase, connect
 from trident.state.postgres.errors import classify
+from trident.state.postgres.paths import SearchPath, found_path, pin_path
 from trident.state.rows import conform, refuse_nul
-from trident.state.tables.names import quote_table
+from trident.state.tables.names import quote, quote_table
 from trident.state.tables.staging import staging_rows
+
+_ROWS = 50_000
+_BYTES = 16 * 1024 * 1024
+"""From how many rows or bytes on a block is sent; bounds what a task holds and what one transaction writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresWriter:
-    """Writes a task's rows to a staging table; can be pickled, its repr shows no DSN.
+    """Writes a task's rows to a staging table; can be pickled; neither that nor its repr shows the address.
 
-    Each call takes a fresh write id and commits once, so a run that dies before its manifest is
-    returned leaves rows that nothing ever reads.
+    Each call takes a fresh write id, so a run that dies before its manifest is returned leaves rows that nothing
+    ever reads, however many of its blocks were committed.
     """
 
-    dsn: str = field(repr=False)
+    address: Secret
     lease_seconds: float
     state: str
     staging: str
     batch: BatchId
     schema: pa.Schema = field(repr=False)
+    path: SearchPath | None
+    """The coordinator's, known since it made the tables: the tasks' own role may have another one."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
         """Commit all rows, then yield the manifest; nothing is yielded for a task without rows."""
@@ -44,39 +60,85 @@ class PostgresWriter:
             digest = self._write(write_id, batches)
         except psycopg.Error as error:
             # The driver's text quotes rows, and a task's error ends in logs.
-            raise classify(error) from None
+            found = classify(error)
+            if isinstance(error, psycopg.OperationalError) and type(found) is FatalError:
+                which = "its tasks_dsn, or without one its dsn"
+                raise FatalError(f"a task that stages for state {self.state!r} ({which}): {found}") from None
+            raise found from None
         reached(CrashPoint.AFTER_COPY, self.batch.txid)
         if digest.count:
             yield encode(WriteManifest(self.state, write_id, digest))
 
+    def _pin(self, connection: psycopg.Connection) -> None:
+        pin_path(connection, self.path or found_path(connection))
+
     def _write(self, write_id: str, batches: Iterator[pa.RecordBatch]) -> Digest:
         digest = Digest()
-        with connect(self.dsn, self.lease_seconds) as connection:
-            for batch in batches:
-                rows = conform(pa.Table.from_batches([batch]), self.schema)
-                refuse_nul(rows)
-                marked, more = staging_rows(self.batch, write_id, rows, digest.count)
-                copy_rows(connection, quote_table(self.staging), marked)
-                digest += more
+        for block in _blocks(batches):
+            rows = conform(block, self.schema)
+            refuse_nul(rows)
+            marked, more = staging_rows(self.batch, write_id, rows, digest.count)
+            ready = ready_rows(marked)
+            work = Work(self.batch.owner.topology, self.batch.epoch)
+            with connect(self.address.text, self.lease_seconds, work, self._pin) as connection:
+                copy_rows(connection, quote_table(self.staging), ready)
+            digest += more
         return digest
+
+
+def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Gather what one transaction takes; a usual task has one block."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _ROWS or size >= _BYTES:
+            yield pa.Table.from_batches(held)
+            held, rows, size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 @dataclass(frozen=True, slots=True)
 class PostgresWriting:
-    """See `WritableByTasks`: every task may reach the state's database."""
+    """See `WritableByTasks`: tasks reach the state's database, as the coordinator's role or as one of their own."""
 
     database: PostgresDatabase
     state: str
     staging: str
     schema: pa.Schema = field(repr=False)
+    tasks_dsn: str | None = field(default=None, repr=False)
+    """The address with another role, which can do nothing but write to staging."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The address that tasks connect to."""
+        return (keep_secret(self.database.dsn if self.tasks_dsn is None else self.tasks_dsn),)
+
+    def let_write(self, connection: Connection) -> None:
+        """Let the tasks' own role, where there is one, write to the staging table; the least that COPY needs."""
+        role = conninfo_to_dict(self.tasks_dsn).get("user") if self.tasks_dsn is not None else None
+        if role is None:
+            return
+        if not connection.execute(text("SELECT 1 FROM pg_roles WHERE rolname = :role"), {"role": str(role)}).first():
+            raise ConfigurationError(
+                f"tasks_dsn of state {self.state!r} names the role {str(role)!r}, which is not there. Nothing was "
+                f"changed: CREATE ROLE {quote(str(role))} LOGIN PASSWORD '…'; the coordinator grants it the rest"
+            )
+        table = quote_table(self.staging)
+        may = "SELECT has_table_privilege(:role, :table, 'INSERT')"
+        if not connection.execute(text(may), {"role": str(role), "table": table}).scalar():
+            connection.execute(text(f"GRANT INSERT ON {table} TO {quote(str(role))}"))
 
     def writer(self, batch: BatchId) -> PostgresWriter:
         """Return a writer to the state's staging table."""
         return PostgresWriter(
-            dsn=self.database.dsn,
+            address=self.secrets[0],
             lease_seconds=self.database.lease_seconds,
             state=self.state,
             staging=self.staging,
             batch=batch,
             schema=self.schema,
+            path=self.database.path,
         )

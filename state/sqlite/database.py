@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
+from trident.base.checks import check_path, check_seconds
 from trident.base.errors import ConfigurationError
 from trident.state.databases.base import SchemaTerms, SqlTransaction
 from trident.state.databases.transactions import run_transaction
@@ -29,9 +30,11 @@ class SqliteDatabase:
 
     def __init__(self, path: str | Path, *, busy_seconds: float = 10.0) -> None:
         if str(path) in ("", ":memory:"):
-            raise ConfigurationError("a SQLite database needs a file; in memory there are MemoryLedger and MemoryState")
-        if busy_seconds < 0:
-            raise ConfigurationError(f"busy_seconds can't be negative, it is {busy_seconds}")
+            raise ConfigurationError(
+                "path: a SQLite database needs a file; in memory there are MemoryLedger and MemoryState"
+            )
+        check_path("path", path)
+        check_seconds("busy_seconds", busy_seconds, may_be_zero=True)
         self._path = Path(path)
         self._busy_seconds = busy_seconds
         self._engine = create_engine(

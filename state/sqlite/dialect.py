@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from sqlalchemy import Connection, text
 
 from trident.base.errors import ConfigurationError
+from trident.state.arrays import AnyChunks
 from trident.state.layout import Merge, ValueColumn
-from trident.state.rows import AnyChunks, python_values, refuse_nul, refused
-from trident.state.tables.dialect import FoundColumn
+from trident.state.rows import python_values, refuse_nul, refused
+from trident.state.tables.dialect import FoundColumn, ReadyRows
 from trident.state.tables.names import helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
@@ -42,6 +43,11 @@ class SqliteDialect:
     for_update = ""
     for_share = ""
 
+    @property
+    def same_table(self) -> str:
+        """SQLite takes ASCII letters of both cases for the same."""
+        return "lower(table_name) = lower(:table)"
+
     def column_type(self, type_: pa.DataType) -> str:
         """Return the declared type; decimals are text, since SQLite's numbers are floats."""
         if type_ in _PLAIN:
@@ -60,17 +66,25 @@ class SqliteDialect:
 
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return the smaller or greater one: SQLite's own min and max are null when one side is."""
-        first, second = (staged, stored) if column.merge is Merge.LEAST else (stored, staged)
-        less = f"{first} < {second}"
+        is_least = column.merge is Merge.LEAST
+        # the staged one stands first: its column has no collation of a user's
+        wins = f"{staged} {'<' if is_least else '>'} {stored}"
         if pa.types.is_decimal128(column.type):
-            less = f"trident_decimal_less({first}, {second})"
+            first, second = (staged, stored) if is_least else (stored, staged)
+            wins = f"trident_decimal_less({first}, {second})"
         return (
             f"CASE WHEN {stored} IS NULL THEN {staged} WHEN {staged} IS NULL THEN {stored} "
-            f"WHEN {less} THEN {staged} ELSE {stored} END"
+            f"WHEN {wins} THEN {staged} ELSE {stored} END"
         )
 
     def check_server(self, connection: Connection) -> None:
-        """Do nothing: the SQLite that came with Python is new enough."""
+        """Refuse a file whose texts are not UTF-8: SQLite compares them by the bytes of its own encoding."""
+        encoding = connection.execute(text("PRAGMA encoding")).scalar_one()
+        if encoding != "UTF-8":
+            raise ConfigurationError(
+                f"the SQLite file keeps texts as {encoding}, which have another order than UTF-8; nothing was changed: "
+                "use another file"
+            )
 
     def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
         """Return the columns with their declared types."""
@@ -80,13 +94,14 @@ class SqliteDialect:
         return tuple(FoundColumn(row[0], row[1], bool(row[2]) and row[3] is None) for row in rows) or None
 
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
-        """Tell whether a unique index (a primary key's included) is over exactly these columns."""
+        """Tell whether a unique index (a primary key's included) is over exactly these columns, by their bytes."""
         indexes = connection.execute(
             text('SELECT name FROM pragma_index_list(:table) WHERE "unique" = 1 AND partial = 0'), {"table": table}
         ).scalars()
+        parts = text("SELECT name, coll FROM pragma_index_xinfo(:index) WHERE key = 1")
+        wanted = sorted((column, "BINARY") for column in columns)
         return any(
-            sorted(connection.execute(text("SELECT name FROM pragma_index_info(:index)"), {"index": name}).scalars())
-            == sorted(columns)
+            sorted(tuple(part) for part in connection.execute(parts, {"index": name})) == wanted
             for name in indexes.fetchall()
         )
 
@@ -117,6 +132,10 @@ class SqliteDialect:
         plain = ", ".join(f"{quote(spec.name)} {spec.type}" for spec in specs)
         return f"CREATE TEMPORARY TABLE IF NOT EXISTS {quote(table)} ({plain})", f"DELETE FROM {quote(table)}"
 
+    def relation(self, connection: Connection, table: str) -> str | None:
+        """Return None: a table that is made anew may lie where the old one was."""
+        return None
+
     def make_durable(self, connection: Connection, table: str) -> None:
         """Do nothing: each table is durable."""
 
@@ -131,14 +150,18 @@ class SqliteDialect:
             return found.replace(tzinfo=UTC) if type_.tz else found
         return bool(value) if isinstance(value, int) and pa.types.is_boolean(type_) else value
 
-    def insert_rows(self, connection: Connection, table: str, rows: pa.Table) -> None:
+    def ready_rows(self, rows: pa.Table) -> ReadyRows:
+        """Return rows as SQLite's driver takes them."""
+        return ReadyRows(tuple(rows.column_names), (), tuple(_to_store(column) for column in rows.columns))
+
+    def insert_rows(self, connection: Connection, table: str, rows: ReadyRows) -> None:
         """Insert with one prepared statement."""
         found = connection.connection.driver_connection
         assert isinstance(found, sqlite3.Connection)
-        names = ", ".join(quote(name) for name in rows.column_names)
-        columns = [_to_store(column) for column in rows.columns]
-        marks = ", ".join("?" for _ in columns)
-        found.executemany(f"INSERT INTO {quote_table(table)} ({names}) VALUES ({marks})", zip(*columns, strict=True))
+        names = ", ".join(quote(name) for name in rows.names)
+        marks = ", ".join("?" for _ in rows.names)
+        values = zip(*rows.columns, strict=True)
+        found.executemany(f"INSERT INTO {quote_table(table)} ({names}) VALUES ({marks})", values)
 
     def analyse(self, connection: Connection, table: str) -> None:
         """Do nothing: SQLite finds the stored row of each staged one by the index."""

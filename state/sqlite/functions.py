@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from decimal import Context, Decimal
+from decimal import Decimal
 
-_EXACT = Context(prec=80)
+from trident.state.comparing import added
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -19,8 +19,9 @@ def _add(stored: str | None, staged: str | None, precision: int, scale: int) -> 
     """Return the exact sum as text, or bytes, which the column's CHECK refuses, when it has too many digits."""
     if stored is None or staged is None:
         return None
-    total = _EXACT.add(Decimal(stored), Decimal(staged))
-    fits = abs(total) < Decimal(10) ** (precision - scale)
+    total = added(Decimal(stored), Decimal(staged))
+    assert isinstance(total, Decimal)
+    fits = total.copy_abs() < Decimal((0, (1,), precision - scale))  # abs() would round to the process's context
     return f"{total:.{scale}f}" if fits else b"overflow"
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, TextClause, text
 
 from trident.state.layout import ValueColumn
 from trident.state.tables.shape import ColumnSpec, TableShape
@@ -21,6 +21,18 @@ class FoundColumn:
     type: str
     needs_value: bool
     """Whether an INSERT that leaves it out is refused."""
+    collation: str | None = None
+    """By what its texts are compared, where that may be something else than their bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyRows:
+    """Rows as a driver takes them; what takes long about them was done before a transaction began."""
+
+    names: tuple[str, ...]
+    types: tuple[str, ...]
+    """The driver's own types, where it has to be told."""
+    columns: tuple[list[object], ...]
 
 
 class Dialect(Protocol):
@@ -33,6 +45,10 @@ class Dialect(Protocol):
     @property
     def for_share(self) -> str:
         """What locks the rows of a SELECT against changes, not against other readers."""
+
+    @property
+    def same_table(self) -> str:
+        """What is true of a row whose `table_name` names the table that `:table` does, however it is written."""
 
     def column_type(self, type_: pa.DataType) -> str:
         """Return the SQL type of an Arrow type; raises ConfigurationError for one without."""
@@ -50,7 +66,7 @@ class Dialect(Protocol):
         """Return the columns of a table, None when there is no such table."""
 
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
-        """Tell whether a unique index is over exactly these columns."""
+        """Tell whether a unique index is over exactly these columns, and tells texts apart by their bytes."""
 
     def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Return the statements that make a state's table with the unique index over its keys."""
@@ -61,13 +77,25 @@ class Dialect(Protocol):
     def create_temporary(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Return the statements that make, or empty, a table that only this transaction sees."""
 
+    def relation(self, connection: Connection, table: str) -> str | None:
+        """Return what the database calls the table's storage, another one once it was emptied or made anew.
+
+        None where it does not tell.
+        """
+
     def make_durable(self, connection: Connection, table: str) -> None:
         """Have a staging table survive a crash of the server, whatever it was made as."""
 
     def from_stored(self, type_: pa.DataType, value: object) -> object:
         """Return a stored value as the Python value of its Arrow type."""
 
-    def insert_rows(self, connection: Connection, table: str, rows: pa.Table) -> None:
+    def ready_rows(self, rows: pa.Table) -> ReadyRows:
+        """Return rows as the driver takes them; never called inside a transaction.
+
+        Raises RefusedError naming the column, never the value, for what the store can't hold.
+        """
+
+    def insert_rows(self, connection: Connection, table: str, rows: ReadyRows) -> None:
         """Bring rows into a table's columns of the same names, as fast as the driver can."""
 
     def analyse(self, connection: Connection, table: str) -> None:
@@ -75,6 +103,18 @@ class Dialect(Protocol):
 
     def check_rows(self, rows: pa.Table) -> None:
         """Raise RefusedError naming the column, never the value, for what the store can't hold."""
+
+
+_AT_ONCE = 10_000
+"""Rows that are fetched in one go: between two the server hears of us, however long each takes to become Python."""
+
+
+def fetched(
+    connection: Connection, statement: TextClause, parameters: Mapping[str, object]
+) -> list[tuple[object, ...]]:
+    """Return all rows of a SELECT, fetched in pieces."""
+    options = {"stream_results": True, "yield_per": _AT_ONCE}
+    return [tuple(row) for row in connection.execute(statement, parameters, execution_options=options)]
 
 
 def run_all(connection: Connection, statements: Sequence[str]) -> None:

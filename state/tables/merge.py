@@ -45,13 +45,16 @@ def insert_statement(shape: TableShape, source: str, pattern: NullPattern) -> st
     return f"INSERT INTO {shape.quoted} ({', '.join(names)}) {rows}"
 
 
-def stored_statement(shape: TableShape, dialect: Dialect, source: str, ordinal: str, pattern: NullPattern) -> str:
-    """Return the SELECT that locks stored rows and pairs their Python-folded columns with the staged ones."""
+def stored_statement(shape: TableShape, source: str, pattern: NullPattern) -> str:
+    """Return the SELECT of the keys that are stored, their Python-folded columns paired with the staged ones.
+
+    Needs the lock of the state's position, without which nobody changes its rows.
+    """
+    keys = [f"s.{quote(key.name)}" for key in shape.keys]
     pairs = [f"{side}.{quote(column.name)}" for column in shape.combined for side in ("t", "s")]
-    lock = f"{dialect.for_update} OF t" if dialect.for_update else ""
     return (
-        f"SELECT s.{ordinal}, {', '.join(pairs)} FROM {shape.quoted} AS t, {source} AS s "
-        f"WHERE {all_of(matches(shape, pattern))}{lock}"
+        f"SELECT {', '.join([*keys, *pairs])} FROM {shape.quoted} AS t, {source} AS s "
+        f"WHERE {all_of(matches(shape, pattern))}"
     )
 
 
@@ -72,11 +75,14 @@ def _merged(column: ValueColumn, dialect: Dialect) -> str:
 
 
 def matches(shape: TableShape, pattern: NullPattern) -> list[str]:
-    """Return what pairs a stored row `t` with a staged one `s` of this null pattern."""
+    """Return what pairs a stored row `t` with a staged one `s` of this null pattern.
+
+    The staged one stands first: where the two columns' collations differ, SQLite compares by the first one's.
+    """
     conditions: list[str] = []
     for key, is_null in zip(shape.keys, pattern, strict=True):
         name = quote(key.name)
-        conditions += [f"t.{name} IS NULL", f"s.{name} IS NULL"] if is_null else [f"t.{name} = s.{name}"]
+        conditions += [f"t.{name} IS NULL", f"s.{name} IS NULL"] if is_null else [f"s.{name} = t.{name}"]
     return conditions
 
 

@@ -26,6 +26,11 @@ _REBIRTH = text("""
     UPDATE trident_applied
     SET incarnation = :incarnation, epoch = :epoch, token = :token, txid = :birth, attempt = 0, birth_txid = :birth
     WHERE topology = :topology AND state = :state""")
+_COUNT = text("""
+    UPDATE trident_applied SET row_count = row_count + :change WHERE topology = :topology AND state = :state""")
+_COUNTED = text("""
+    UPDATE trident_applied SET row_count = :row_count, relation = :relation
+    WHERE topology = :topology AND state = :state""")
 _STAMP = text("""
     UPDATE trident_applied SET epoch = :epoch, token = :token
     WHERE topology = :topology AND state = :state AND epoch < :epoch""")
@@ -42,6 +47,10 @@ class AppliedRow:
 
     position: Position
     epoch: Epoch
+    row_count: int | None
+    """How many rows the table holds as of the position; unknown until it was counted after an older version."""
+    relation: str | None
+    """What the database called the table's storage when they were compared last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +71,23 @@ class Applied:
         values = {"txid": batch.txid, "attempt": batch.attempt, "before": before}
         return connection.execute(_MOVE_BACK, {**values, **self._named(batch.owner, batch.epoch)}).rowcount == 1
 
-    def read(self, connection: Connection, topology: str) -> AppliedRow | None:
-        """Return the row, locked: a writer at work is waited for; refuses a table of another state."""
+    def read(self, connection: Connection, topology: str, *, locked: bool = True) -> AppliedRow | None:
+        """Return the row, locked unless told otherwise: a writer at work is waited for.
+
+        Refuses a table of another state.
+        """
+        lock = self.dialect.for_update if locked else ""
         statement = (
-            "SELECT incarnation, txid, attempt, birth_txid, epoch, token FROM trident_applied "
-            f"WHERE topology = :topology AND state = :state{self.dialect.for_update}"
+            "SELECT incarnation, txid, attempt, birth_txid, epoch, token, row_count, relation FROM trident_applied "
+            f"WHERE topology = :topology AND state = :state{lock}"
         )
         row = connection.execute(text(statement), {"topology": topology, "state": self.state}).one_or_none()
         self._check_table(connection, topology)
         if row is None:
             return None
-        incarnation, txid, attempt, birth, epoch, token = row
-        return AppliedRow(Position(Owner(topology, incarnation), txid, attempt, birth), Epoch(epoch, token))
+        incarnation, txid, attempt, birth, epoch, token, row_count, relation = row
+        position = Position(Owner(topology, incarnation), txid, attempt, birth)
+        return AppliedRow(position, Epoch(epoch, token), row_count, relation)
 
     def insert(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Record a state that has never been registered."""
@@ -82,6 +96,16 @@ class Applied:
     def rebirth(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind the state to a new owner at its birth txid."""
         connection.execute(_REBIRTH, {"birth": birth_txid, **self._named(owner, epoch)})
+
+    def count(self, connection: Connection, topology: str, change: int) -> None:
+        """Keep account of rows that were made, or taken away; in the transaction that did it."""
+        if change:
+            connection.execute(_COUNT, {"topology": topology, "state": self.state, "change": change})
+
+    def counted(self, connection: Connection, topology: str, row_count: int, relation: str | None) -> None:
+        """Record how many rows were counted, and in which storage."""
+        values = {"topology": topology, "state": self.state, "row_count": row_count, "relation": relation}
+        connection.execute(_COUNTED, values)
 
     def stamp(self, connection: Connection, owner: Owner, epoch: Epoch) -> None:
         """Put a newer epoch beside the position, which stays; no row, or one of this epoch, is left as it is."""
@@ -98,13 +122,24 @@ class Applied:
         }
 
     def _check_table(self, connection: Connection, topology: str) -> None:
-        statement = text("SELECT topology, state, table_name FROM trident_applied WHERE table_name = :table")
-        for other, state, _ in connection.execute(statement, {"table": self.table}):
+        for other, state in self.holders(connection):
             if (other, state) != (topology, self.state):
                 raise MismatchError(
                     f"table {self.table!r} belongs to state {state!r} of topology {other!r}, not to state "
                     f"{self.state!r} of topology {topology!r}; nothing was changed: use another table"
                 )
+
+    def holders(self, connection: Connection) -> list[tuple[str, str]]:
+        """Return every (topology, state) that has this table, by whatever name it knows it."""
+        statement = f"SELECT topology, state FROM trident_applied WHERE {self.dialect.same_table}"
+        return [(row[0], row[1]) for row in connection.execute(text(statement), {"table": self.table})]
+
+    def others(self, connection: Connection) -> list[tuple[str, str, str]]:
+        """Return (topology, state, table) of every state with another table, by whatever name it knows it."""
+        statement = (
+            f"SELECT topology, state, table_name FROM trident_applied WHERE ({self.dialect.same_table}) IS NOT TRUE"
+        )
+        return [(row[0], row[1], row[2]) for row in connection.execute(text(statement), {"table": self.table})]
 
 
 def raise_fence(connection: Connection, topology: str, epoch: Epoch) -> None:

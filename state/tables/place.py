@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlalchemy import Connection
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.databases.base import SqlDatabase
+from trident.state.databases.base import HasSchemas, SqlDatabase, SqlTransaction
 from trident.state.positions import is_in
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.meta import Applied, AppliedRow, check_fence
-from trident.state.tables.names import helper_table
+from trident.state.tables.names import COPY, STAGING, helper_table
 from trident.state.tables.shape import TableShape
 from trident.state.tables.staged import StagedTable
 
-STAGING = "trident_staging_"
-"""How the name of a state's staging table begins."""
+
+class TablePlacing:
+    """See `KnowsItsPlace`; asks the server."""
+
+    def __init__(self, place: TablePlace, schemas: HasSchemas) -> None:
+        self._place = place
+        self._schemas = schemas
+
+    def place(self) -> str:
+        """Return server, database, schema and table."""
+        with self._place.database.transaction() as transaction:
+            return self._schemas.place_of(transaction.connection, self._place.shape.table)
 
 
 class TablePlace:
@@ -34,8 +46,15 @@ class TablePlace:
         self.staging = helper_table(STAGING, shape.table)
         columns = repr([(column.name, str(column.type)) for column in shape.staged])
         self.staged = StagedTable(
-            dialect, shape, helper_table(f"trident_copy_{zlib.crc32(columns.encode()):08x}_", shape.table)
+            dialect, shape, helper_table(f"{COPY}{zlib.crc32(columns.encode()):08x}_", shape.table)
         )
+
+    @contextmanager
+    def working(self, owner: Owner, epoch: Epoch) -> Iterator[SqlTransaction]:
+        """Run a transaction that shows for whom it works before it takes its first lock."""
+        with self.database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            yield transaction
 
     def owned(self, connection: Connection, owner: Owner, epoch: Epoch) -> AppliedRow | None:
         """Return the locked row after checking that no newer epoch holds the topology."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from sqlalchemy import Row, text
+from sqlalchemy import text
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
 from trident.state.capabilities import Found
 from trident.state.positions import Position
 from trident.state.rows import array_of, conform, distinct
-from trident.state.tables.dialect import run_all
+from trident.state.tables.dialect import Dialect, fetched, run_all
 from trident.state.tables.merge import NullPattern, all_of, matches
 from trident.state.tables.names import helper_table, quote
 from trident.state.tables.place import TablePlace
@@ -39,26 +39,20 @@ class TableQuerying:
         asked = distinct(conform(keys, place.shape.layout.key_schema()))
         source = _keys_table(place.shape)
         statement = _find_statement(place.shape, quote(source), _null_patterns(asked))
+        ready = place.dialect.ready_rows(asked)
         with place.database.transaction() as transaction:
             connection = transaction.connection
             if asked.num_columns:
                 specs = [ColumnSpec(k.name, place.dialect.column_type(k.type), True) for k in place.shape.keys]
                 run_all(connection, place.dialect.create_temporary(source, specs))
-                place.dialect.insert_rows(connection, source, asked)
-            found = connection.execute(text(statement), {"topology": topology, "state": place.name}).fetchall()
+                place.dialect.insert_rows(connection, source, ready)
+            found = fetched(connection, text(statement), {"topology": topology, "state": place.name})
         if not found:
             raise MismatchError(f"state {place.name!r} has never been registered; nothing was read")
-        position = Position(Owner(topology, found[0][0]), *found[0][1:4])
-        return Found(position, self._rows(found))
-
-    def _rows(self, found: Sequence[Row[tuple[object, ...]]]) -> pa.Table:
-        shape, dialect = self.place.shape, self.place.dialect
+        incarnation, txid, attempt, birth = found[0][: len(_POSITION)]
+        position = Position(Owner(topology, str(incarnation)), _number(txid), _number(attempt), _number(birth))
         rows = [row[len(_POSITION) + 1 :] for row in found if row[len(_POSITION)] is not None]
-        columns = [
-            array_of([dialect.from_stored(column.type, row[index]) for row in rows], column.name, column.type)
-            for index, column in enumerate(shape.staged)
-        ]
-        return pa.table(columns, schema=shape.layout.schema())
+        return Found(position, arrow_rows(place.shape, place.dialect, rows))
 
 
 def _find_statement(shape: TableShape, source: str, patterns: Sequence[NullPattern]) -> str:
@@ -74,6 +68,20 @@ def _find_statement(shape: TableShape, source: str, patterns: Sequence[NullPatte
         f"SELECT {position}, f.* FROM trident_applied AS a LEFT JOIN ({' UNION ALL '.join(parts)}) AS f ON TRUE "
         "WHERE a.topology = :topology AND a.state = :state"
     )
+
+
+def arrow_rows(shape: TableShape, dialect: Dialect, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+    """Return rows as a driver gave them in the layout's schema; for after the transaction."""
+    columns = [
+        array_of([dialect.from_stored(column.type, row[index]) for row in rows], column.name, column.type)
+        for index, column in enumerate(shape.staged)
+    ]
+    return pa.table(columns, schema=shape.layout.schema())
+
+
+def _number(value: object) -> int:
+    assert isinstance(value, int)
+    return value
 
 
 def _null_patterns(keys: pa.Table) -> list[NullPattern]:

@@ -10,9 +10,13 @@ from sqlalchemy import Connection, text
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.looking import rolled_back
+from trident.state.databases.base import SqlTransaction
+from trident.state.tables.counting import count_rows, note_rows, refuse_emptied
 from trident.state.tables.names import quote_table
 from trident.state.tables.place import TablePlace
 from trident.state.tables.shape import TXID
+from trident.state.tables.tables import prepare_tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +35,27 @@ class TableResetting:
                 connection.execute(text(f"DELETE FROM {self.place.shape.quoted}"))
                 connection.execute(text(f"DELETE FROM {quote_table(self.place.staging)}"))
 
+    def check_adopt(self, topology: str) -> int | None:
+        """Return the newest txid of any row; raises MismatchError for a table that has lost all of its rows."""
+        place, shape = self.place, self.place.shape
+
+        def newest(transaction: SqlTransaction) -> int | None:
+            connection = transaction.connection
+            prepare_tables(connection, place)
+            refuse_emptied(connection, place, topology)
+            if not shape.has_txid:
+                return 0 if count_rows(connection, shape, 1) else None
+            found = connection.execute(text(f"SELECT max({TXID}) FROM {shape.quoted}")).scalar()
+            return None if found is None else int(found)
+
+        return rolled_back(place.database.transaction(), newest)
+
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        """Keep the rows; refuses those of a txid above the birth txid."""
+        """Keep the rows; refuses those of a txid above the birth txid, and a table that has lost all of its rows."""
         shape = self.place.shape
         with self._rebound(owner, epoch, birth_txid) as connection:
+            if connection is not None:
+                refuse_emptied(connection, self.place, owner.topology)
             if connection is not None and shape.has_txid:
                 newest = connection.execute(text(f"SELECT max({TXID}) FROM {shape.quoted}")).scalar()
                 if newest is not None and newest > birth_txid:
@@ -47,7 +68,7 @@ class TableResetting:
     def _rebound(self, owner: Owner, epoch: Epoch, birth_txid: int) -> Iterator[Connection | None]:
         """Give the connection of the transaction in which the owner changes after the block; None when it has."""
         place = self.place
-        with place.database.transaction() as transaction:
+        with place.working(owner, epoch) as transaction:
             connection = transaction.connection
             row = place.owned(connection, owner, epoch)
             if row is not None and row.position.owner == owner:
@@ -58,3 +79,4 @@ class TableResetting:
                 place.applied.insert(connection, owner, epoch, birth_txid)
             else:
                 place.applied.rebirth(connection, owner, epoch, birth_txid)
+            note_rows(connection, place, owner.topology)

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from trident.base.errors import ConfigurationError
+from trident.base.names import check_name
+from trident.state.arrays import is_text
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
-from trident.state.tables.names import quote, quote_table
+from trident.state.tables.names import quote_table
 
 TXID = "txid"
 PREVIOUS_TXID = "previous_txid"
 PREVIOUS = "previous_"
+OWN_TABLES = "trident_"
+"""How names of this library's own tables begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +86,10 @@ class TableShape:
 def table_shape(state: str, table: str, kind: StateKind, layout: StateLayout) -> TableShape:
     """Return the shape after checking that no two columns share a name and that every merge has a meaning."""
     shape = TableShape(table, kind, layout)
+    _check_table(state, table)
     seen: dict[str, str] = {}
     for spec in shape.columns(str):
-        quote(spec.name)
+        check_name(f"state {state!r}: a column's name (and that of the value before, previous_…)", spec.name)
         folded = spec.name.casefold()
         if folded in seen or folded.startswith("trident_"):
             other = f"{seen[folded]!r}" if folded in seen else "a column of Trident's own"
@@ -92,15 +97,37 @@ def table_shape(state: str, table: str, kind: StateKind, layout: StateLayout) ->
         seen[folded] = spec.name
     if not layout.values:
         raise ConfigurationError(f"state {state!r} has no value column; add an aggregate")
+    for column in shape.staged:
+        _check_type(state, column)
     for column in layout.values:
         _check_merge(state, column)
     return shape
 
 
+def _check_table(state: str, table: str) -> None:
+    """Refuse a name of this library's own tables: a state's helpers are named after its table."""
+    if table.rpartition(".")[2].casefold().startswith(OWN_TABLES):
+        raise ConfigurationError(f"state {state!r}: no table may be called {table!r}, {OWN_TABLES}… are Trident's own")
+
+
+def _check_type(state: str, column: KeyColumn | ValueColumn) -> None:
+    """Refuse types whose values have no equality that all stores keep."""
+    types, type_ = pa.types, column.type
+    simple = (types.is_boolean, types.is_signed_integer, types.is_date32, types.is_binary, types.is_large_binary)
+    held = any(check(type_) for check in simple) or type_ in (pa.float32(), pa.float64()) or is_text(type_)
+    held = held or (types.is_decimal128(type_) and 0 <= type_.scale <= type_.precision)
+    if not (held or (types.is_timestamp(type_) and type_.unit in ("s", "ms", "us"))):
+        raise ConfigurationError(
+            f"state {state!r} can't hold the column {column.name!r} of type {type_}; cast it to a type that SQL has"
+        )
+
+
 def _check_merge(state: str, column: ValueColumn) -> None:
     types = pa.types
-    numeric = types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)
-    if column.merge is Merge.ADD and not numeric:
-        raise ConfigurationError(f"state {state!r}: column {column.name!r} of type {column.type} can't be added")
+    if column.merge is Merge.ADD and not (types.is_integer(column.type) or types.is_decimal(column.type)):
+        raise ConfigurationError(
+            f"state {state!r}: column {column.name!r} of type {column.type} can't be added; integers and decimals can "
+            "(a sum of floats depends on how batches are cut: use a decimal)"
+        )
     if column.merge is Merge.COMBINE and column.combine is None:
         raise ConfigurationError(f"state {state!r}: column {column.name!r} needs its combine function")

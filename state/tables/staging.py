@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,9 +12,9 @@ from sqlalchemy import BindParameter, Connection, bindparam, text
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId
 from trident.base.writes import WriteManifest
-from trident.state.rows import AnyArray, array_of
+from trident.state.arrays import AnyArray
 from trident.state.staged import StagingLostError
-from trident.state.tables.dialect import Dialect
+from trident.state.tables.dialect import fetched
 from trident.state.tables.names import quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 
@@ -53,33 +54,28 @@ class Writes:
     batch: BatchId
     manifests: tuple[WriteManifest, ...]
 
-    def load(self, connection: Connection, shape: TableShape, target: str, ordinal: str | None) -> None:
-        """Bring the accepted rows into `target`, numbered if asked, after checking that they are what was accepted."""
+    def load(self, connection: Connection, shape: TableShape, target: str) -> None:
+        """Bring the accepted rows into `target`, after checking that they are what was accepted."""
         self._verify(connection)
         names = ", ".join(quote(column.name) for column in shape.staged)
-        into, chosen = (f"{names}, {ordinal}", f"{names}, row_number() OVER ()") if ordinal else (names, names)
         source = f"FROM {quote_table(self.table)} WHERE {_CHOSEN}"
-        statement = f"INSERT INTO {quote(target)} ({into}) SELECT {chosen} {source}"
-        connection.execute(text(statement).bindparams(_IDS), self._parameters())
+        statement = text(f"INSERT INTO {quote(target)} ({names}) SELECT {names} {source}").bindparams(_IDS)
+        for parameters in self._parameters():
+            connection.execute(statement, parameters)
 
-    def read(self, connection: Connection, shape: TableShape, dialect: Dialect) -> pa.Table:
-        """Return the accepted rows, after checking that they are what was accepted."""
+    def read(self, connection: Connection, shape: TableShape) -> list[tuple[object, ...]]:
+        """Return the accepted rows as the driver gives them, after checking that they are what was accepted."""
         self._verify(connection)
         names = ", ".join(quote(column.name) for column in shape.staged)
-        statement = f"SELECT {names} FROM {quote_table(self.table)} WHERE {_CHOSEN}"
-        rows = connection.execute(text(statement).bindparams(_IDS), self._parameters()).fetchall()
-        columns = [
-            array_of([dialect.from_stored(column.type, row[index]) for row in rows], column.name, column.type)
-            for index, column in enumerate(shape.staged)
-        ]
-        return pa.table(columns, schema=shape.layout.schema())
+        statement = text(f"SELECT {names} FROM {quote_table(self.table)} WHERE {_CHOSEN}").bindparams(_IDS)
+        return [row for parameters in self._parameters() for row in fetched(connection, statement, parameters)]
 
     def _verify(self, connection: Connection) -> None:
-        statement = (
+        statement = text(
             f"SELECT {WRITE_ID}, count(*), sum({DIGEST} & 4294967295), sum(({DIGEST} >> 32) & 4294967295), "
             f"bit_xor({DIGEST}) FROM {quote_table(self.table)} WHERE {_CHOSEN} GROUP BY {WRITE_ID}"
-        )
-        rows = connection.execute(text(statement).bindparams(_IDS), self._parameters())
+        ).bindparams(_IDS)
+        rows = [row for parameters in self._parameters() for row in connection.execute(statement, parameters)]
         found = {row[0]: Digest(int(row[1]), int(row[2]), int(row[3]), int(row[4])) for row in rows}
         for manifest in self.manifests:
             self._compare(manifest, found.get(manifest.write_id, Digest()))
@@ -95,13 +91,14 @@ class Writes:
             "nothing was applied, the stored state is unchanged"
         )
 
-    def _parameters(self) -> dict[str, object]:
-        return {
-            "txid": self.batch.txid,
-            "attempt": self.batch.attempt,
-            "writes": [manifest.write_id for manifest in self.manifests],
-        }
+    def _parameters(self) -> Iterator[dict[str, object]]:
+        """Yield what the statements need, for so many writes at a time as every server takes parameters."""
+        ids = sorted({manifest.write_id for manifest in self.manifests})
+        for first in range(0, len(ids), _MOST_IDS):
+            writes = ids[first : first + _MOST_IDS]
+            yield {"txid": self.batch.txid, "attempt": self.batch.attempt, "writes": writes}
 
 
+_MOST_IDS = 10_000
 _CHOSEN = f"{TXID} = :txid AND {ATTEMPT} = :attempt AND {WRITE_ID} IN :writes"
 _IDS: BindParameter[list[str]] = bindparam("writes", expanding=True)

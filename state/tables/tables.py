@@ -8,7 +8,7 @@ from sqlalchemy import Connection, text
 
 from trident.base.errors import MismatchError
 from trident.state.tables.dialect import Dialect, FoundColumn, run_all
-from trident.state.tables.names import quote_table
+from trident.state.tables.names import STAGING, helper_table, quote_table
 from trident.state.tables.place import TablePlace
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import CONTROL_SPECS
@@ -19,8 +19,25 @@ def prepare_tables(connection: Connection, place: TablePlace) -> None:
     """Make what is missing and check the rest; raises MismatchError naming column, wanted and found type."""
     place.dialect.check_server(connection)
     META_TABLES.migrate(connection, place.database.schema_terms)
+    _refuse_shared(connection, place)
     _prepare_values(connection, place.dialect, place.shape)
     _prepare_staging(connection, place.dialect, place.shape, place.staging, place.apart)
+
+
+def _refuse_shared(connection: Connection, place: TablePlace) -> None:
+    """Raise MismatchError when another state has this table or its staging table; asked before anything is made."""
+    for topology, state in place.applied.holders(connection):
+        if state != place.name:
+            raise MismatchError(
+                f"table {place.shape.table!r} belongs to state {state!r} of topology {topology!r}, not to state "
+                f"{place.name!r}; nothing was changed: use another table"
+            )
+    for topology, state, table in place.applied.others(connection):
+        if helper_table(STAGING, table) == place.staging:
+            raise MismatchError(
+                f"table {place.shape.table!r} would have the staging table {place.staging!r} that table {table!r} has, "
+                f"of state {state!r} of topology {topology!r}; nothing was changed: use another table's name"
+            )
 
 
 def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) -> None:
@@ -33,9 +50,18 @@ def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape)
     if problem:
         raise MismatchError(f"table {shape.table!r} is not what the aggregation needs: {problem}; nothing was changed")
     keys = [key.name for key in shape.keys]
+    by_other = [column for column in found if column.name in keys and column.collation]
+    if by_other:
+        raise MismatchError(
+            f"table {shape.table!r}: key column {by_other[0].name!r} has the collation {by_other[0].collation!r}, and "
+            'keys are compared by their bytes: give it COLLATE "C"; nothing was changed'
+        )
     if keys and not dialect.has_unique_index(connection, shape.table, keys):
         wanted = ", ".join(keys)
-        raise MismatchError(f"table {shape.table!r} needs a unique index over ({wanted}); nothing was changed")
+        raise MismatchError(
+            f"table {shape.table!r} needs a unique index over ({wanted}), by bytes where they are texts; "
+            "nothing was changed"
+        )
 
 
 def _prepare_staging(connection: Connection, dialect: Dialect, shape: TableShape, staging: str, durable: bool) -> None:

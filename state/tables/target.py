@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 
 import pyarrow as pa
 from sqlalchemy import Connection, text
 
-from trident.base.advice import RESET_KEEPING_ROWS
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.looking import rolled_back
 from trident.base.writes import WriteManifest
 from trident.state.capabilities import Capabilities, Transaction, WritableByTasks
-from trident.state.databases.base import SqlDatabase, SqlTransaction
+from trident.state.databases.base import EndsSessions, HasSchemas, SqlDatabase, SqlTransaction
 from trident.state.layout import StateLayout
 from trident.state.positions import Position, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.tables.combining import copy_folded, fold, is_where_it_was_read, use_folded
+from trident.state.tables.counting import (
+    TableCounting,
+    check_merged,
+    note_rows,
+    refuse_owned_elsewhere,
+    refuse_unowned,
+)
 from trident.state.tables.dialect import Dialect
-from trident.state.tables.meta import raise_fence
+from trident.state.tables.meta import AppliedRow, raise_fence
 from trident.state.tables.names import quote_table
-from trident.state.tables.place import TablePlace
-from trident.state.tables.querying import TableQuerying
+from trident.state.tables.place import TablePlace, TablePlacing
+from trident.state.tables.querying import TableQuerying, arrow_rows
+from trident.state.tables.ready import ReadyHeld, ReadyWritten, unready
 from trident.state.tables.resetting import TableResetting
 from trident.state.tables.shape import TableShape
+from trident.state.tables.staged import Merged
 from trident.state.tables.staging import TXID as STAGING_TXID
 from trident.state.tables.staging import Writes, staging_rows
 from trident.state.tables.tables import prepare_tables
@@ -34,7 +45,8 @@ from trident.state.tables.undoing import TableUndoing
 class TableTarget:
     """An opened SQL state; see `Target` for what holds of every method.
 
-    `writing` is what lets tasks stage to it; `shared` says that the database is the ledger's.
+    `writing` is what lets tasks stage to it, `let_write` grants them what that needs once the tables are there;
+    `shared` says that the database is the ledger's.
     """
 
     def __init__(
@@ -45,7 +57,9 @@ class TableTarget:
         shape: TableShape,
         shared: bool,
         writing: WritableByTasks | None = None,
+        let_write: Callable[[Connection], None] = lambda _: None,
     ) -> None:
+        self._let_write = let_write
         # Known here rather than at the first batch: a type without a column is the topology's mistake.
         shape.columns(dialect.column_type)
         self._place = place = TablePlace(database, dialect, name, shape, not shared)
@@ -56,6 +70,9 @@ class TableTarget:
             writing=writing,
             diverting=self,
             querying=TableQuerying(place),
+            counting=TableCounting(place),
+            ending=database if not shared and isinstance(database, EndsSessions) else None,
+            placing=TablePlacing(place, database) if isinstance(database, HasSchemas) else None,
         )
 
     @property
@@ -78,6 +95,26 @@ class TableTarget:
         place = self._place
         with place.database.transaction() as transaction:
             prepare_tables(transaction.connection, place)
+            self._let_write(transaction.connection)
+
+    def look(self, topology: str, registers: bool = False) -> Position | None:
+        """Return where the state stands; what is missing is made for that, and rolled back.
+
+        A writer that was stopped and holds the row is not waited for: nobody has ended it yet.
+        """
+        place = self._place
+
+        def found(transaction: SqlTransaction) -> AppliedRow | None:
+            prepare_tables(transaction.connection, place)
+            self._let_write(transaction.connection)
+            row = place.applied.read(transaction.connection, topology, locked=False)
+            if row is None:
+                refuse = refuse_unowned if registers else refuse_owned_elsewhere
+                refuse(transaction.connection, place)
+            return row
+
+        row = rolled_back(place.database.transaction(), found)
+        return row.position if row else None
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch from now on.
@@ -86,7 +123,7 @@ class TableTarget:
         a pin of an older version is rolled forward in a state beside the ledger too.
         """
         place = self._place
-        with place.database.transaction() as transaction:
+        with place.working(owner, epoch) as transaction:
             if place.apart:
                 raise_fence(transaction.connection, owner.topology, epoch)
             else:
@@ -95,22 +132,20 @@ class TableTarget:
     def position(self, topology: str) -> Position | None:
         """Return where the state stands, None when it has never been registered."""
         with self._place.database.transaction() as transaction:
+            transaction.work_on(topology)
             row = self._place.applied.read(transaction.connection, topology)
         return row.position if row else None
 
     def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Record a new state's owner and birth txid; refuses a table that already has rows."""
         place = self._place
-        with place.database.transaction() as transaction:
+        with place.working(owner, epoch) as transaction:
             connection = transaction.connection
             row = place.owned(connection, owner, epoch)
             if row is None:
-                if connection.execute(text(f"SELECT 1 FROM {place.shape.quoted} LIMIT 1")).first():
-                    raise MismatchError(
-                        f"table {place.shape.table!r} has rows but no owner; nothing was changed: "
-                        f"empty it, or {RESET_KEEPING_ROWS}"
-                    )
+                refuse_unowned(connection, place)
                 place.applied.insert(connection, owner, epoch, birth_txid)
+                note_rows(connection, place, owner.topology)
             elif row.position.owner != owner:
                 raise MismatchError(f"state {self.name!r} {stands(row.position)}; nothing was changed")
 
@@ -125,14 +160,16 @@ class TableTarget:
             return WrittenUpdates(())
         write_id = uuid.uuid4().hex
         marked, digest = staging_rows(batch, write_id, rows, 0)
-        with place.database.transaction() as transaction:
-            place.dialect.insert_rows(transaction.connection, place.staging, marked)
+        ready = place.dialect.ready_rows(marked)
+        with place.working(batch.owner, batch.epoch) as transaction:
+            place.dialect.insert_rows(transaction.connection, place.staging, ready)
         return WrittenUpdates((WriteManifest(self.name, write_id, digest),))
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
         """Apply a pinned batch in a transaction of its own, once; the fence is held last and for a moment."""
         place = self._place
-        with place.database.transaction() as transaction:
+        updates = self.ready(batch, updates)
+        with place.working(batch.owner, batch.epoch) as transaction:
             self.copy_in(transaction, batch, updates)
             if not place.apart:  # the fence is the ledger's: here the row's own epoch refuses a late writer
                 place.owned(transaction.connection, batch.owner, batch.epoch)
@@ -144,31 +181,53 @@ class TableTarget:
             place.check_fence(transaction.connection, batch.owner, batch.epoch)
             reached(CrashPoint.IN_APPLY, batch.txid)
 
+    def ready(self, batch: BatchId, updates: StagedUpdates) -> StagedUpdates:
+        """Turn held rows into the driver's values, and run the users' functions over what is stored."""
+        place = self._place
+        rows = None
+        if isinstance(updates, HeldUpdates):
+            updates = HeldUpdates(conform(updates.rows, self.layout.schema()))
+            rows = place.dialect.ready_rows(updates.rows)
+        folded = fold(place, batch, updates, rows) if place.shape.combined and updates.count else None
+        if isinstance(updates, HeldUpdates):
+            assert rows is not None
+            return ReadyHeld(updates.rows, rows, folded)
+        return ReadyWritten(updates.writes, folded)
+
     def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Bring held updates into a table that only this transaction sees."""
-        if isinstance(updates, HeldUpdates):
-            self._place.staged.create(_connection(transaction))
-            self._place.staged.copy(_connection(transaction), conform(updates.rows, self.layout.schema()))
+        if not isinstance(updates, ReadyHeld | ReadyWritten):
+            raise unready(self.name)
+        connection, place = _connection(transaction), self._place
+        if isinstance(updates, ReadyHeld):
+            place.staged.create(connection)
+            place.staged.copy(connection, updates.ready)
+        if updates.folded is not None:
+            copy_folded(connection, place, updates.folded)
 
     def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Move the position from txid - 1 to txid, then merge; a batch that is in is skipped whole."""
+        if not isinstance(updates, ReadyHeld | ReadyWritten):
+            raise unready(self.name)
         connection, place = _connection(transaction), self._place
+        expected = updates.count
+        if place.shape.combined and expected and not is_where_it_was_read(connection, place, batch, updates.folded):
+            return
         if not place.applied.move(connection, batch):
             place.check_already_in(connection, batch)
             return
-        expected = updates.count
         no_nulls = False
-        if isinstance(updates, HeldUpdates):
+        if isinstance(updates, ReadyHeld):
             no_nulls = all(updates.rows.column(key.name).null_count == 0 for key in place.shape.keys)
         elif updates.writes:
             place.staged.create(connection)
             place.staged.load(connection, Writes(place.staging, batch, updates.writes))
-        changed = place.staged.merge(connection, batch.txid, expected, no_nulls) if expected else 0
-        if changed != expected:
-            raise MismatchError(
-                f"{batch}: merging {expected} staged rows changed {changed} rows of {place.shape.table!r} (a key that "
-                "was staged twice, or a stored row of a later txid); rolled back, the stored state is unchanged"
-            )
+        if updates.folded is not None:
+            use_folded(connection, place, updates.folded)
+        merged = place.staged.merge(connection, batch.txid, expected, no_nulls) if expected else Merged(0, 0)
+        changed = merged.changed + merged.made
+        check_merged(connection, place.staged, batch, expected, changed)
+        place.applied.count(connection, batch.owner.topology, merged.made)
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch."""
@@ -177,14 +236,14 @@ class TableTarget:
         if not updates.writes:
             return self.layout.schema().empty_table()
         place = self._place
-        with place.database.transaction() as transaction:
-            writes = Writes(place.staging, batch, updates.writes)
-            return writes.read(transaction.connection, place.shape, place.dialect)
+        with place.working(batch.owner, batch.epoch) as transaction:
+            found = Writes(place.staging, batch, updates.writes).read(transaction.connection, place.shape)
+        return arrow_rows(place.shape, place.dialect, found)
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what is applied."""
         place = self._place
-        with place.database.transaction() as transaction:
+        with place.working(owner, epoch) as transaction:
             row = place.owned(transaction.connection, owner, epoch)
             if row is None or row.position.owner != owner:
                 raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")

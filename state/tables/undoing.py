@@ -30,7 +30,7 @@ class TableUndoing:
     def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Check that the table knows what was before the batch, if it has it."""
         place = self.place
-        with place.database.transaction() as transaction:
+        with place.working(batch.owner, batch.epoch) as transaction:
             row = place.owned(transaction.connection, batch.owner, batch.epoch)
             if is_in(row.position if row else None, batch, place.name):
                 _check_rows(transaction.connection, place.shape, place.name, batch, updates)
@@ -38,13 +38,13 @@ class TableUndoing:
     def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
         """Bring back what was before the batch."""
         place = self.place
-        with place.database.transaction() as transaction:
+        with place.working(batch.owner, batch.epoch) as transaction:
             connection = transaction.connection
             row = place.owned(connection, batch.owner, batch.epoch)
             if row is None or not is_in(row.position, batch, place.name):
                 return
             _check_rows(connection, place.shape, place.name, batch, updates)
-            _undo_rows(connection, place.shape, batch.txid)
+            place.applied.count(connection, batch.owner.topology, -_undo_rows(connection, place.shape, batch.txid))
             if not place.applied.move_back(connection, batch, before_attempt(row.position, batch, before)):
                 raise MismatchError(f"{batch}: state {place.name!r} moved while it was read; nothing was undone")
             reached(CrashPoint.IN_UNDO, batch.txid)
@@ -70,13 +70,14 @@ def _check_rows(
     check_undone(batch, updates, found, name)
 
 
-def _undo_rows(connection: Connection, shape: TableShape, txid: int) -> None:
-    """Bring every row of the txid back to what it was before."""
+def _undo_rows(connection: Connection, shape: TableShape, txid: int) -> int:
+    """Bring every row of the txid back to what it was before; returns how many it had made, which are gone."""
     if not shape.has_previous:
-        return
+        return 0
     values = {"txid": txid}
     made = f"DELETE FROM {shape.quoted} WHERE {TXID} = :txid AND {PREVIOUS_TXID} IS NULL"
-    connection.execute(text(made), values)
+    gone = connection.execute(text(made), values).rowcount
     changes = [f"{quote(column.name)} = {quote(PREVIOUS + column.name)}" for column in shape.values]
     changes += [f"{TXID} = :txid - 1", f"{PREVIOUS_TXID} = :txid - 1"]
     connection.execute(text(f"UPDATE {shape.quoted} SET {', '.join(changes)} WHERE {TXID} = :txid"), values)
+    return gone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trident.state.databases.versions import NumberedTables, step_to_missing
+from trident.state.databases.versions import NumberedTables, step, step_to_missing
 
 _VERSION_1 = {
     "trident_applied": """
@@ -15,8 +15,13 @@ _VERSION_1 = {
         CREATE TABLE trident_state_fence (topology text PRIMARY KEY, epoch bigint NOT NULL, token text NOT NULL)""",
 }
 
+_VERSION_2 = (
+    "ALTER TABLE trident_applied ADD COLUMN row_count bigint",
+    "ALTER TABLE trident_applied ADD COLUMN relation text",
+)
+
 META_TABLES = NumberedTables(
     "the tables in which states keep where they stand (trident_applied, trident_state_fence)",
     "trident_state_schema",
-    (step_to_missing(_VERSION_1),),
+    (step_to_missing(_VERSION_1), step(_VERSION_2)),
 )

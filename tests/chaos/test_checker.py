@@ -98,6 +98,7 @@ def test_ranges_are_read_from_the_ledgers_own_text():
 
     text = RANGES.encode((SpoutRange("s", OffsetRange(PartitionId("t", 3), "id", 4, 9)),))
     assert parse_ranges(text) == {("s", 3): (4, 9)}
+    assert parse_ranges(RANGES.encode(())) == {}
 
 
 @pytest.mark.parametrize("module", ["checker", "recount", "reader", "plans"])

@@ -14,14 +14,18 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cli.making import write_module
-from tests.coordinators.test_decisions import APART, SHORTCUT, Scene, without_txid
+from tests.coordinators.fakes import Topic, make_job
+from tests.coordinators.test_decisions import APART, SHORTCUT, Scene, dying_at, without_txid
 from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import restore_sqlite
 from tests.ledger.making import started
 from trident.base import advice
+from trident.base.crash_points import CrashPoint
 from trident.cli.app import app, run
+from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.registered import Lease
+from trident.state import SqliteState
 
 
 @pytest.fixture(params=[SHORTCUT, APART], ids=["shortcut", "apart"])
@@ -48,6 +52,16 @@ def test_status_and_list_say_what_waits_for_a_person(scene, capsys):
     said = capsys.readouterr().out
     assert "trident retry payments 3" in said
     assert ("trident undo MODULE:TOPOLOGY 3" in said) is bool(scene.apart)
+
+
+def test_names_are_shown_as_they_are(tmp_path, capsys):
+    """One with `[/b]` was taken for the end of a style: no command could show it."""
+    name, file = "pay[/b] [red]eu", str(tmp_path / "names.sqlite")
+    job = make_job(Topic([[("a", 1), ("b", 2)]]), SqliteState("totals"))
+    TopologyRun(job.plan(name), SqliteLedger(file), OPTIONS).run()
+    for words in (["status", name], ["list"], ["batches", name], ["show", name, "1"]):
+        assert run([*words, "--ledger", file]) == 0
+        assert name in capsys.readouterr().out or words[0] == "show"
 
 
 def test_batches_and_show_tell_a_txids_story(scene, capsys):
@@ -120,13 +134,81 @@ def test_a_reset_may_start_elsewhere(scene, capsys, given, recorded):
 
 
 @pytest.mark.parametrize(
-    ("given", "text"), [("yesterday", "not 'yesterday'"), ("2026-01-31T01:00:00", "needs a time zone")]
+    ("given", "text"),
+    [
+        ("yesterday", "not 'yesterday'"),
+        ("2026-01-31T01:00:00", "needs a time zone"),
+        ("2026-01-01", "write 2026-01-01T00:00:00+00:00"),
+    ],
 )
 def test_a_reset_to_no_moment_changes_nothing(scene, capsys, given, text):
     scene.be_refused()
     assert run(["reset", write_module(scene), "--states", "clear", "--start", given, "--yes"]) == 2
     assert text in capsys.readouterr().err
     assert run(["status", "payments"]) == 5
+
+
+KEPT, EMPTIED = "The states keep their rows", "The states are emptied"
+SKIPPED = "All records before that are skipped: they are in no result any more"
+TWICE = "counted twice if they begin before it, and skipped if they begin behind it"
+RESUMED = "go on where the last txid that is done has stopped"
+
+
+def test_a_reset_says_what_it_will_really_do(tmp_path, monkeypatch):
+    """The start that is asked for may be another one than that which is carried out."""
+    monkeypatch.setenv("TRIDENT_LEDGER", str(tmp_path / "ledger.sqlite"))
+    scene = Scene(tmp_path, SHORTCUT)
+    scene.mend()
+    scene.go_on()
+    named = write_module(scene)
+
+    def asked(*words: str) -> str:
+        before = scene.ledger().view().status("payments").incarnation
+        answer = CliRunner().invoke(app, ["reset", named, *words], input="n\n")
+        assert answer.exit_code == 4
+        assert scene.ledger().view().status("payments").incarnation == before
+        return " ".join(answer.stdout.split())
+
+    def done(*words: str) -> str:
+        answer = CliRunner().invoke(app, ["reset", named, *words, "--yes", "--json"])
+        assert answer.exit_code == 0
+        return str(json.loads(answer.stdout)["start"])
+
+    for start in ("latest", "2026-01-31T00:00:00+00:00", "resume"):
+        where = RESUMED if start == "resume" else f"begin at {start}"
+        assert f"{EMPTIED}, and the streams {where}. {SKIPPED}" in asked("--states", "clear", "--start", start)
+    for words in ((), ("--start", "earliest")):
+        said = asked("--states", "clear", *words)
+        assert f"{EMPTIED}, and the streams begin " in said
+        assert "What the sources do not hold from there on is in no result any more" in said
+    assert f"{KEPT}, and the streams {RESUMED}. Begin" in asked("--states", "adopt")
+    assert TWICE in asked("--states", "adopt", "--start", "earliest")
+
+    assert done("--states", "adopt", "--start", "earliest") == "earliest"
+    said = asked("--states", "adopt")
+    assert "begin at earliest, which a reset before said and nothing has begun since" in said
+    assert TWICE in said
+    assert f"{KEPT}, and the streams {RESUMED}. Begin" in asked("--states", "adopt", "--start", "resume")
+    assert done("--states", "adopt") == "earliest"
+    assert done("--states", "adopt", "--start", "resume") == "resume"
+    scene.go_on()
+    assert scene.rows("totals") == scene.topic.expected()
+
+    assert done("--states", "clear", "--start", "earliest") == "earliest"
+    said = asked("--states", "adopt", "--start", "resume")
+    assert "No rows are in 'balances', 'totals': what came before that is skipped there" in said
+    with dying_at(CrashPoint.AFTER_DECIDING_RESET):
+        CliRunner().invoke(app, ["reset", named, "--states", "clear", "--start", "latest", "--yes"])
+    said = asked("--states", "adopt", "--start", "resume")
+    assert "a reset that was cut off is finished, and no new one made" in said
+    assert f"{EMPTIED}, and the streams begin at latest. {SKIPPED}" in said
+
+
+def test_a_moment_without_a_zone_is_refused_before_anybody_is_asked(capsys):
+    assert run(["reset", "no_such_module:x", "--states", "clear", "--start", "2026-01-01"]) == 2
+    heard = capsys.readouterr()
+    assert "write 2026-01-01T00:00:00+00:00" in heard.err
+    assert "[y/N]" not in heard.out
 
 
 def test_nothing_is_decided_without_a_yes(scene, capsys):
@@ -189,10 +271,30 @@ def test_a_secret_address_is_never_shown(capsys):
         assert "s3cret" not in heard.out + heard.err
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql+psycopg2://user:s3cret@h/db",
+        "postgres//user:s3cret@h/db",
+        "Postgresql://user:s3cret@h/db",
+        "mysql://user:s3cret@h/db",
+        "jdbc:postgresql://h/db?user=user&password=s3cret",
+        " postgresql://user:s3cret@127.0.0.1:1/db",
+        "'postgresql://user:s3cret@127.0.0.1:1/db'",
+    ],
+)
+def test_an_address_that_is_none_is_not_shown_either(address, capsys):
+    for words in (["status", "p", "--ledger", address], ["status", "p", "--json", "--ledger", address]):
+        assert run(words) == 2
+        heard = "".join(capsys.readouterr())
+        assert "s3cret" not in heard
+        assert "begins with postgresql:// or postgres://" in heard
+
+
 def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path, capsys):
     restore_sqlite(1, tmp_path)
     assert run(["status", "payments", "--ledger", str(tmp_path / "ledger.sqlite")]) == 1
-    assert "are of version 1, this library reads version 3" in capsys.readouterr().err
+    assert "are of version 1, this library reads version 5" in capsys.readouterr().err
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
         assert connection.execute("SELECT max(version) FROM trident_schema").fetchone() == (1,)
     with sqlite3.connect(tmp_path / "empty.sqlite") as connection:

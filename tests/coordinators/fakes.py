@@ -6,19 +6,22 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from trident.base.digest import Digest, hash64, seed_of
+from trident.base.errors import RetryableError
 from trident.base.identity import BatchId
+from trident.base.logs import EpochEnd, LogCut, cut_of
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.registered import TopologySpec
-from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
+from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind, TopicsMissingError
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.staged import HeldUpdates
 from trident.state.target import State
@@ -44,6 +47,28 @@ class Topic:
     earliest: dict[int, int] = field(default_factory=dict)
     topic_id: str = "id"
     told: list[int] = field(default_factory=list)
+    epoch: int | None = None
+    ends: dict[int, dict[int, int]] = field(default_factory=dict)
+    """Where each partition's former epochs end."""
+    ids: dict[int, str] = field(default_factory=dict)
+    """The topics' ids of partitions that are of another topic than the others."""
+    came: dict[int, list[datetime]] = field(default_factory=dict)
+    """When each partition's records came, for a start at a moment."""
+    is_deleted: bool = False
+
+    def cut(self, partition: int, end: int) -> None:
+        """Lose the end of a partition; what is appended from now on is another leader's."""
+        assert self.epoch is not None
+        for number, records in enumerate(self.partitions):
+            self.ends.setdefault(number, {})[self.epoch] = end if number == partition else len(records)
+            if number == partition:
+                del records[end:]
+                known = self.ends[number]
+                known.update({epoch: min(stop, end) for epoch, stop in known.items()})
+        self.epoch += 1
+
+    def end_of(self, partition: int, epoch: int) -> int:
+        return self.ends.get(partition, {}).get(epoch, len(self.partitions[partition]))
 
     def expected(self) -> dict[str, tuple[int, int]]:
         counts: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
@@ -60,15 +85,30 @@ class ListSource:
     name: str
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
+        if self.topic.is_deleted:
+            raise TopicsMissingError(("t",), "this process")
         return tuple(
-            PartitionBounds(PartitionId("t", n), self.topic.topic_id, self.topic.earliest.get(n, 0), len(records))
+            PartitionBounds(
+                PartitionId("t", n),
+                self.topic.ids.get(n, self.topic.topic_id),
+                self.topic.earliest.get(n, 0),
+                len(records),
+                self.topic.epoch,
+            )
             for n, records in enumerate(self.topic.partitions)
         )
 
     def starts(self, policy: object = None) -> tuple[PartitionBounds, ...]:
         if policy is not None and str(policy) == "latest":
             return tuple(replace(item, earliest=item.stop) for item in self.bounds())
+        if isinstance(policy, datetime) and self.topic.came:
+            return tuple(replace(item, earliest=self._since(item, policy)) for item in self.bounds())
         return self.bounds()
+
+    def _since(self, bounds: PartitionBounds, moment: datetime) -> int:
+        came = self.topic.came[bounds.id.partition]
+        later = (offset for offset, at in enumerate(came) if at >= moment and offset >= bounds.earliest)
+        return next(later, bounds.stop)
 
     def schema(self, spark: SparkSession) -> StructType:
         raise NotImplementedError("there is no Spark here")
@@ -80,6 +120,13 @@ class ListSource:
         lost = tuple(item for item in ranges if self.topic.earliest.get(item.id.partition, 0) > item.start)
         if lost:
             raise OffsetsLostError(lost)
+        if self.recognize(ranges):
+            raise RetryableError("the log was cut while it was read")
+
+    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
+        asked = [(item, item.epoch) for item in known if item.epoch is not None]
+        ends = [(item, EpochEnd(epoch, self.topic.end_of(item.id.partition, epoch))) for item, epoch in asked]
+        return tuple(cut for cut in (cut_of(item, end) for item, end in ends) if cut is not None)
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         self.topic.told.append(txid)
@@ -122,7 +169,8 @@ class ListProcessor:
             self.running += 1
             self.most_running = max(self.most_running, self.running)
         try:
-            return self.meddle(request, self.read("s", request.edges["s"]))
+            ((stream, edges),) = request.edges.items()
+            return self.meddle(request, self.read(stream, edges))
         finally:
             with self._lock:
                 self.running -= 1

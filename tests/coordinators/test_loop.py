@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pytest
 
-from trident.base.errors import FatalError, FencedError, OutcomeUnknownError, RetryableError
+from trident.base.errors import FatalError, FencedError, MismatchError, OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.ranges import Edge, OffsetRange, PartitionId
 from trident.coordinators.batches.flight import NEVER
@@ -19,6 +19,7 @@ from trident.coordinators.batches.requests import (
     CleanUp,
     CommitStep,
     Drop,
+    LetGo,
     Processed,
     RecordStop,
     Request,
@@ -27,6 +28,8 @@ from trident.coordinators.batches.requests import (
     Tell,
     WorkTurn,
 )
+from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.decided import Refusal, StopKind
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.planned import Plan, SpoutRange
 from trident.coordinators.protocol.messages import Cancel, Command, CommitTogether, DropFrom, MakePlan
@@ -220,9 +223,9 @@ def test_every_so_many_txids_are_cleaned_up_after_done_and_before_the_next_commi
     driver.process(first)
     driver.open = [request for request in driver.open if type(request) is CommitStep]
     driver.answer(driver.take(CommitStep))
-    assert driver.kinds()[:4] == [CleanUp, CleanUp, Tell, CommitStep]
+    assert driver.kinds()[:4] == [LetGo, CleanUp, Tell, CommitStep]
     driver.answer(driver.take(CommitStep))
-    assert driver.kinds().count(CleanUp) == 2
+    assert (driver.kinds().count(LetGo), driver.kinds().count(CleanUp)) == (1, 1)
 
 
 def test_a_run_until_caught_up_ends_when_a_plan_that_was_free_finds_nothing():
@@ -262,18 +265,73 @@ def test_a_pause_has_an_end_however_often_a_batch_was_tried():
     assert Driver(tried).take(BuildPlan).pause == 10.0
 
 
-def test_the_last_time_out_of_a_later_batch_ends_the_loop_while_an_earlier_one_is_committed():
+def test_the_last_time_out_of_a_later_batch_ends_the_loop_once_the_earlier_one_is_committed():
     driver = Driver(FRESH._replace(max_tries=1))
     driver.process(driver.plan(now=0.0), now=1.0)
-    assert type(driver.take(CommitStep).command) is CommitTogether
+    commit = driver.take(CommitStep)
     driver.open += driver.loop.wake(1.0)
     later = driver.plan(now=2.0)
     driver.open = list(driver.loop.wake(62.0))
+    assert driver.open == [Cancel(later.batch)]
+    driver.process(later, now=63.0)  # too late
+    driver.answer(commit, None, now=64.0)
     assert not driver.loop.is_running
-    assert Cancel(later.batch) in driver.open
+    assert driver.loop.state.done == 11
     stopped = driver.take(RecordStop).error
     assert "failed 1 times" in str(stopped)
     assert driver.loop.error is stopped
+
+
+def bad_record(run: RunBatch) -> StoppedError:
+    return StoppedError("it does not decode", Refusal(run.batch.txid, run.batch.attempt, StopKind.BAD_RECORD, "", "?"))
+
+
+@pytest.mark.parametrize("kind", [StoppedError, FatalError, MismatchError, ValueError])
+def test_bad_news_of_a_later_batch_ends_the_loop_once_what_is_before_it_is_done(kind):
+    driver = Driver()
+    first, second = driver.plan(), driver.plan()
+    error = bad_record(second) if kind is StoppedError else kind("a person has to look")
+    driver.fail(second, error)
+    assert (driver.loop.is_running, driver.loop.error) == (True, None)
+    driver.process(first)
+    driver.answer(driver.take(CommitStep))
+    assert driver.loop.state.done == 11
+    assert driver.loop.error is error
+    assert (RecordStop in driver.kinds()) is (kind is StoppedError)
+
+
+def test_bad_news_of_a_later_batch_is_void_when_the_one_before_it_fails():
+    driver = Driver()
+    first, second = driver.plan(), driver.plan()
+    driver.fail(second, bad_record(second))
+    driver.fail(first, RetryableError("lost"))
+    assert driver.take(BuildPlan).command == MakePlan(batch(11, 23), 2, drop_from=11)
+    assert (driver.loop.is_running, driver.loop.error) == (True, None)
+
+
+def test_a_plan_that_can_not_be_made_ends_the_loop_once_what_is_before_it_is_done():
+    driver = Driver()
+    first = driver.plan()
+    driver.fail(driver.take(BuildPlan), error := FatalError("the topic was created anew"))
+    assert driver.loop.is_running
+    driver.process(first)
+    driver.answer(driver.take(CommitStep))
+    assert driver.loop.error is error
+
+
+def test_being_fenced_ends_the_loop_at_once():
+    driver = Driver()
+    driver.plan()
+    driver.fail(driver.plan(), error := FencedError("another one"))
+    assert driver.loop.error is error
+
+
+def test_bad_news_of_an_attempt_that_was_dropped_is_void():
+    driver = Driver()
+    first, second = driver.plan(), driver.plan()
+    driver.fail(first, RetryableError("lost"))
+    driver.fail(second, bad_record(second))
+    assert (driver.loop.is_running, driver.loop.error) == (True, None)
 
 
 def test_after_an_error_nothing_more_is_asked_for():

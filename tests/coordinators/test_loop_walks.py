@@ -91,7 +91,9 @@ class Walk:
             return self.loop.stop(self.now)
         if draw < 0.025:
             return self.loop.break_off(FencedError("another one"), self.now)
-        waiting = [(lane, n) for lane in (Lane.PLAN, Lane.COMMIT) for n in range(len(self.lanes[lane][:1]))]
+        waiting = [
+            (lane, n) for lane in (Lane.PLAN, Lane.COMMIT, Lane.HISTORY) for n in range(len(self.lanes[lane][:1]))
+        ]
         waiting += [(Lane.PROCESS, n) for n in range(len(self.lanes[Lane.PROCESS]))]
         if draw < 0.25 or not waiting:
             self.now += self.rng.choice([0.1, 1, 5, 11])

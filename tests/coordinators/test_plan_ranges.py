@@ -14,12 +14,15 @@ from trident.base.errors import FatalError
 from trident.base.identity import BatchId
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.ledger import MemoryLedger
+from trident.coordinators.planned import Plan, StartPosition
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.ranges import SpoutView, plan_ranges, share
 from trident.coordinators.protocol.messages import MakePlan
-from trident.coordinators.registered import Lease, StartPosition, TopologySpec
+from trident.coordinators.registered import Lease, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
+
+RESUME = LostOffsets.RESUME_AT_EARLIEST
 
 
 def at(partition: int, stop: int, start: int = 0, topic_id: str = "id") -> OffsetRange:
@@ -30,7 +33,13 @@ def holds(partition: int, earliest: int, stop: int, topic_id: str = "id") -> Par
     return PartitionBounds(PartitionId("t", partition), topic_id, earliest, stop)
 
 
-def view(positions, bounds, *, kind=SpoutKind.OPAQUE, limits=None, on_lost=LostOffsets.STOP, repeated=(), held=False):
+def planned_and_stored(maker, command):
+    plan = maker.build(command)
+    maker.store(command, plan)
+    return plan
+
+
+def view(positions, bounds, *, kind=SpoutKind.OPAQUE, limits=None, on_lost=LostOffsets.STOP, repeated=None, held=False):
     by_id = {item.id: item for item in positions}
     return SpoutView("s", kind, limits or Limits(), on_lost, by_id, bounds, repeated, 100.0, held)
 
@@ -119,6 +128,34 @@ def test_an_opaque_spout_repeats_what_a_person_decided_about_if_it_can(bounds, o
     assert spans(plan_ranges(again)[0]) == [(0, *taken)]
 
 
+def test_what_a_person_decided_about_is_repeated_by_all_streams_or_by_none():
+    able = view([at(0, 10)], [holds(0, 0, 90)], repeated=[at(0, 20, start=10)], held=True)
+    unable = view([at(0, 10)], [holds(0, 15, 90)], repeated=[at(0, 20, start=10)], held=True, on_lost=RESUME)
+    assert spans(plan_ranges(able, able)[0]) == [(0, 10, 20), (0, 10, 20)]
+    assert spans(plan_ranges(able, unable)[0]) == [(0, 10, 90), (0, 15, 90)]
+
+
+def test_what_a_transactional_stream_hands_out_again_makes_no_decision_void():
+    """Its broker shows less than was planned at the moment; it hands the same ranges out and waits."""
+    bound = view([at(0, 10)], [holds(0, 0, 15)], kind=SpoutKind.TRANSACTIONAL, repeated=[at(0, 20, 10)], held=True)
+    able = view([at(0, 10)], [holds(0, 0, 90)], repeated=[at(0, 20, start=10)], held=True)
+    assert spans(plan_ranges(able, bound)[0]) == [(0, 10, 20), (0, 10, 20)]
+
+
+def test_a_loss_where_nothing_was_decided_about_keeps_no_record_from_being_repeated():
+    repeated = [at(0, 20, start=10), at(1, 5, start=5)]
+    again = view([at(0, 10), at(1, 5)], [holds(0, 0, 90), holds(1, 8, 9)], repeated=repeated, held=True, on_lost=RESUME)
+    ranges, losses = plan_ranges(again)
+    assert spans(ranges) == [(0, 10, 20), (1, 8, 8)]
+    assert [(loss.start, loss.stop) for loss in losses] == [(5, 8)]
+
+
+@pytest.mark.parametrize("limits", [Limits(max_records=0), Limits(max_bytes=0)])
+def test_no_limit_keeps_a_stream_from_going_on(limits):
+    ranges, _ = plan_ranges(view([at(0, 0)], [holds(0, 0, 90)], limits=limits))
+    assert spans(ranges) == [(0, 0, 1)]
+
+
 def test_the_byte_limit_uses_the_average_record_size():
     ranges, _ = plan_ranges(view([at(0, 0)], [holds(0, 0, 90)], limits=Limits(max_records=50, max_bytes=1000)))
     assert spans(ranges) == [(0, 0, 10)]
@@ -160,7 +197,58 @@ def test_a_batch_may_be_due_without_records(timers, is_planned):
     command = MakePlan(BatchId(owner, epoch, 1, 1), 1)
     plan = maker.build(command)
     assert (plan is not None) is is_planned
-    if plan is not None:
+    if isinstance(plan, Plan):
         maker.store(command, plan)
         assert ledger.register(epoch, spec).live == (plan,)
         assert plan.timers == timers
+
+
+def test_there_is_no_plan_behind_a_cut():
+    """The loop holds that back until what it follows on is decided, or has failed and is read again as it is now."""
+    ledger = MemoryLedger()
+    spec = TopologySpec("t", {"s": {}}, {})
+    epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
+    owner = ledger.register(epoch, spec).owner
+    topic = Topic([[("a", 1)] * 5], epoch=3)
+    source = ListSource(topic, "s")
+    ledger.set_starts(owner, epoch, (StartPosition("s", PartitionId("t", 0), "id", 0, 3),))
+    maker = PlanMaker(
+        ledger,
+        {"s": ListSpout(topic)},
+        {"s": source},
+        PlanBook(ledger.register(epoch, spec)),
+        epoch,
+        SystemClock(),
+    )
+    command = MakePlan(BatchId(owner, epoch, 1, 1), 1)
+    planned_and_stored(maker, command)
+    topic.cut(0, 2)
+    topic.partitions[0] += [("b", 1)] * 9
+    following = MakePlan(BatchId(owner, epoch, 2, 2), 1)
+    with pytest.raises(FatalError, match="its log was cut at 2 since"):
+        maker.build(following)
+
+
+def test_a_transactional_stream_that_had_nothing_has_nothing_again():
+    """What had nothing is not in the stored plan: that is no leave to read what has come since."""
+    ledger = MemoryLedger()
+    spec = TopologySpec("t", {"a": {}, "b": {}}, {})
+    epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
+    owner = ledger.register(epoch, spec).owner
+    topics = {"a": Topic([[("x", 1)] * 4]), "b": Topic([[]])}
+    ledger.set_starts(owner, epoch, [StartPosition(name, PartitionId("t", 0), "id", 0) for name in topics])
+    maker = PlanMaker(
+        ledger,
+        {name: ListSpout(topic, SpoutKind.TRANSACTIONAL) for name, topic in topics.items()},
+        {name: ListSource(topic, name) for name, topic in topics.items()},
+        PlanBook(ledger.register(epoch, spec)),
+        epoch,
+        SystemClock(),
+    )
+    first, second = (MakePlan(BatchId(owner, epoch, txid, txid), 1) for txid in (1, 2))
+    planned_and_stored(maker, first)
+    topics["a"].partitions[0].append(("x", 1))
+    planned_and_stored(maker, second)
+    topics["b"].partitions[0].append(("late", 1))
+    again = planned_and_stored(maker, MakePlan(BatchId(owner, epoch, 2, 3), 2, drop_from=2))
+    assert [(item.spout, item.range.start, item.range.stop) for item in again.ranges] == [("a", 4, 5), ("b", 0, 0)]

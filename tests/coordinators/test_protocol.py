@@ -17,6 +17,7 @@ from trident.coordinators.protocol.messages import (
     DecidePin,
     DropFrom,
     Due,
+    EndRun,
     GiveUp,
     Happened,
     MakePlan,
@@ -42,7 +43,7 @@ FRESH = ProtocolState(
     done=10,
     last_attempt=20,
 )
-LIVE_STATUSES = [status for status in Status if status not in (Status.DONE, Status.DROPPED)]
+LIVE_STATUSES = [status for status in Status if status not in (Status.DONE, Status.DROPPED, Status.BLOCKED)]
 
 
 def batch(txid: int, attempt: int) -> BatchId:
@@ -214,11 +215,47 @@ def test_a_failure_drops_the_attempt_and_all_later_ones_and_plans_again():
     assert [item.batch.attempt for item in state.live] == [21, 24]
 
 
-def test_tries_of_later_batches_that_were_dropped_are_counted():
-    state = three_processing()
-    state, _ = run(state, Happened(batch(11, 21), Word.FAILED), Happened(batch(11, 24), Word.PLANNED))
-    _, commands = run(state, Due())
-    assert commands == [MakePlan(batch(12, 25), 2, only_full=True)]
+def test_a_batch_that_was_dropped_with_the_one_before_it_has_not_used_up_a_try():
+    state = three_processing()._replace(max_tries=99)
+    for attempt in (21, 24, 26):
+        state, _ = run(state, Happened(batch(11, attempt), Word.FAILED))
+        state, _ = run(state, Happened(batch(11, state.last_attempt), Word.PLANNED))
+        state, commands = run(state, Due())
+        assert commands == [MakePlan(batch(12, state.last_attempt), 1, only_full=True)]
+    state, _ = run(state, Happened(batch(12, state.last_attempt), Word.PLANNED))
+    _, commands = run(state, Happened(batch(12, state.last_attempt), Word.FAILED))
+    assert commands[-1] == MakePlan(batch(12, state.last_attempt + 1), 2, drop_from=12)
+
+
+def test_a_txid_whose_coordinator_died_in_its_last_try_is_given_up():
+    exhausted = Live(batch(11, 20), 3, Status.PROCESSING)
+    state, commands = take_over(FRESH, None, live_in_ledger=True, exhausted=exhausted)
+    assert commands == (GiveUp(batch(11, 20), 3, "its coordinator died"), EndRun(batch(11, 20)))
+    assert not wants_plan(state)
+
+
+def test_what_is_pinned_is_finished_before_the_next_is_given_up():
+    pinned = Live(batch(11, 20), 1, Status.APPLYING, frozenset({"totals"}))
+    exhausted = Live(batch(12, 21), 3, Status.PROCESSING)
+    state, commands = take_over(FRESH, pinned, live_in_ledger=True, exhausted=exhausted)
+    assert commands == (Apply(batch(11, 20), "totals"), GiveUp(batch(12, 21), 3, "its coordinator died"))
+    state, commands = run(state, Happened(batch(11, 20), Word.APPLIED, state="totals"))
+    assert commands == [RecordDone(batch(11, 20))]
+    _, commands = run(state, Happened(batch(11, 20), Word.FINISHED))
+    assert commands == [TellSpouts(batch(11, 20)), EndRun(batch(12, 21))]
+
+
+def test_batches_that_coordinators_died_with_go_one_by_one():
+    state = FRESH._replace(alone_until=12)
+    for txid, attempt in ((11, 21), (12, 22)):
+        state, _ = planned(state, txid, attempt)
+        assert not wants_plan(state)
+        finished = (Word.PROCESSED, Word.PINNED)
+        state, _ = run(state, *(Happened(batch(txid, attempt), word) for word in finished))
+        applied = (Happened(batch(txid, attempt), Word.APPLIED, state=name) for name in sorted(FRESH.states))
+        state, _ = run(state, *applied, Happened(batch(txid, attempt), Word.FINISHED))
+    state, _ = planned(state, 13, 23)
+    assert wants_plan(state)
 
 
 def test_words_about_an_old_attempt_change_nothing():
@@ -263,7 +300,70 @@ def test_after_max_tries_a_person_decides():
             Happened(batch(11, attempt + 1), Word.PLANNED),
         )
     _, commands = run(state, Happened(batch(11, 23), Word.FAILED, reason="poison"))
-    assert commands == [Cancel(batch(11, 23)), GiveUp(batch(11, 23), 3, "poison")]
+    assert commands == [Cancel(batch(11, 23)), GiveUp(batch(11, 23), 3, "poison"), EndRun(batch(11, 23))]
+
+
+def blocked_behind() -> ProtocolState:
+    """Return a state in which txid 12 can't go on while the one before it is processed."""
+    state, _ = step(three_processing(), Happened(batch(12, 22), Word.STOPPED))
+    return state
+
+
+def test_bad_news_waits_until_everything_before_it_is_done():
+    state, commands = run(three_processing(), Happened(batch(12, 22), Word.STOPPED))
+    assert commands == [Cancel(batch(13, 23))]
+    assert [(item.batch.txid, item.status) for item in state.live] == [
+        (11, Status.PROCESSING),
+        (12, Status.BLOCKED),
+    ]
+    state, commands = run(state, Due(), Happened(batch(11, 21), Word.PROCESSED), Happened(batch(11, 21), Word.PINNED))
+    assert EndRun(batch(12, 22)) not in commands
+    state, _ = run(state, *(Happened(batch(11, 21), Word.APPLIED, state=name) for name in sorted(FRESH.states)))
+    state, commands = run(state, Happened(batch(11, 21), Word.FINISHED))
+    assert (state.done, commands) == (11, [TellSpouts(batch(11, 21)), EndRun(batch(12, 22))])
+
+
+def test_a_failure_before_it_makes_bad_news_void():
+    state, commands = run(blocked_behind(), Happened(batch(11, 21), Word.FAILED))
+    assert commands == [Cancel(batch(11, 21)), Cancel(batch(12, 22)), MakePlan(batch(11, 24), 2, drop_from=11)]
+    assert [item.batch.txid for item in state.live] == [11]
+
+
+def test_what_was_cancelled_behind_bad_news_has_not_used_up_a_try():
+    state, _ = run(blocked_behind(), Happened(batch(11, 21), Word.FAILED))
+    tries = []
+    for txid in (11, 12, 13):
+        state, commands = run(state, Happened(batch(txid, state.last_attempt), Word.PLANNED), Due())
+        tries += [command.tries for command in commands if isinstance(command, MakePlan)]
+    assert tries == [1, 1]
+    assert [item.tries for item in state.live] == [2, 1, 1]
+
+
+def test_nothing_is_planned_behind_bad_news_and_nothing_more_is_heard_of_it():
+    state = blocked_behind()
+    assert not wants_plan(state)
+    for word in Word:
+        assert step(state, Happened(batch(12, 22), word)) == (state, ())
+
+
+def test_the_last_try_of_a_later_batch_waits_as_well():
+    state = three_processing()._replace(max_tries=1)
+    state, commands = run(state, Happened(batch(12, 22), Word.FAILED, reason="poison"))
+    assert commands == [Cancel(batch(12, 22)), Cancel(batch(13, 23)), GiveUp(batch(12, 22), 1, "poison")]
+    assert (state.live[-1].status, wants_plan(state)) == (Status.BLOCKED, False)
+
+
+def test_bad_news_of_the_next_batch_ends_the_run_at_once_also_while_draining():
+    for state in (three_processing(), run(three_processing(), StopRequested())[0]):
+        _, commands = run(state, Happened(batch(11, 21), Word.STOPPED))
+        assert commands == [Cancel(batch(12, 22)), Cancel(batch(13, 23)), EndRun(batch(11, 21))]
+
+
+def test_a_plan_that_can_not_be_made_waits_for_what_is_before_it():
+    state, _ = planned(FRESH, 11, 21)
+    state, commands = run(state, Due(), Happened(batch(12, 22), Word.STOPPED))
+    assert commands == [MakePlan(batch(12, 22), 1, only_full=True)]
+    assert state.live[-1].status is Status.BLOCKED
 
 
 def test_draining_finishes_what_is_live_and_plans_nothing():

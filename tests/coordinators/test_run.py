@@ -146,7 +146,7 @@ def test_a_transactional_spout_reads_the_same_ranges_in_every_attempt_and_run():
 
     def grow_and_fail(request, result):
         seen.setdefault(request.batch.txid, set()).add(tuple(edge.range for edge in request.edges["s"]))
-        if request.tries == 1:
+        if request.tries == 1 and request.batch.txid <= 12:
             for partition in job.topic.partitions:
                 partition.append(("more", 1))
             raise RetryableError("a task was lost")
@@ -452,7 +452,7 @@ def test_a_reset_starts_a_new_life_above_every_txid(place, states):
     run(job, place.ledger())
     plan = job.plan()
     decision = reset_topology(
-        plan.spec, plan.states, place.ledger(), keep_rows=states == "adopt", start=None, options=OPTIONS
+        plan.spec, plan.states, place.ledger(), keep_rows=states == "adopt", start="earliest", options=OPTIONS
     )
     assert decision.birth_txid == 8
     summary = run(job, place.ledger())

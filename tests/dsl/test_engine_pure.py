@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PythonException
 
-from trident import Combiner, ConfigurationError, FatalError, FieldError, RetryableError, Topology
+from trident import Combiner, ConfigurationError, FatalError, FieldError, RefusedError, RetryableError, Topology
 from trident.base.control import CONTROL, BadRecordWord, encode
 from trident.base.digest import Digest
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
@@ -58,8 +59,11 @@ def batch(*rows: tuple[str | None, int | None, str | None]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names=["k", "n", CONTROL])
 
 
-def trace(*tail: str) -> PythonException:
-    frames = ['  File "/app/reader.py", line 3, in outer', "    inner()", '  File "/app/job.py", line 12, in decode']
+LIBRARY = "/worker/site-packages/trident/operations/arrow.py"
+
+
+def trace(*tail: str, file: str = "/app/job.py") -> PythonException:
+    frames = ['  File "/app/reader.py", line 3, in outer', "    inner()", f'  File "{file}", line 12, in decode']
     return PythonException("\n".join(["", "Traceback (most recent call last):", *frames, "    int(x)", *tail, ""]))
 
 
@@ -72,21 +76,38 @@ def test_an_exception_in_a_task_is_named_without_its_text() -> None:
 
 
 def test_own_errors_keep_kind_and_text_on_their_way_from_a_task() -> None:
-    fatal = classify(trace("trident.base.errors.ConfigurationError: the topic is gone"), "job")
+    fatal = classify(trace("trident.base.errors.ConfigurationError: the topic is gone", file=LIBRARY), "job")
     assert isinstance(fatal, FatalError)
     assert str(fatal) == "job: the topic is gone"
-    again = classify(trace("trident.base.errors.RetryableError: the broker did not answer"), "job")
+    again = classify(trace("trident.base.errors.RetryableError: the broker did not answer", file=LIBRARY), "job")
     assert isinstance(again, RetryableError)
     assert str(again) == "job: the broker did not answer"
 
 
 def test_own_errors_of_other_modules_keep_kind_and_text_too() -> None:
     lost = OffsetsLostError((OffsetRange(PartitionId("t", 3), "id", 10, 20),))
-    error = classify(trace(f"trident.spouts.base.OffsetsLostError: {lost}"), "job")
+    error = classify(trace(f"trident.spouts.base.OffsetsLostError: {lost}", file=LIBRARY), "job")
     assert isinstance(error, RetryableError)
     assert "no longer holds the beginning of what was planned: t[3] 10..20; nothing of it was applied" in str(error)
-    stale = classify(trace(f"{StaleTxidError.__module__}.StaleTxidError: the stored value is of txid 2"), "job")
+    stale = classify(
+        trace(f"{StaleTxidError.__module__}.StaleTxidError: the stored value is of txid 2", file=LIBRARY), "job"
+    )
     assert isinstance(stale, FatalError)
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["/app/job.py", "/home/me/trident/job.py", "/app/trident/operations/mine.py"],
+    ids=["of a job", "in a folder of our name", "beside our own"],
+)
+def test_what_a_users_function_says_with_our_errors_is_left_out_and_its_kind_kept(file: str) -> None:
+    fatal = classify(trace("trident.base.errors.FatalError: no account secret", file=file), "job of 's'")
+    assert isinstance(fatal, FatalError)
+    assert f"Python code raised trident.base.errors.FatalError at {file}:12 in decode" in str(fatal)
+    assert "secret" not in str(fatal)
+    again = classify(trace("trident.base.errors.RetryableError: no account secret", file=file), "job of 's'")
+    assert isinstance(again, RetryableError)
+    assert "secret" not in str(again)
 
 
 def test_an_error_that_only_looks_like_ours_is_not_trusted() -> None:
@@ -289,7 +310,7 @@ def test_a_writer_that_stops_early_fails_the_attempt() -> None:
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201])
 def test_a_topology_needs_a_name(name: str) -> None:
-    with pytest.raises(ConfigurationError, match="printable name"):
+    with pytest.raises(ConfigurationError, match="a name of 1 to 63 bytes of printable"):
         Topology(name)
 
 
@@ -365,3 +386,43 @@ def test_a_job_that_can_not_be_cancelled_does_not_hide_why_another_failed(caplog
     with pytest.raises(RetryableError, match="a task was lost"):
         run_all([fail, lambda: None], cancel)
     assert "the engine is gone" in caplog.text
+
+
+class Latest(Combiner[datetime]):
+    result_type = "timestamp"
+
+    def init(self, *values: object) -> datetime | None:
+        (value,) = values
+        return value if isinstance(value, datetime) else None
+
+    def combine(self, left: datetime, right: datetime) -> datetime:
+        return max(left, right)
+
+
+LATEST = cast("Combiner[object]", Latest("at"))
+
+
+def _moments(*values: object, type_: pa.DataType) -> pa.ListArray[Any]:
+    structure = pa.StructArray.from_arrays([pa.array(values, type_)], names=["f0"])
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), structure)
+
+
+def test_a_combiner_is_given_moments_in_utc() -> None:
+    """02:30 and then 02:10 in Berlin, in the hour that comes twice: the second one is later."""
+    summer = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
+    winter = summer + timedelta(minutes=40)
+    berlin = _moments(summer, winter, type_=pa.timestamp("us", "Europe/Berlin"))
+    assert fold(LATEST, berlin) == [winter]
+
+
+def test_what_no_combiner_can_be_given_is_a_refusal() -> None:
+    far = _moments(253_402_300_800_000_000, type_=pa.timestamp("us", "UTC"))
+    with pytest.raises(RefusedError, match="field 'at' has a moment outside of the years 1 to 9999"):
+        fold(LATEST, far)
+
+
+def test_a_refusal_stays_one_on_its_way_from_a_task() -> None:
+    refused = trace("trident.base.errors.RefusedError: column 'k' of the staged updates holds NUL", file=LIBRARY)
+    error = classify(refused, "job")
+    assert type(error) is RefusedError
+    assert "column 'k'" in str(error)

@@ -10,6 +10,7 @@ import pytest
 
 from trident import ConfigurationError
 from trident.coordinators.ledger import MemoryLedger
+from trident.coordinators.options import RunOptions
 from trident.engine.compiled import CompiledTopology
 from trident.engine.running import make_run
 from trident.engine.staging import Staging
@@ -160,5 +161,5 @@ NOT_YET: dict[str, tuple[str, tuple[End, ...]]] = {
 def test_what_nothing_can_run_yet_is_refused(case: str) -> None:
     pattern, ends = NOT_YET[case]
     with pytest.raises(ConfigurationError, match=f"{pattern}.*nothing was started"):
-        make_run(topology(*ends), None, MemoryLedger(), "caught_up", None, Staging.AUTO)  # type: ignore[arg-type]
+        make_run(topology(*ends), None, MemoryLedger(), RunOptions(), Staging.AUTO)  # type: ignore[arg-type]
     topology(persist("s", A)).check_runnable()

@@ -36,7 +36,7 @@ from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedg
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql.tables import HEARTBEAT
 from trident.coordinators.planned import ReceivedIds
-from trident.coordinators.registered import Keep, Lease, TopologySpec
+from trident.coordinators.registered import Birth, Keep, Lease, TopologySpec
 
 AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger
 NOTHING = Keep(0, timedelta(0))
@@ -355,6 +355,7 @@ class GuardContract:
             lambda: ledger.done(stranger, run.epoch, commit_of(plan)),
             lambda: ledger.commit_together(stranger, run.epoch, pin_of(plan), commit_of(plan), (), ()),
             lambda: ledger.set_starts(stranger, run.epoch, [start_of(2, 2)]),
+            lambda: ledger.set_births(stranger, run.epoch, [Birth("new", 1)]),
             lambda: ledger.clean_up(stranger, run.epoch, NOTHING),
             lambda: ledger.refuse(stranger, run.epoch, refusal_of(plan)),
             lambda: ledger.decide(stranger, run.epoch, RETRY),
@@ -493,6 +494,17 @@ class RepeatContract:
         assert marks_in(ledger) == 0
         assert new.snapshot().pin is None
 
+    def test_births(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        assert run.snapshot().births == ()
+        for _ in range(2):
+            ledger.set_births(run.owner, run.epoch, [Birth("one", 3)])
+        ledger.set_births(run.owner, run.epoch, [Birth("another", 5)])
+        with pytest.raises(MismatchError, match="'one' was born at txid 3 already, not at 4"):
+            ledger.set_births(run.owner, run.epoch, [Birth("one", 4)])
+        assert run.snapshot().births == (Birth("another", 5), Birth("one", 3))
+        assert ledger.view().status("payments").births == (Birth("another", 5), Birth("one", 3))
+
     def test_start_positions(self, ledger: AnyLedger) -> None:
         run = started(ledger)
         starts = [start_of(1, 7), start_of(0, 5)]
@@ -520,6 +532,7 @@ class FencingContract:
             lambda: ledger.renew("payments", old.epoch),
             lambda: ledger.register(old.epoch, SPEC),
             lambda: ledger.set_starts(old.owner, old.epoch, [start_of(0, 0, "new")]),
+            lambda: ledger.set_births(old.owner, old.epoch, [Birth("new", 1)]),
             lambda: ledger.plan(old.owner, old.epoch, old.next_plan()),
             lambda: ledger.plan(old.owner, old.epoch, None, drop_from=3),
             lambda: old.pin(plan),
@@ -754,6 +767,52 @@ class ResetContract:
         ledger.commit_together(found.owner, run.epoch, pin_of(first), commit_of(first), (), ())
         assert run.snapshot().done == 4
 
+    def test_every_known_state_is_born_with_a_new_incarnation(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        ledger.set_births(run.owner, run.epoch, [Birth("balances", 0)])
+        decision = ResetDecision("second", 3, "clear", "latest", ("in",))
+        ledger.decide_reset(run.epoch, "payments", decision)
+        new = successor(run)
+        assert new.snapshot().open_reset == decision
+        ledger.finish_reset(new.epoch, "payments", decision)
+        found = new.snapshot()
+        assert found.births == (Birth("balances", 3),)
+        assert found.reset == decision
+        assert (found.start_of("in"), found.start_of("added later")) == ("latest", None)
+
+    def test_a_resumed_incarnation_starts_where_the_one_before_had_stopped(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        first = run.plan()
+        run.together(first)
+        run.plan()  # is dropped: nothing of it is done
+        decision = ResetDecision("second", 2, "adopt", "resume", ("in",))
+        ledger.decide_reset(run.epoch, "payments", decision)
+        ledger.finish_reset(run.epoch, "payments", decision)
+        stops = {item.range.id: item.range.stop for item in first.ranges}
+        starts = run.snapshot().starts
+        assert starts is not None
+        assert {item.id: item.start for item in starts} == stops
+        assert {item.topic_id for item in starts} == {"id-t"}
+
+    def test_an_incarnation_that_read_nothing_is_resumed_where_it_was_to_start(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        before = run.snapshot().starts
+        decision = ResetDecision("second", 1, "adopt", "resume", ("in",))
+        ledger.decide_reset(run.epoch, "payments", decision)
+        ledger.finish_reset(run.epoch, "payments", decision)
+        assert run.snapshot().starts == before
+
+    def test_a_reset_that_names_numbers_begins_there_and_keeps_where_it_stood(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        run.together(run.plan())
+        stood = (replace(start_of(0, 3), epoch=9), start_of(1, 4))
+        decision = ResetDecision("second", 2, "adopt", "earliest", ("in",), begins=(start_of(0, 1),), stood=stood)
+        ledger.decide_reset(run.epoch, "payments", decision)
+        new = successor(run)
+        assert new.snapshot().open_reset == decision
+        ledger.finish_reset(new.epoch, "payments", decision)
+        assert (new.snapshot().starts, new.snapshot().reset) == (decision.begins, decision)
+
     def test_an_open_reset_is_finished_by_the_next_owner(self, ledger: AnyLedger) -> None:
         run = started(ledger)
         decision = ResetDecision("second", 0, "adopt", None)
@@ -762,6 +821,36 @@ class ResetContract:
         assert new.snapshot().open_reset == decision
         ledger.finish_reset(new.epoch, "payments", decision)
         assert new.snapshot().owner.incarnation == "second"
+
+    def test_clearing_takes_the_place_of_a_reset_that_keeps_rows(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        run.finish(2)
+        kept, cleared = ResetDecision("second", 3, "adopt", "resume"), ResetDecision("third", 4, "clear", None)
+        ledger.decide_reset(run.epoch, "payments", kept)
+        wrong = {
+            "below the birth of the one that is open": replace(cleared, birth_txid=2),
+            "in its incarnation": replace(cleared, incarnation="second"),
+            "keeps rows too": replace(cleared, states="adopt"),
+        }
+        for refused in wrong.values():
+            with pytest.raises(MismatchError, match="another reset"):
+                ledger.decide_reset(run.epoch, "payments", refused)
+        new = successor(run)
+        for _ in range(2):
+            ledger.decide_reset(new.epoch, "payments", cleared)
+        found = new.snapshot()
+        assert found.open_reset == cleared
+        assert found.incarnations >= {run.owner.incarnation, "second", "third"}, "states may stand in the second one"
+        for late in (kept, replace(cleared, incarnation="fourth")):
+            with pytest.raises(MismatchError, match="another reset"):
+                ledger.decide_reset(new.epoch, "payments", late)
+            with pytest.raises(MismatchError, match=r"another reset|no reset to"):
+                ledger.finish_reset(new.epoch, "payments", late)
+        for _ in range(2):
+            ledger.finish_reset(new.epoch, "payments", cleared)
+        found = new.snapshot()
+        assert (found.owner.incarnation, found.done, found.open_reset, found.starts) == ("third", 4, None, None)
+        assert found.incarnations >= {run.owner.incarnation, "second", "third"}
 
     def test_clearing_the_states_makes_a_pin_void(self, ledger: AnyLedger) -> None:
         run = started(ledger)

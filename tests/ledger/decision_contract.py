@@ -34,9 +34,10 @@ def refused(ledger: AnyLedger, *, pinned: bool) -> Run:
     return successor(old)
 
 
-def planned_again(run: Run, attempt: int = 2) -> Plan:
-    """Drop what is live and plan txid 1 again."""
-    plan = plan_of(1, attempt, 0, range_of(0, 5, 15), range_of(1, 7, 17), tries=2)
+def planned_again(run: Run, attempt: int = 2, *, diverts: tuple[str, ...] = (), stop: int = 15) -> Plan:
+    """Drop what is live and plan txid 1 again, the same records unless another stop is given."""
+    plan = plan_of(1, attempt, 0, range_of(0, 5, stop), range_of(1, 7, 17), tries=2)
+    plan = replace(plan, diverts=diverts)
     run.ledger.plan(run.owner, run.epoch, plan, drop_from=1)
     run.follow(plan)
     return plan
@@ -134,17 +135,35 @@ class DecisionContract:
         assert new.snapshot().done == 1
         assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
 
+    def test_a_second_divert_of_a_pin_keeps_the_rows_of_the_first(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=False)
+        ledger.decide(run.owner, run.epoch, DIVERT)
+        plan = planned_again(run, diverts=("balances",))
+        empty = replace(pin_of(plan), states=(StatePin("balances", 0),))
+        self._pin(run, replace(empty, diverts=(Diverted("balances", ROWS),)))
+        ledger.refuse(run.owner, run.epoch, refusal_of(plan))  # even of nothing: its server refuses whatever is written
+        new = successor(run)
+        again = replace(DIVERT, attempt=plan.attempt)
+        ledger.decide(new.owner, new.epoch, again)
+        ledger.divert(new.owner, new.epoch, again, ())
+        assert new.snapshot().decisions == ()
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
+
     def test_a_divert_of_what_is_not_pinned_is_held_for_the_attempt_that_commits(self, ledger: AnyLedger) -> None:
         run = refused(ledger, pinned=False)
         ledger.decide(run.owner, run.epoch, DIVERT)
         new = successor(run)
         with pytest.raises(MismatchError, match="is not pinned"):
             ledger.divert(new.owner, new.epoch, DIVERT, ROWS)
-        plan = planned_again(new)
+        for wrong in ((), ("totals",), ("balances", "balances")):
+            with pytest.raises(MismatchError, match="diverts the rows of"):
+                planned_again(new, diverts=wrong)
+        plan = planned_again(new, diverts=("balances",))
+        assert new.snapshot().live == (plan,)
         empty = replace(pin_of(plan), states=(StatePin("balances", 0),))
-        wrong = replace(empty, diverts=(Diverted("totals", ROWS),))
+        another = replace(empty, diverts=(Diverted("totals", ROWS),))
         twice = replace(empty, diverts=(Diverted("balances", ROWS), Diverted("balances", ROWS)))
-        for pin in (empty, wrong, twice):
+        for pin in (empty, another, twice):
             with pytest.raises(MismatchError, match="diverts the rows of"):
                 self._pin(new, pin)
         assert new.snapshot().decisions == (DIVERT,)
@@ -153,11 +172,33 @@ class DecisionContract:
         assert new.snapshot().decisions == ()
         assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
 
+    def test_a_held_divert_gives_way_to_one_about_an_attempt_that_was_refused_later(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=False)
+        ledger.decide(run.owner, run.epoch, DIVERT)
+        plan = planned_again(run, diverts=("balances",))
+        ledger.refuse(run.owner, run.epoch, refusal_of(plan))
+        new, again = successor(run), replace(DIVERT, attempt=plan.attempt)
+        with pytest.raises(MismatchError, match="attempt 2 was refused, not 3"):
+            ledger.decide(new.owner, new.epoch, replace(DIVERT, attempt=3))
+        assert new.snapshot().decisions == (DIVERT,)
+        for _ in range(2):
+            ledger.decide(new.owner, new.epoch, again)
+        found = new.snapshot()
+        assert (found.refusal, found.decisions) == (None, (again,))
+        kept = ledger.view().txid("payments", 1).decisions
+        assert [(row.attempt, row.is_finished, row.void) for row in kept] == [(1, True, True), (2, False, False)]
+        last = planned_again(new, 3, diverts=("balances",))
+        pin = replace(pin_of(last), diverts=(Diverted("balances", ROWS),))
+        self._commit_together(new, pin)
+        assert new.snapshot().decisions == ()
+        assert ledger.diverted("payments") == ((1, Diverted("balances", ROWS)),)
+        new.finish(1)
+
     def test_a_divert_that_is_held_goes_with_the_shortcut(self, ledger: AnyLedger) -> None:
         run = refused(ledger, pinned=False)
         ledger.decide(run.owner, run.epoch, DIVERT)
-        plan = planned_again(run)
-        with pytest.raises(MismatchError, match="diverts the rows of no state, decided was 'balances'"):
+        plan = planned_again(run, diverts=("balances",))
+        with pytest.raises(MismatchError, match="diverts the rows of no state, its plan those of 'balances'"):
             run.together(plan)
         pin = replace(pin_of(plan), diverts=(Diverted("balances", ()),))
         for _ in range(2):
@@ -168,14 +209,45 @@ class DecisionContract:
 
     def test_nobody_diverts_without_a_decision(self, ledger: AnyLedger) -> None:
         run = refused(ledger, pinned=False)
-        plan = planned_again(run)
         with pytest.raises(MismatchError, match="decided was no state"):
+            planned_again(run, diverts=("balances",))
+        plan = planned_again(run)
+        with pytest.raises(MismatchError, match="its plan those of no state"):
             self._pin(run, replace(pin_of(plan), diverts=(Diverted("balances", ROWS),)))
         run.pin(plan)
         with pytest.raises(MismatchError, match="nobody decided it"):
             ledger.divert(run.owner, run.epoch, replace(DIVERT, attempt=2), ROWS)
         with pytest.raises(MismatchError, match="nobody decided it"):
             ledger.unpin(run.owner, run.epoch, replace(UNDO, attempt=2))
+
+    def test_a_decision_is_about_records_and_void_when_others_take_the_txid(self, ledger: AnyLedger) -> None:
+        run = refused(ledger, pinned=False)
+        ledger.decide(run.owner, run.epoch, DIVERT)
+        assert [plan.attempt for plan in run.snapshot().refused] == [1]
+        with pytest.raises(MismatchError, match="decided was no state"):
+            planned_again(run, diverts=("balances",), stop=16)
+        assert run.snapshot().decisions == (DIVERT,), "rolled back with the plan"
+        for _ in range(2):
+            planned_again(run, stop=16)
+        found = run.snapshot()
+        assert (found.decisions, found.refused) == ((), ())
+        kept = ledger.view().txid("payments", 1).decisions
+        assert [(row.kind, row.is_finished, row.void) for row in kept] == [("divert", True, True)]
+        run.together(planned_again(run, 3))
+        assert ledger.diverted("payments") == ()
+
+    def test_only_the_live_attempt_that_is_next_in_turn_can_be_refused(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        first, second = run.plan(), run.plan()
+        with pytest.raises(MismatchError, match="may still make it void"):
+            ledger.refuse(run.owner, run.epoch, refusal_of(second))
+        with pytest.raises(MismatchError, match="is not live"):
+            ledger.refuse(run.owner, run.epoch, replace(refusal_of(first), attempt=second.attempt))
+        run.together(first)
+        with pytest.raises(MismatchError, match="it is done too"):
+            ledger.refuse(run.owner, run.epoch, refusal_of(first))
+        ledger.refuse(run.owner, run.epoch, refusal_of(second))
+        assert run.snapshot().refusal == refusal_of(second)
 
     def test_an_undo_stops_all_writes_until_it_is_unpinned(self, ledger: AnyLedger) -> None:
         run = refused(ledger, pinned=True)

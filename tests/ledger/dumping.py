@@ -63,7 +63,7 @@ def job_over(records: Topic, *states: State) -> ListJob:
 
 
 def live_and_die(ledger: Ledger, *states: State) -> None:
-    """Run until the first of two states has the pinned txid, then die; part of what was not read yet gets lost."""
+    """Run until one of two states has the pinned txid, then die; part of what was not read yet gets lost."""
     records = topic()
     job = job_over(records, *states)
 
@@ -74,7 +74,7 @@ def live_and_die(ledger: Ledger, *states: State) -> None:
         if point is CrashPoint.AFTER_DONE and txid == 2:
             records.earliest[0] = 8 + LOST
         # whatever the dead one's threads still do comes to nothing
-        dead = dead or (point is CrashPoint.AFTER_APPLY and txid == PINNED)
+        dead = dead or (point is CrashPoint.AFTER_PIN and txid == PINNED)
         if dead and txid:
             raise Died
 

@@ -16,8 +16,8 @@ from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
-from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange
-from trident.coordinators.registered import Lease, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
+from trident.coordinators.registered import Lease, Snapshot, TopologySpec
 from trident.state.databases.base import SqlTransaction
 from trident.state.memory.database import MemoryTransaction
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -13,12 +14,15 @@ from hypothesis import strategies as st
 from tests.ledger.making import commit_of, loss_of, pin_of, plan_of, range_of, received_of, start_of
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.ranges import OffsetRange, PartitionId
+from trident.coordinators.decided import ResetDecision, ResetStart
 from trident.coordinators.ledger.rules import attempts, commits, fencing
 from trident.coordinators.ledger.rules.following import check_follows, has_new_partitions
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.resets import starts_of_reset
 from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
 from trident.coordinators.ledger.sql.codec import LOSSES, MANIFESTS, PLAN, RANGES, STATES
-from trident.coordinators.planned import Plan
+from trident.coordinators.planned import Plan, SpoutRange, StartPosition
 from trident.coordinators.registered import TopologySpec
 
 OWNER = Owner("payments", "life")
@@ -239,3 +243,13 @@ def test_start_positions_of_a_stream_are_set_once() -> None:
     assert merged_starts(STARTS, [start_of(0, 1, "a")]) == (start_of(0, 1, "a"), *STARTS)
     with pytest.raises(MismatchError, match="stored already"):
         merged_starts(STARTS, [start_of(0, 6)])
+
+
+def test_a_reset_that_resumes_keeps_the_start_of_a_stream_that_has_read_nothing() -> None:
+    """It was added, and its start was stored, before the last txid was done without it."""
+    starts = tuple(StartPosition(name, PartitionId("t", 0), f"id-{name}", 7) for name in ("added", "old"))
+    done = Plan(3, 3, 1, 2, datetime.now(UTC), (SpoutRange("old", OffsetRange(PartitionId("t", 0), "id-old", 7, 12)),))
+    decision = ResetDecision("second", 5, "adopt", ResetStart.RESUME, ("added", "old"))
+    found = starts_of_reset(decision, done, starts)
+    assert found is not None
+    assert {item.spout: item.start for item in found} == {"added": 7, "old": 12}

@@ -18,8 +18,9 @@ from trident.base.errors import ConfigurationError, FatalError, LeaseHeldError, 
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger import Ledger, SqliteLedger
+from trident.coordinators.ledger.sql.asserted import set_progress
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
-from trident.coordinators.registered import Lease
+from trident.coordinators.registered import Birth, Lease
 from trident.state.databases.base import SqlTransaction
 from trident.state.sqlite.schema import SQLITE_TERMS
 
@@ -120,13 +121,36 @@ def test_a_lost_last_plan_is_never_read_as_a_birth(ledger: SqliteLedger) -> None
         run.plan()
 
 
+def test_a_write_on_a_locked_row_that_is_gone_takes_the_transaction_back(ledger: SqliteLedger) -> None:
+    started(ledger)
+
+    def write() -> None:
+        with ledger.database.transaction() as transaction:
+            transaction.connection.execute(text("DELETE FROM trident_topology"))
+            set_progress(transaction.connection, "nobody", {"done": 5})
+
+    with pytest.raises(FatalError, match="a write to trident_progress touched 0 rows instead of one"):
+        write()
+    assert ledger.view().topologies() == ("payments",)
+
+
+def test_states_whose_births_nobody_recorded_are_known_in_every_reading(ledger: SqliteLedger) -> None:
+    """As an older version left it, before anybody registers there."""
+    run = started(ledger)
+    with ledger.database.transaction() as transaction:
+        transaction.connection.execute(text("UPDATE trident_incarnation SET births = NULL"))
+    known = tuple(Birth(state, None) for state in sorted(SPEC.states))
+    assert ledger.snapshot(run.epoch, "payments").births == known
+    assert ledger.look(run.epoch, SPEC).births == known
+
+
 def test_a_write_that_finds_no_row_takes_all_of_its_call_back(ledger: SqliteLedger) -> None:
     run = started(ledger)
     decision = ResetDecision("new", 0, "adopt", None)
     ledger.decide_reset(run.epoch, "payments", decision)
     with ledger.database.transaction() as transaction:
         transaction.connection.execute(text("DELETE FROM trident_topology"))
-    with pytest.raises(FatalError, match="trident_topology touched 0 rows instead of one"):
+    with pytest.raises(FatalError, match="the row of topology 'payments' is not there"):
         ledger.finish_reset(run.epoch, "payments", decision)
     with ledger.database.transaction() as transaction:
         found = transaction.connection.execute(text("SELECT incarnation, reset_to FROM trident_progress")).one()

@@ -22,6 +22,7 @@ from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import SqliteLedger
 from trident.coordinators.ledger.sql.tables import METADATA
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
+from trident.coordinators.pinned import Commit
 from trident.coordinators.registered import Lease
 from trident.coordinators.retrying import Repeater
 from trident.state import SqliteState
@@ -72,6 +73,32 @@ def test_a_pin_of_version_2_is_rolled_forward_in_states_beside_the_ledger_too(na
     assert summary.first_done == 1
     assert rows_of(tmp_path / "ledger.sqlite", "beside") == records.expected()
     assert rows_of(tmp_path / "away.sqlite", "away") == records.expected()
+
+
+@pytest.mark.parametrize("version", range(1, len(LEDGER_TABLES.steps)))
+def test_what_is_pinned_can_be_done_in_tables_of_an_older_version(version: int, tmp_path: Path) -> None:
+    """A take-over that adds a state finishes it before it registers."""
+    restore_sqlite(version, tmp_path)
+    ledger, *_ = sqlite_states(tmp_path)
+    ledger.open()
+    epoch = ledger.acquire("payments", Lease("me", timedelta(seconds=5))).epoch
+    before = ledger.snapshot(epoch, "payments")
+    assert before.pin is not None
+    ledger.done(before.owner, epoch, Commit(before.pin.txid, before.pin.attempt, 1, 0, 0, 0, 0, 0, 0))
+    assert ledger.snapshot(epoch, "payments").done == before.pin.txid
+    ledger.close()
+
+
+@pytest.mark.parametrize("version", range(1, len(LEDGER_TABLES.steps)))
+def test_a_state_is_added_to_what_an_older_version_left(version: int, tmp_path: Path) -> None:
+    restore_sqlite(version, tmp_path)
+    ledger, *states = sqlite_states(tmp_path)
+    job = job_over(topic(), *states, SqliteState("added"))
+    TopologyRun(job.plan(), ledger, replace(OPTIONS, max_pending=2)).run()
+    assert rows_of(tmp_path / "ledger.sqlite", "balances") == expected()
+    assert rows_of(tmp_path / "totals.sqlite", "totals") == expected()
+    added = rows_of(tmp_path / "ledger.sqlite", "added")
+    assert 0 < sum(n for n, _ in added.values()) < sum(n for n, _ in expected().values())
 
 
 def test_the_steps_make_the_tables_that_the_statements_know(tmp_path: Path) -> None:

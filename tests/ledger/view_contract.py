@@ -147,6 +147,7 @@ class ViewContract:
                     "topic_id": "id-t",
                     "start": start,
                     "stop": start + 10,
+                    "epoch": None,
                 },
             }
             for number, start in ((0, 5), (1, 7))

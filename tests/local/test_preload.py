@@ -25,6 +25,7 @@ from trident.operations.arrow import Add, Keep
 from trident.spouts.decoders.fast_json import plan_of
 from trident.spouts.decoders.json import JsonTaskDecoder
 from trident.spouts.decoders.raw import RawTaskDecoder
+from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
 
 FIELDS = StructType([StructField("n", LongType()), StructField(CONTROL, StringType())])
@@ -85,7 +86,7 @@ def test_tasks_import_nothing_more(tmp_path: Path) -> None:
     groups = ((nothing,),)
     records = pa.RecordBatch.from_pydict({"n": [1, 2], CONTROL: [None, None]}, schema=SCHEMA)
     tasks: list[tuple[object, list[pa.RecordBatch]]] = [
-        (ReadRanges({}, groups, decoder, 10, 1.0), [pa.RecordBatch.from_pydict({"id": [0]})])
+        (ReadRanges(ConsumerOptions({}, {}, None), groups, decoder, 10, 1.0), [pa.RecordBatch.from_pydict({"id": [0]})])
         for decoder in (RawTaskDecoder(), JsonTaskDecoder(FIELDS, plan_of(FIELDS)))
     ]
     tasks.append((Keep(lambda batch: pa.array([True] * batch.num_rows), SCHEMA), [records]))

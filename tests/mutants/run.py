@@ -22,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from rich.console import Console
 from rich.table import Table
@@ -37,6 +38,7 @@ _ONLY_LONG = "integration_tests/test_chaos.py"
 _LEFT_OUT = (
     ".git",
     ".venv",
+    ".venv-newest",
     "build",
     "dist",
     ".mypy_cache",
@@ -152,6 +154,11 @@ def prove(mutants: Sequence[Mutant], dsn: str, console: Console) -> int:
     return noticed
 
 
+def plain_console(file: IO[str] | None = None) -> Console:
+    """Return where verdicts are printed; a test's id such as `test_a[/b]` is no markup."""
+    return Console(width=160, markup=False, emoji=False, file=file)
+
+
 def show(verdicts: Sequence[Verdict], console: Console) -> None:
     """Print the verdict table, and what each layer notices that no quicker one does."""
     table = Table("guard that was removed", "in", "layer", "noticed by")
@@ -185,7 +192,7 @@ def main() -> int:
     parser.add_argument("--prove", action="store_true", help="do the quicker layers miss those of the slow ones?")
     arguments = parser.parse_args()
     mutants = [mutant for mutant in MUTANTS if arguments.guard in mutant.guard]
-    console = Console(width=160)
+    console = plain_console()
     if arguments.drawn is not None:
         mutants = drawn(mutants, arguments.drawn, arguments.seed, console)
     with LocalPostgres() as server:

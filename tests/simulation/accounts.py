@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tests.simulation.data import amount_of, is_bad, key_of
+from tests.simulation.since_birth import Life
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.planned import Plan
 from trident.state.positions import Standing
 
 TOPOLOGY = "sim"
 Rows = dict[tuple[object, ...], tuple[int, int]]
+Records = frozenset[tuple[int, int, int]]
+"""Partition, first offset, and the one behind the last."""
 
 
 class ViolationError(Exception):
@@ -48,6 +51,8 @@ class LedgerAccount:
     losses: frozenset[tuple[int, int, int]] = frozenset()
     records: int = 0
     """How many records of this incarnation are in done txids, dead letters included."""
+    refused: Mapping[int, Records] = field(default_factory=dict)
+    """What each attempt was to read that a coordinator stopped at."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class StateAccount:
     before: Mapping[tuple[object, ...], tuple[int, int]] | None = field(default_factory=dict)
     """What it held before its last txid; None after an undo, which has lost that."""
     standing: Standing | None = None
+    life: Life | None = None
+    """What was done since its birth; None before that."""
 
 
 def check_live(old: Entry, entry: Entry) -> None:
@@ -97,6 +104,11 @@ def check_chain(plan: Plan, stops: Mapping[int, int]) -> dict[int, int]:
             )
         reached[partition] = span.stop
     return reached
+
+
+def records_of(plan: Plan) -> Records:
+    ranges = (item.range for item in plan.ranges)
+    return frozenset((span.id.partition, span.start, span.stop) for span in ranges if span.stop > span.start)
 
 
 def batch_of(plan: Plan) -> Batch:

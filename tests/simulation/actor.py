@@ -13,7 +13,7 @@ from functools import partial
 from tests.simulation import scripts
 from tests.simulation.data import SPOUT
 from tests.simulation.hosting import Host, Surroundings
-from tests.simulation.jobs import COMMIT, LANES, ONE_BY_ONE, PLAN, START, Job, Release, Start
+from tests.simulation.jobs import LANES, ONE_BY_ONE, START, Job, Release, Start
 from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
@@ -54,7 +54,7 @@ class Coordinator:
         self.book: PlanBook | None = None
         self.work: Work | None = None
         self.lease = Lease(name, around.options.lease)
-        self.lanes: dict[str, deque[Job]] = {START: deque(), PLAN: deque(), COMMIT: deque()}
+        self.lanes: dict[str, deque[Job]] = {lane: deque() for lane in ONE_BY_ONE}
         self.busy: set[str] = set()
         """Lanes whose first job is on its way."""
         self.is_recording = False
@@ -65,13 +65,12 @@ class Coordinator:
         spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
         assert self.book is not None
         assert self.epoch is not None
-        decisions = self.book.snapshot.decisions
         self.work = Work(
             Parts(
                 around.ledger,
                 sources,
                 around.stores,
-                BatchRunner(spouts, sources, around.stores, around.processor, around.clock, decisions),
+                BatchRunner(spouts, sources, around.stores, around.processor, around.clock),
                 PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock, around.due),
                 self.book,
                 Committer(around.ledger, around.stores, once, around.clock),

@@ -14,11 +14,14 @@ from trident.coordinators.batches.requests import (
     CleanUp,
     CommitStep,
     Drop,
+    LetGo,
     RecordStop,
     RunBatch,
     StorePlan,
     WorkTurn,
 )
+from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.decided import Refusal, StopKind
 from trident.coordinators.protocol.messages import Apply, CommitTogether
 from trident.state.staged import StagingLostError
 
@@ -35,6 +38,7 @@ _CALLS = {
     WorkTurn: Call.TURN,
     CommitStep: Call.COMMIT,
     CleanUp: Call.COMMIT,
+    LetGo: Call.COMMIT,
     RecordStop: Call.COMMIT,
 }
 _ENDINGS = {
@@ -80,6 +84,9 @@ class CallFaults:
         if fault.kind in _REFUSALS:
             self._refuse(fault, request)
             return
+        if fault.kind is FaultKind.REFUSED_WHILE_STAGING:
+            self._refuse_staging(fault, request)
+            return
         world.count(fault.kind, request.actor.name)
         if type(request.job) is WorkTurn and fault.kind in IN_TURN:
             world.counts[IN_TURN[fault.kind]] += 1
@@ -101,9 +108,10 @@ class CallFaults:
                 world.hidden = fault.number % len(world.topic.stops)
                 world.execute(request)
             case FaultKind.SHORT_READ:
-                world.around.processor.short = True
+                processor = request.actor.around.processor
+                processor.short = True
                 world.execute(request)
-                world.around.processor.short = False
+                processor.short = False
 
     def _lose_answer(self, fault: Fault, ending: Ending, request: Request) -> None:
         world = self._world
@@ -126,7 +134,7 @@ class CallFaults:
         world, job = self._world, request.job
         assert isinstance(job, CommitStep)
         command = job.command
-        stores = world.around.stores
+        stores = request.actor.around.stores
         store = stores[command.state] if type(command) is Apply else stores[sorted(stores)[fault.number % len(stores)]]
         store.refuses = _REFUSALS[fault.kind]()
         world.execute(request)
@@ -136,11 +144,28 @@ class CallFaults:
             store.refuses = None
             self.armed.append(fault)
 
+    def _refuse_staging(self, fault: Fault, request: Request) -> None:
+        """Refuse rows of an attempt, be it next in turn or not; those that are left out are not staged."""
+        world, job = self._world, request.job
+        assert isinstance(job, RunBatch | WorkTurn)
+        plan = job.plan if isinstance(job, RunBatch) else job.outcome.plan
+        staged = [name for name in sorted(request.actor.around.stores) if name not in plan.diverts]
+        if not staged:
+            self.armed.append(fault)
+            return
+        world.count(fault.kind, request.actor.name)
+        state = staged[fault.number % len(staged)]
+        error = StoppedError("too large", Refusal(plan.txid, plan.attempt, StopKind.REFUSED, state, "too large"))
+        error.__cause__ = RefusedError("too large")
+        world.answer(request, Answer(None, error))
+
 
 def _fits(fault: Fault, job: Job) -> bool:
     kind, call = fault.kind, _CALLS[type(job)]
     if kind in _OF_WORK:
         return call is Call.PROCESS or call is Call.TURN
+    if kind is FaultKind.REFUSED_WHILE_STAGING:
+        return type(job) is WorkTurn or (call is Call.PROCESS and fault.call is not Call.TURN)
     if kind is FaultKind.SHORT_READ:
         return call is Call.PROCESS
     if kind in _OF_SOURCE:

@@ -15,6 +15,8 @@ from trident.coordinators.protocol.transitions import TRANSITIONS, Status, Word,
 OUTCOMES = (
     "take-over",
     "reset carried out",
+    "a reset died after it was recorded",
+    "a decision died after it was recorded",
     "mismatch noticed",
     "healed by restoring together",
     "healed by a reset",
@@ -27,6 +29,14 @@ OUTCOMES = (
     "an undo was not possible",
     "too late for a decision",
     "a batch without records",
+    "a state was born late",
+    "a state was born after a txid that was pinned without it",
+    "a refused version was rolled back",
+    "a version was rolled back before it was registered",
+    "an older version was refused",
+    "a person's older version was refused",
+    "healed by correcting an address",
+    "a lost state was noticed in mid-run",
 )
 
 

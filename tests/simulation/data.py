@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 
 from trident.base.digest import Digest
+from trident.base.logs import LogCut
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.pinned import DeadLetter
@@ -109,6 +110,9 @@ class TopicSource:
         lost = tuple(item for item in ranges if earliest[item.id.partition] > item.start)
         if lost:
             raise OffsetsLostError(lost)
+
+    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
+        return ()
 
     def committed(self, txid: int, ranges: object) -> None:
         if self.when_told is not None:

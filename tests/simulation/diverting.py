@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.accounts import TOPOLOGY, Batch, ViolationError, batch_of
+from tests.simulation.accounts import TOPOLOGY, Batch, Records, ViolationError, batch_of, records_of
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.pinned import Pin
@@ -23,12 +23,18 @@ def is_decided(entry: Entry, kind: DecisionKind, pin: Pin) -> bool:
     )
 
 
-def decided_batch(old: Entry, entry: Entry, pin: Pin, tables: Tables) -> Batch:
-    """Return the account of a txid that is pinned now; rows that it leaves out were decided about before."""
+def decided_batch(old: Entry, entry: Entry, pin: Pin, tables: Tables, refused: Mapping[int, Records]) -> Batch:
+    """Return the account of a txid that is pinned now; rows that it leaves out are of the records decided about."""
     batch = batch_of(pin.plan)
     for item in pin.diverts:
-        if not any(_is_divert(decision, pin.txid, item.state) for decision in old.open_decisions()):
+        decisions = [each for each in old.open_decisions() if _is_divert(each, pin.txid, item.state)]
+        if not decisions:
             raise ViolationError(f"txid {pin.txid} leaves out rows of state {item.state!r}, which nobody decided")
+        if refused.get(decisions[0].attempt) != records_of(pin.plan):
+            raise ViolationError(
+                f"txid {pin.txid} leaves out rows of {sorted(records_of(pin.plan))}, but attempt "
+                f"{decisions[0].attempt} that was decided about read {refused.get(decisions[0].attempt)}"
+            )
     left = {decision.state for decision in entry.open_decisions() if decision.txid == pin.txid}
     if left:
         raise ViolationError(f"txid {pin.txid} was pinned with the rows of {left}, which were to be left out")
@@ -49,6 +55,28 @@ def diverted_since(old: Entry, entry: Entry, batch: Batch, tables: Tables) -> Ba
     return _without(batch, (decision.state,), entry, tables)
 
 
+def refused_since(old: Entry, entry: Entry, refused: Mapping[int, Records]) -> dict[int, Records]:
+    """Return what refused attempts were to read; each one is live when it is refused, and next in turn."""
+    known = dict(refused)
+    for epoch in entry.refusals.keys() - old.refusals.keys():
+        refusal = entry.refusals[epoch].refusal
+        stored = old.live_plan(refusal.attempt)
+        if stored is None or stored.plan.txid != refusal.txid or refusal.txid != old.progress.done + 1:
+            raise ViolationError(f"{refusal} is about no live attempt that is next in turn")
+        known[refusal.attempt] = records_of(stored.plan)
+    return known
+
+
+def check_void(old: Entry, entry: Entry, refused: Mapping[int, Records]) -> None:
+    """A decision is void when other records take the txid, and never else."""
+    for epoch, kept in entry.decisions.items():
+        before = old.decisions.get(epoch)
+        if kept.void and before is not None and not before.void:
+            plan = entry.live[-1].plan
+            if plan.txid != kept.decision.txid or records_of(plan) == refused.get(kept.decision.attempt):
+                raise ViolationError(f"the {kept.decision} was made void by {plan}")
+
+
 def _is_divert(decision: Decision, txid: int, state: str) -> bool:
     return (decision.kind, decision.txid, decision.state) == (DecisionKind.DIVERT, txid, state)
 
@@ -57,10 +85,10 @@ def _without(batch: Batch, states: Iterable[str], entry: Entry, tables: Tables) 
     """Require that the rows left out are kept, exactly."""
     states = frozenset(states)
     for state in states:
-        kept = tables["trident_diverted"].get((TOPOLOGY, entry.progress.incarnation, batch.txid, state))
-        rows = [json.loads(row) for row in kept.rows] if kept is not None else None
-        found = {(row["key"],): (row["n"], row["total"]) for row in rows or ()}
-        if rows is None or len(rows) != len(found) or found != batch.delta:
+        kept = tables.get("trident_diverted", {}).get((TOPOLOGY, entry.progress.incarnation, batch.txid, state))
+        rows = [json.loads(row) for row in kept.rows] if kept is not None else []
+        found = {(row["key"],): (row["n"], row["total"]) for row in rows}
+        if len(rows) != len(found) or found != batch.delta:
             raise ViolationError(
                 f"of txid {batch.txid} state {state!r} was to keep {batch.delta}, the ledger has {rows}"
             )

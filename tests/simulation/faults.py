@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -18,11 +19,19 @@ class FaultKind(StrEnum):
     OFFSETS_LOST = "retention removes records that were not read"
     STATE_RESTORED = "a state alone is restored from an old backup"
     LEDGER_RESTORED = "the ledger alone is restored from an old backup"
+    STATE_EMPTIED = "a state's database is another one, with nothing in it"
     RESET = "a person resets the topology"
     RESET_CUT_OFF = "a person's reset dies in the middle"
     UNDO = "a person undoes a decided txid"
     UNDO_CUT_OFF = "a person's undo dies in the middle"
     WITHDRAWN = "the engine loses what it staged for a batch that waits for its turn"
+
+    STATE_ADDED = "a version with one more state is deployed to one coordinator"
+    WRONG_VERSION = "a version that must be refused is deployed to one coordinator"
+    ROLLED_BACK = "the version without the new state is deployed again"
+    STORES_SWAPPED = "the databases of the states are mistaken for each other"
+    OTHER_TOPOLOGY = "a state's address is that of another topology's state"
+    EMPTIED_IN_USE = "a state's database is emptied while coordinators run"
 
     PARTITION_MISSING = "a metadata answer leaves a partition out"
     SOURCE_ERROR = "the source can't be reached"
@@ -38,6 +47,7 @@ class FaultKind(StrEnum):
     PROCESSING_UNHEARD = "the engine's answer is lost"
     SHORT_READ = "a task stops before the end of its range"
     REFUSED = "a state refuses a batch for good"
+    REFUSED_WHILE_STAGING = "a state refuses the rows of a batch while they are staged"
     STAGING_LOST = "staged rows are lost before the pin"
 
 
@@ -55,7 +65,17 @@ LONGEST_MS = 600_000
 HAPPENS_BY_ITSELF = ("a row is locked for too long",)
 """What no schedule names: it follows from others."""
 
+EVOLUTION_KINDS = (
+    FaultKind.STATE_ADDED,
+    FaultKind.WRONG_VERSION,
+    FaultKind.ROLLED_BACK,
+    FaultKind.STORES_SWAPPED,
+    FaultKind.OTHER_TOPOLOGY,
+    FaultKind.EMPTIED_IN_USE,
+)
+"""What comes on top of the other faults, in some seeds, so that what these draw stays what it was."""
 WORLD_KINDS = (
+    *EVOLUTION_KINDS,
     FaultKind.CRASH,
     FaultKind.PAUSE,
     FaultKind.LEASE_EXPIRY,
@@ -64,6 +84,7 @@ WORLD_KINDS = (
     FaultKind.OFFSETS_LOST,
     FaultKind.STATE_RESTORED,
     FaultKind.LEDGER_RESTORED,
+    FaultKind.STATE_EMPTIED,
     FaultKind.RESET,
     FaultKind.RESET_CUT_OFF,
     FaultKind.UNDO,
@@ -86,6 +107,7 @@ _WEIGHTS = {
     FaultKind.UNDO_CUT_OFF: 0.6,
     FaultKind.STATE_RESTORED: 0.5,
     FaultKind.LEDGER_RESTORED: 0.5,
+    FaultKind.STATE_EMPTIED: 0.5,
     FaultKind.OFFSETS_LOST: 0.8,
 }
 
@@ -121,7 +143,21 @@ def draw_faults(rng: random.Random, commits: int) -> tuple[Fault, ...]:
         call = calls[int(rng.random() * len(calls))]
         after = int(rng.random() * (commits - 1))
         faults.append(Fault(after, int(rng.random() * 30), kind, call, int(rng.random() * 1000)))
-    return tuple(sorted(faults))
+    return tuple(sorted([*faults, *_draw_evolution(rng, commits)]))
 
 
-_KINDS = (list(FaultKind), [_WEIGHTS.get(kind, 1.5) for kind in FaultKind])
+def _draw_evolution(rng: random.Random, commits: int) -> Iterator[Fault]:
+    """Yield deployments and mistaken databases; mostly a new state comes first."""
+    if rng.random() > _EVOLVING:
+        return
+    after = int(rng.random() * (commits - 6))
+    if rng.random() < 0.7:
+        yield Fault(after, int(rng.random() * 30), FaultKind.STATE_ADDED, Call.ANY, int(rng.random() * 1000))
+    for kind in rng.choices(EVOLUTION_KINDS, k=rng.randint(1, 2)):
+        later = after + int(rng.random() * (commits - 1 - after))
+        yield Fault(later, int(rng.random() * 30), kind, Call.ANY, int(rng.random() * 1000))
+
+
+_EVOLVING = 0.4
+_ORDINARY = [kind for kind in FaultKind if kind not in EVOLUTION_KINDS]
+_KINDS = (_ORDINARY, [_WEIGHTS.get(kind, 1.5) for kind in _ORDINARY])

@@ -19,10 +19,28 @@ from tests.simulation.accounts import (
     ViolationError,
     check_chain,
     check_live,
+    records_of,
     require,
 )
+from tests.simulation.births import (
+    born,
+    check_birth,
+    check_following,
+    check_holds,
+    check_new_life,
+    check_recorded,
+    check_spec,
+)
 from tests.simulation.data import Topic
-from tests.simulation.diverting import Tables, decided_batch, diverted_since, is_decided
+from tests.simulation.diverting import (
+    Tables,
+    check_void,
+    decided_batch,
+    diverted_since,
+    is_decided,
+    refused_since,
+)
+from tests.simulation.since_birth import Life
 from tests.simulation.stores import SimulatedDatabase
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.decided import DecisionKind
@@ -43,6 +61,8 @@ class Monitor:
         self.commits = 0
         self.torn = False
         """One store was put back alone: nothing may be decided or applied until a person has healed it."""
+        self.held_when_torn: int | None = None
+        """Up to where the lost states were, when coordinators run on that had looked before; None when none does."""
 
     @property
     def tables(self) -> Tables:
@@ -52,7 +72,7 @@ class Monitor:
     def copy(self, ledger: SimulatedDatabase, homes: Mapping[str, SimulatedDatabase]) -> Monitor:
         other = Monitor(ledger, homes)
         other.account, other.states = self.account, dict(self.states)
-        other.commits, other.torn = self.commits, self.torn
+        other.commits, other.torn, other.held_when_torn = self.commits, self.torn, self.held_when_torn
         return other
 
     def committed(self, database: SimulatedDatabase, epoch: Epoch | None, touched: Collection[str]) -> None:
@@ -71,6 +91,7 @@ class Monitor:
                     self._check_state(name, positions.get((TOPOLOGY, name)), tables, epoch, touched)
         if self.account.done != before.done and before.entry is not None:
             self._check_all_have(self.account)
+            self._check_lives()
 
     def _ledger_changed(self, before: LedgerAccount, entry: Entry, tables: Tables, epoch: Epoch | None) -> None:
         old = before.entry
@@ -83,10 +104,13 @@ class Monitor:
         account = before
         if entry.starts is not old.starts and entry.starts != old.starts:
             require(old.starts is None and account.done == entry.birth_txid, "start positions were stored again")
-            assert entry.starts is not None
-            account = replace(account, covered={item.id.partition: item.start for item in entry.starts})
+            account = replace(account, covered=_covered(entry))
         if entry.live is not old.live:
             check_live(old, entry)
+        if entry.refusals is not old.refusals:
+            account = replace(account, refused=refused_since(old, entry, account.refused))
+        if entry.decisions is not old.decisions:
+            check_void(old, entry, account.refused)
         pin, progress = entry.pin, entry.progress
         if progress.last_attempt < old.progress.last_attempt:
             raise ViolationError("attempt numbers went back")
@@ -101,19 +125,31 @@ class Monitor:
             elif old.pin is not None or pin.txid != account.done + 1:
                 raise ViolationError(f"txid {pin.txid} was pinned while {account.done} is done and {old.pin} is pinned")
             else:
-                decided = decided_batch(old, entry, pin, tables)
+                decided = decided_batch(old, entry, pin, tables, account.refused)
             account = replace(account, decided=decided)
         if progress.done != account.done:
             account = self._finish(account, entry, tables)
-        if self.torn and (account.decided is not before.decided or account.done != before.done):
+        if entry.births is not old.births and not self.torn:
+            check_recorded(entry, self.states)
+        if entry.spec is not old.spec:
+            check_spec(old, entry, self._homes)
+        if self.torn and not self._was_under_way(account, before):
             raise ViolationError("a txid was decided although one store was put back alone")
         self.account = LedgerAccount(
-            entry, account.done, account.covered, account.decided, account.last, account.losses, account.records
+            entry,
+            account.done,
+            account.covered,
+            account.decided,
+            account.last,
+            account.losses,
+            account.records,
+            account.refused,
         )
 
     def _begin_life(self, old: Entry | None, entry: Entry) -> None:
         """A first incarnation, or one that a recorded decision opens after every state has followed."""
         progress = entry.progress
+        check_spec(old, entry, self._homes)
         if old is not None:
             decision = old.reset
             require(decision is not None, "a new incarnation without a decision")
@@ -124,11 +160,12 @@ class Monitor:
                 position = account.standing.position if account.standing else None
                 owner = position.owner if position else None
                 require(
-                    owner is not None and owner.incarnation == progress.incarnation,
+                    name not in entry.spec.states or (owner is not None and owner.incarnation == progress.incarnation),
                     f"the ledger went to the new incarnation before state {name!r} did",
                 )
-            self.torn = False
-        self.account = LedgerAccount(entry, progress.done)
+            check_new_life(entry)
+            self.torn, self.held_when_torn = False, None
+        self.account = LedgerAccount(entry, progress.done, _covered(entry))
 
     def _finish(self, account: LedgerAccount, entry: Entry, tables: Tables) -> LedgerAccount:
         """A txid is done: its records were covered by no txid before, its neighbours follow without a gap."""
@@ -142,7 +179,8 @@ class Monitor:
         batch = account.decided
         if batch is None or batch.txid != txid:
             assert account.entry is not None
-            batch = decided_batch(account.entry, entry, tables["trident_finished"][TOPOLOGY, attempt].pin, tables)
+            pin = tables["trident_finished"][TOPOLOGY, attempt].pin
+            batch = decided_batch(account.entry, entry, pin, tables, account.refused)
         if batch.attempt != attempt:
             raise ViolationError(f"txid {txid} was done with attempt {attempt}, decided was {batch.attempt}")
         covered = check_chain(plan, account.covered)
@@ -151,7 +189,13 @@ class Monitor:
         self.commits += 1
         read = sum(item.range.width for item in plan.ranges)
         losses = account.losses.union(lost) if lost else account.losses
-        return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read)
+        refused = {} if account.refused else account.refused
+        done = records_of(plan)
+        for birth in entry.births:
+            state = self.states[birth.state]
+            if state.life is not None and birth.state not in batch.diverted:
+                self.states[birth.state] = replace(state, life=state.life.with_done(done))
+        return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read, refused)
 
     def _check_dead_letters(self, entry: Entry, batch: Batch, tables: Tables) -> None:
         stored = tables.get("trident_dead_letter", _EMPTY).get((TOPOLOGY, entry.progress.incarnation, batch.txid), ())
@@ -185,11 +229,11 @@ class Monitor:
         old = account.standing.position if account.standing else None
         new = standing.position
         if new == old:
-            return StateAccount(account.expected, account.before, standing)
+            return StateAccount(account.expected, account.before, standing, account.life)
         assert new is not None, f"state {name!r} has no position any more"
         if old is None or new.owner != old.owner:
             return self._rebound(name, account, standing)
-        if self.torn:
+        if self.torn and (self.held_when_torn is None or new.txid > self.held_when_torn + 1):
             raise ViolationError(f"state {name!r} was written although one store was put back alone")
         if new.txid == old.txid - 1:
             return self._undone(name, account, standing)
@@ -203,7 +247,7 @@ class Monitor:
         for key, (n, total) in batch.delta.items() if name not in batch.diverted else ():
             before = expected.get(key, (0, 0))
             expected[key] = (before[0] + n, before[1] + total)
-        return StateAccount(expected, account.expected, standing)
+        return StateAccount(expected, account.expected, standing, account.life)
 
     def _undone(self, name: str, account: StateAccount, standing: Standing) -> StateAccount:
         """A state goes back by one txid: a person has decided so, and it is not done."""
@@ -215,7 +259,7 @@ class Monitor:
             raise ViolationError(f"state {name!r} went back to txid {new.txid}, which nobody decided")
         if account.before is None or new.attempt not in (entry.progress.done_attempt, 0):
             raise ViolationError(f"state {name!r} went back to {new} once more")
-        return StateAccount(account.before, None, standing)
+        return StateAccount(account.before, None, standing, account.life)
 
     def _check_undone(self, old: Entry, entry: Entry, tables: Tables) -> None:
         """A pin is taken back: a person has decided so, and no state has anything of it."""
@@ -223,8 +267,8 @@ class Monitor:
         assert pin is not None
         if not is_decided(old, DecisionKind.UNDO, pin):
             raise ViolationError(f"the pin of txid {pin.txid} went away without done")
-        for name, account in self.states.items():
-            if _position(account).txid != pin.txid - 1:
+        for name in born(entry):
+            if _position(self.states[name]).txid != pin.txid - 1:
                 raise ViolationError(f"txid {pin.txid} was undone, but state {name!r} has it")
         require(all(stored.plan.txid < pin.txid for stored in entry.live), "an undone attempt, or a later one, is live")
         letters = tables.get("trident_dead_letter", _EMPTY)
@@ -237,18 +281,40 @@ class Monitor:
         entry = self.account.entry
         position = standing.position
         assert position is not None
-        if account.standing is None or account.standing.position is None:
-            require(position.txid == self.account.done, f"state {name!r} was born at {position.txid}")
-            return StateAccount({}, {}, standing)
         assert entry is not None
         decision = entry.reset
-        require(
-            decision is not None and decision.incarnation == position.owner.incarnation,
-            f"state {name!r} changed its owner without a decision",
-        )
+        follows = decision is not None and decision.incarnation == position.owner.incarnation
+        if account.standing is None or account.standing.position is None:
+            if follows:
+                check_following(name, position, entry)
+            else:
+                check_birth(name, position, entry, self.account.done)
+            return StateAccount({}, {}, standing, Life(position.txid))
+        require(follows, f"state {name!r} changed its owner without a decision")
         assert decision is not None
-        kept = {} if decision.states == "clear" else account.expected
-        return StateAccount(kept, {}, standing)
+        was = account.standing.position.txid
+        require(position.txid >= was, f"state {name!r} has had txid {was}, a reset takes it back to {position.txid}")
+        if decision.states == "clear":
+            return StateAccount({}, {}, standing, Life(position.txid))
+        assert account.life is not None
+        if not self.torn and account.life.sums != account.expected:
+            raise ViolationError(f"state {name!r} is kept with {account.expected}, done was {account.life.sums}")
+        kept = account.expected
+        return StateAccount(kept, {}, standing, Life(position.txid, kept))
+
+    def _was_under_way(self, account: LedgerAccount, before: LedgerAccount) -> bool:
+        """Tell whether a coordinator that had looked before may have written this; done is what all states had."""
+        if self.held_when_torn is None:
+            return account.decided is before.decided and account.done == before.done
+        return account.done <= self.held_when_torn
+
+    def _check_lives(self) -> None:
+        assert self.account.entry is not None
+        for name in born(self.account.entry) if not self.torn else ():
+            check_holds(name, self.states[name].life, self._rows(name))
+
+    def _rows(self, name: str) -> Mapping[Any, Any]:
+        return self._homes[name].tables.get(_ROWS[name], _EMPTY)
 
     def _compare(self, name: str, account: StateAccount, rows: Mapping[tuple[object, ...], Any]) -> None:
         """What a reader sees is what all txids up to the state's own make of it, and nothing else."""
@@ -272,7 +338,9 @@ class Monitor:
                 raise ViolationError(f"state {name!r} keeps {stored.previous} as the value before {position.txid}")
 
     def _check_all_have(self, account: LedgerAccount) -> None:
-        for name, state in self.states.items():
+        assert account.entry is not None
+        for name in born(account.entry) if not self.torn else ():
+            state = self.states[name]
             position = state.standing.position if state.standing else None
             if position is None or position.txid != account.done:
                 raise ViolationError(f"txid {account.done} is done, but state {name!r} stands at {position}")
@@ -295,10 +363,12 @@ class Monitor:
             raise ViolationError(f"work in the turn of txid {batch.txid} while {self.account.done} is done")
         self._check_all_have(self.account)
 
-    def check_taken_over(self, epoch: Epoch) -> None:
+    def check_taken_over(self, epoch: Epoch, states: Collection[str]) -> None:
         """Before a coordinator decides anything every fence is up, and no store was put back alone."""
-        require(not self.torn, "a coordinator took over although one store was put back alone")
-        for name, account in self.states.items():
+        is_late = self.torn and self.held_when_torn is not None
+        require(not self.torn or is_late, "a coordinator took over although one store was put back alone")
+        for name in states if not self.torn else ():
+            account = self.states[name]
             stored = account.standing.epoch if account.standing else None
             if stored is None or (stored != epoch and stored.number <= epoch.number):
                 raise ViolationError(f"{epoch} took over, but the fence of state {name!r} is {stored}")
@@ -308,8 +378,11 @@ class Monitor:
         for partition, stop in enumerate(topic.stops):
             covered = self.account.covered.get(partition, 0)
             require(covered == stop, f"partition {partition} is covered up to {covered}, its end is {stop}")
-        for name, state in self.states.items():
+        assert self.account.entry is not None
+        for name in born(self.account.entry):
+            state = self.states[name]
             require(_position(state).txid == self.account.done, f"state {name!r} does not stand at done")
+            check_holds(name, state.life, self._rows(name))
 
     def is_covered(self, topic: Topic) -> bool:
         covered = self.account.covered
@@ -322,11 +395,13 @@ class Monitor:
         entry = self.tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
         if entry is None:
             return False
-        progress, pin = entry.progress, entry.pin
-        for name, home in self._homes.items():
-            tables: Tables = home.tables
+        progress, pin, births = entry.progress, entry.pin, born(entry)
+        for name in entry.spec.states:
+            tables: Tables = self._homes[name].tables
             standing = tables.get("state positions", _EMPTY).get((TOPOLOGY, name))
             position = standing.position if standing else None
+            if position is None and (name not in births or (births[name] == progress.done and pin is None)):
+                continue  # it is born, or born again before anything was in it
             if position is None or position.owner.incarnation != progress.incarnation:
                 return False
             at_done = position.txid == progress.done and position.attempt in (progress.done_attempt, 0)
@@ -341,6 +416,10 @@ def _position(account: StateAccount) -> Position:
     return account.standing.position
 
 
+def _covered(entry: Entry) -> dict[int, int]:
+    return {item.id.partition: item.start for item in entry.starts or ()}
+
+
 _EMPTY: Mapping[Any, Any] = {}
-_ROWS = {name: f"state {name} rows" for name in ("first", "second")}
+_ROWS = {name: f"state {name} rows" for name in ("first", "second", "third")}
 _LEDGER_ONLY = frozenset(f"trident_{name}" for name in ("fence", "topology", "finished", "dead_letter", "loss"))

@@ -10,8 +10,8 @@ from trident.base.identity import Epoch
 from trident.coordinators.batches import requests
 from trident.coordinators.batches.requests import Lane, Request
 
-START, PLAN, COMMIT = "start", Lane.PLAN.value, Lane.COMMIT.value
-ONE_BY_ONE = frozenset({START, PLAN, COMMIT})
+START = "start"
+ONE_BY_ONE = (START, Lane.PLAN.value, Lane.COMMIT.value, Lane.HISTORY.value)
 """Plain strings: an enum's hash is computed in Python, and these are looked up for every request."""
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.simulation.accounts import LedgerAccount, StateAccount
+from tests.simulation.accounts import TOPOLOGY, LedgerAccount, StateAccount
 from tests.simulation.actor import Coordinator
 from tests.simulation.faults import Fault, FaultKind
 from trident.state.memory.database import MemoryTable
@@ -34,6 +35,7 @@ class Mishaps:
         )
         self._backups: list[Backup] = []
         self._next_backup = 2
+        self._swapped = False
 
     def keep_backup(self) -> None:
         """Take a backup now and then, of ledger and states at the same moment."""
@@ -53,6 +55,12 @@ class Mishaps:
         match fault.kind:
             case FaultKind.STATE_RESTORED | FaultKind.LEDGER_RESTORED:
                 return self._restore_one(fault)
+            case FaultKind.STATE_EMPTIED | FaultKind.EMPTIED_IN_USE | FaultKind.OTHER_TOPOLOGY:
+                return self._lose_one(fault)
+            case FaultKind.STORES_SWAPPED:
+                return self._swap()
+            case FaultKind.STATE_ADDED | FaultKind.WRONG_VERSION | FaultKind.ROLLED_BACK:
+                return self._deploy(fault)
             case FaultKind.RESET | FaultKind.RESET_CUT_OFF:
                 return self._world.person.reset(fault.number, cut_off=fault.kind is FaultKind.RESET_CUT_OFF)
             case FaultKind.UNDO | FaultKind.UNDO_CUT_OFF:
@@ -130,24 +138,106 @@ class Mishaps:
             world.databases[home].restore(backup.tables[home], lambda table: table.startswith("state "))
             for name in [name for name, database in world.homes.items() if database is world.databases[home]]:
                 monitor.states[name] = backup.states[name]
-        if monitor.is_consistent():
+        if monitor.is_consistent():  # also by what a version that the backup does not know may have done since
             self._put_back(now)
             for name, database in world.databases.items():
                 database.open_transactions = opened[name]
             return False
+        self._tear(backup)
+        return True
+
+    def _lose_one(self, fault: Fault) -> bool:
+        """Put an empty database, or another topology's, in the place of one with states that have something to lose."""
+        world, monitor = self._world, self._world.monitor
+        home = world.databases["apart" if "apart" in world.databases and fault.number % 2 else "ledger"]
+        lost = [name for name, database in world.homes.items() if database is home]
+        if not self._can_be_lost(lost):
+            return False
+        if fault.kind is FaultKind.EMPTIED_IN_USE and (home.open_transactions or self._target(1) is None):
+            return False
+        backup, positions = self._take_backup(), home.tables["state positions"]
+        others: dict[object, object] = {
+            ("another", name): positions[TOPOLOGY, name] for name in lost if (TOPOLOGY, name) in positions
+        }
+        home.restore({}, lambda table: table.startswith("state "))
+        if fault.kind is FaultKind.OTHER_TOPOLOGY:
+            home.tables["state positions"] = others
+        for name in lost:
+            monitor.states[name] = StateAccount()
+        if fault.kind is FaultKind.EMPTIED_IN_USE:
+            self._tear_in_use(backup, lost)
+        else:
+            self._tear(backup, only_restored=fault.kind is FaultKind.OTHER_TOPOLOGY)
+        return True
+
+    def _swap(self) -> bool:
+        """Let each of two databases be taken for the other one: no state finds anything of itself."""
+        world, monitor = self._world, self._world.monitor
+        if "apart" not in world.databases or self._swapped or not self._can_be_lost([*world.homes]):
+            return False
+        backup = self._take_backup()
+        self._swapped = True
+        for name, other in (("ledger", "apart"), ("apart", "ledger")):
+            world.databases[name].restore(backup.tables[other], lambda table: table.startswith("state "))
+        monitor.states = {name: StateAccount() for name in monitor.states}
+        self._tear(backup)
+        return True
+
+    def _can_be_lost(self, states: Sequence[str]) -> bool:
+        """Tell whether the ledger knows of one of these states that something was done since its birth."""
+        monitor = self._world.monitor
+        entry = monitor.account.entry
+        if self._world.person.is_healing or monitor.torn or entry is None or entry.reset is not None:
+            return False
+        lives = [monitor.states[birth.state].life for birth in entry.births if birth.state in states]
+        return any(life is not None and life.birth < monitor.account.done for life in lives)
+
+    def _deploy(self, fault: Fault) -> bool:
+        """Stop one coordinator, which starts again with another version; a new one's start may follow at once."""
+        world = self._world
+        actor = self._target(fault.number)
+        if actor is None or world.person.is_healing:
+            return False
+        match fault.kind:
+            case FaultKind.STATE_ADDED:
+                world.versions.deploy_new(actor.number)
+            case FaultKind.WRONG_VERSION:
+                world.note(world.versions.deploy_refused(actor.number, fault.number).what, "is deployed")
+            case _:
+                world.versions.go_back_everywhere()
+                if not world.versions.must_be_new():
+                    world.counts["a version was rolled back before it was registered"] += 1
+        if fault.number % 3:
+            actor.stop()
+        else:  # with a txid pinned, as it may be
+            actor.crash()
+            world.restart(actor.number)
+        return True
+
+    def _tear_in_use(self, backup: Backup, lost: Sequence[str]) -> None:
+        """Leave coordinators running that have looked before: they may go on as far as those states were."""
+        world = self._world
+        world.monitor.torn = True
+        standings = [account.standing for name, account in backup.states.items() if name in lost]
+        positions = [standing.position for standing in standings if standing is not None]
+        world.monitor.held_when_torn = min(position.txid for position in positions if position is not None)
+        world.person.keep_for_healing(backup)
+
+    def _tear(self, backup: Backup, *, only_restored: bool = False) -> None:
+        """End every coordinator: nothing may be written until ledger and states are put back to the same moment."""
+        world = self._world
         world.era += 1
         for database in world.databases.values():
             database.open_transactions.clear()
-        monitor.torn = True
+        world.monitor.torn = True
         world.kill_all()
-        world.person.keep_for_healing(backup)
-        return True
+        world.person.keep_for_healing(backup, only_restored=only_restored)
 
     def restore_all(self, backup: Backup) -> None:
         """Put ledger and states back to the same moment."""
         self._world.era += 1
         self._put_back(backup)
-        self._world.monitor.torn = False
+        self._world.monitor.torn, self._world.monitor.held_when_torn = False, None
 
     def _put_back(self, backup: Backup) -> None:
         for name, database in self._world.databases.items():

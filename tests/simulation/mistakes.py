@@ -11,16 +11,20 @@ from dataclasses import replace
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.batches.work import Work
 from trident.coordinators.decided import ResetDecision
+from trident.coordinators.decisions.deciding import WantedReset
+from trident.coordinators.holding.standing import Standing
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import MakePlan
+from trident.spouts.base import Source
 from trident.state.capabilities import resetting_of
 from trident.state.target import Target
 
 _CLEAN_UP = Work._clean_up
 _BUILD, _STORE = PlanMaker._build, PlanMaker.store
+_LOOK = TakeOver._look_at_all
 _RECORDED = "recorded losses"
 
 
@@ -66,10 +70,33 @@ def stops_at_a_state_that_was_reset(
     ledger.finish_reset(epoch, topology, decision)
 
 
-def leaves_the_pin_as_it_is(taking: TakeOver) -> None:
+def leaves_the_pin_as_it_is(taking: TakeOver, _: WantedReset) -> None:
     """Before rows are adopted ask whether a refusal waits, and roll nothing forward: the pin is no refusal."""
     if taking.snapshot.pin is not None:
         taking.require_no_refusal(taking.where_states_stand())
+
+
+def registers_first(taking: TakeOver, sources: Mapping[str, Source]) -> None:
+    """Put the given description in force, then look whether it can take over."""
+    taking.register()
+    _LOOK(taking, sources)
+
+
+def bears_without_recording(taking: TakeOver, found: Standing) -> None:
+    """Register new states, of which the ledger knows nothing."""
+    snapshot = taking.snapshot
+    for name in sorted(found.unborn):
+        taking.stores[name].register(snapshot.owner, taking.epoch, snapshot.done)
+
+
+def bears_at_the_beginning(taking: TakeOver, found: Standing) -> None:
+    """Register a new state as one that has been there since the topology began."""
+    births = tuple(replace(birth, txid=taking.snapshot.birth_txid) for birth in found.births)
+    if births:
+        taking.ledger.set_births(taking.snapshot.owner, taking.epoch, births)
+        taking.read()
+    for name in sorted(found.unborn):
+        taking.stores[name].register(taking.snapshot.owner, taking.epoch, taking.snapshot.birth_txid)
 
 
 def _reset(store: Target, owner: Owner, epoch: Epoch, decision: ResetDecision) -> None:
@@ -78,7 +105,7 @@ def _reset(store: Target, owner: Owner, epoch: Epoch, decision: ResetDecision) -
     change(owner, epoch, decision.birth_txid)
 
 
-def cleans_up_all_that_was_planned(work: Work, batch: BatchId, state: str | None) -> None:
+def cleans_up_all_that_was_planned(work: Work, batch: BatchId, state: str) -> None:
     """Let go of what is staged up to the last txid that is known, not up to the one that is done."""
     last = work._parts.book.last_txid
-    _CLEAN_UP(work, batch if state is None else replace(batch, txid=last), state)
+    _CLEAN_UP(work, replace(batch, txid=last), state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from tests.simulation import scripts
 from tests.simulation.jobs import Start
@@ -14,8 +14,16 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
+class Cut(NamedTuple):
+    """When a command dies."""
+
+    calls: int
+    since_recorded: bool
+    """These calls are counted from where its decision is in the ledger."""
+
+
 class Operator:
-    """Runs one script; `ended` hears how it ended, `cut_off` that it died after so many calls.
+    """Runs one script; `ended` hears how it ended, `cut_off` that it died.
 
     To the world it is one more coordinator, which only ever takes over.
     """
@@ -28,7 +36,7 @@ class Operator:
         world: World,
         name: str,
         script: Callable[[Tape], object],
-        calls: int | None,
+        cut: Cut | None,
         ended: Callable[[BaseException | None], None],
         cut_off: Callable[[], None],
     ) -> None:
@@ -37,7 +45,8 @@ class Operator:
         self.epoch = None
         self._world = world
         self._script = script
-        self._calls = calls
+        self._cut = cut
+        self._unrecorded_calls = 0
         self._ended = ended
         self._cut_off = cut_off
 
@@ -51,8 +60,16 @@ class Operator:
         if progressed.finished is not None:
             self.alive = False
             self._ended(progressed.finished.error)
-        elif self._calls is not None and len(job.answers) >= self._calls:
+        elif self._is_over(len(job.answers) + len(progressed.answers)):
             self.alive = False
             self._cut_off()
         else:
             self._world.send(cast("Coordinator", self), Start((*job.answers, *progressed.answers)), 0)
+
+    def _is_over(self, calls: int) -> bool:
+        if self._cut is None:
+            return False
+        if self._cut.since_recorded and not self._world.person.is_recorded():
+            self._unrecorded_calls = calls
+            return False
+        return calls >= self._unrecorded_calls + self._cut.calls

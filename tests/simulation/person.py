@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tests.simulation import scripts
 from tests.simulation.accounts import TOPOLOGY, ViolationError
 from tests.simulation.actor import Coordinator
-from tests.simulation.operating import Operator
+from tests.simulation.operating import Cut, Operator
 from tests.simulation.scripts import Tape
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
 from trident.coordinators.batches.stopped import StoppedError
@@ -36,15 +36,19 @@ class Person:
         self.world = world
         self.is_healing = False
         self._backup: Backup | None = None
+        self._only_restored = False
+        """Nothing can be reset: what is there is somebody else's."""
 
-    def keep_for_healing(self, backup: Backup) -> None:
-        self._backup = backup
+    def keep_for_healing(self, backup: Backup, *, only_restored: bool = False) -> None:
+        self._backup, self._only_restored = backup, only_restored
 
     def judge(self, actor: Coordinator, error: BaseException | None) -> None:
         """Raise ViolationError for an error that nothing explains; heal what needs a person."""
         if error is None or self._is_fenced(actor, error):
             return
-        if type(error) in (MismatchError, LedgerBehindError):
+        if isinstance(error, MismatchError):
+            if self._roll_back(actor, error):
+                return
             if not self.world.monitor.torn:
                 raise ViolationError(f"{actor.name} ended with a mismatch that nobody made: {error}") from error
             self._heal_torn()
@@ -54,6 +58,17 @@ class Person:
             self._judge_fatal(actor, error)
         else:
             raise ViolationError(f"{actor.name} ended with {error!r}") from error
+
+    def _roll_back(self, actor: Coordinator, error: BaseException) -> bool:
+        """Deploy again what was there before a version that the topology refuses; tells whether that was it."""
+        versions, text = self.world.versions, str(error)
+        is_old = not versions.is_refused(actor.around)
+        if is_old and "is not the one in the ledger" not in text:
+            return False
+        if not versions.roll_back(actor.number, actor.around):
+            raise ViolationError(f"{actor.name} was refused with the version in force: {error}") from error
+        self.world.counts["an older version was refused" if is_old else "a refused version was rolled back"] += 1
+        return True
 
     def _is_fenced(self, actor: Coordinator, error: BaseException) -> bool:
         if not isinstance(error, FencedError):
@@ -80,7 +95,7 @@ class Person:
         if world.spout.kind is SpoutKind.OPAQUE and world.spout.on_lost_offsets is LostOffsets.STOP:
             world.spout.on_lost_offsets = LostOffsets.RESUME_AT_EARLIEST
         elif not self.is_healing:
-            self._begin_reset(keep_rows=False, start="earliest", calls=None)
+            self._begin_reset(keep_rows=False, start="earliest", cut=None)
 
     def _heal_torn(self) -> None:
         """Restore everything to the same moment, or reset."""
@@ -88,14 +103,17 @@ class Person:
         world.counts["mismatch noticed"] += 1
         if self.is_healing:
             return
-        if backup is not None and world.rng.random() < 0.5:
+        if world.monitor.held_when_torn is not None:
+            world.counts["a lost state was noticed in mid-run"] += 1
+        if backup is not None and (self._only_restored or world.rng.random() < 0.5):
             world.note("*** the person restores ledger and states together")
-            world.counts["healed by restoring together"] += 1
+            what = "healed by correcting an address" if self._only_restored else "healed by restoring together"
+            world.counts[what] += 1
             world.kill_all()
             world.mishaps.restore_all(backup)
         else:
             world.counts["healed by a reset"] += 1
-            self._begin_reset(keep_rows=world.rng.random() < 0.5, start="earliest", calls=None)
+            self._begin_reset(keep_rows=world.rng.random() < 0.5, start="earliest", cut=None)
 
     # resets
 
@@ -103,23 +121,23 @@ class Person:
         """Reset for no other reason than to do it; not while another decision is on its way."""
         if self._is_busy():
             return False
-        self._begin_reset(number % 2 == 0, _STARTS[number // 2 % 4], _calls(number, cut_off))
+        self._begin_reset(number % 2 == 0, _STARTS[number // 2 % 4], _cut(number) if cut_off else None)
         return True
 
     def _is_busy(self) -> bool:
         monitor = self.world.monitor
         return self.is_healing or monitor.torn or monitor.account.entry is None
 
-    def _begin_reset(self, keep_rows: bool, start: str | None, calls: int | None) -> None:
+    def _begin_reset(self, keep_rows: bool, start: str | None, cut: Cut | None) -> None:
         self._stop_all()
-        self._ask_reset(keep_rows, start, calls)
+        self._ask_reset(keep_rows, start, cut)
 
-    def _ask_reset(self, keep_rows: bool, start: str | None, calls: int | None) -> None:
-        wanted = WantedReset(self.world._draw_id(), keep_rows, start)
+    def _ask_reset(self, keep_rows: bool, start: str | None, cut: Cut | None) -> None:
+        wanted = WantedReset(self.world._draw_id(), keep_rows, start, ledger_lost=self.world.monitor.torn)
         self.world.note("the person resets,", "keeping rows" if keep_rows else "clearing rows")
-        self._send(partial(scripts.reset, wanted=wanted), calls, partial(self._reset_ended, wanted))
+        self._send(partial(scripts.reset, wanted=wanted), cut, partial(self._reset_ended, wanted, cut))
 
-    def _reset_ended(self, wanted: WantedReset, error: BaseException | None) -> None:
+    def _reset_ended(self, wanted: WantedReset, cut: Cut | None, error: BaseException | None) -> None:
         """Go on with the coordinators, or do again what the error asks for."""
         world = self.world
         world.note("the reset ended:", repr(error))
@@ -131,10 +149,13 @@ class Person:
             self._let_them_start()
             self._decide_refused()
             return
-        if type(error) is MismatchError and not world.monitor.torn:
+        if self._was_older(error):
+            world.at(_AGAIN_MS, self._ask_reset, wanted.keep_rows, wanted.start, cut)
+            return
+        if _disagrees(error) and not world.monitor.torn:
             raise ViolationError(f"a reset ended with a mismatch that nobody made: {error}") from error
-        keep_rows = wanted.keep_rows and type(error) is not MismatchError
-        world.at(_AGAIN_MS, self._ask_reset, keep_rows, wanted.start, None)
+        keep_rows = wanted.keep_rows and not _disagrees(error)
+        world.at(_AGAIN_MS, self._ask_reset, keep_rows, wanted.start, cut)
 
     # decisions about a txid
 
@@ -143,7 +164,7 @@ class Person:
         if self._is_busy() or self._entry.pin is None:
             return False
         self._stop_all()
-        self._ask(WantedDecision(DecisionKind.UNDO, self._entry.pin.txid), _calls(number, cut_off))
+        self._ask(WantedDecision(DecisionKind.UNDO, self._entry.pin.txid), _cut(number) if cut_off else None)
         return True
 
     def _decide_refused(self) -> None:
@@ -157,10 +178,10 @@ class Person:
         if pin is not None and pin.txid == refusal.txid:
             kinds.append(DecisionKind.UNDO)
         kind = choose(kinds)
-        state = refusal.state or choose(sorted(world.around.stores))
+        state = refusal.state or choose(sorted(world.homes if world.versions.must_be_new() else world.around.stores))
         self._stop_all()
         wanted = WantedDecision(kind, refusal.txid, state if kind is DecisionKind.DIVERT else "")
-        self._ask(wanted, choose([None, None, 3, 6, 9]))
+        self._ask(wanted, _cut(int(world.rng.random() * 1000)) if world.rng.random() < 0.6 else None)
 
     @property
     def _entry(self) -> Entry:
@@ -168,11 +189,11 @@ class Person:
         assert entry is not None
         return entry
 
-    def _ask(self, wanted: WantedDecision, calls: int | None) -> None:
+    def _ask(self, wanted: WantedDecision, cut: Cut | None) -> None:
         self.world.note("the person decides:", wanted.kind, "of txid", wanted.txid, wanted.state)
-        self._send(partial(scripts.decide, wanted=wanted), calls, partial(self._decision_ended, wanted))
+        self._send(partial(scripts.decide, wanted=wanted), cut, partial(self._decision_ended, wanted, cut))
 
-    def _decision_ended(self, wanted: WantedDecision, error: BaseException | None) -> None:
+    def _decision_ended(self, wanted: WantedDecision, cut: Cut | None, error: BaseException | None) -> None:
         world = self.world
         world.note(f"the {wanted.kind} ended:", repr(error))
         if error is None:
@@ -182,14 +203,27 @@ class Person:
             if self._is_refused(wanted.txid):
                 world.at(_AGAIN_MS, self._ask, WantedDecision(DecisionKind.RETRY, wanted.txid), None)
                 return
-        elif type(error) is MismatchError:
+        elif self._was_older(error):
+            world.at(_AGAIN_MS, self._ask, wanted, cut)
+            return
+        elif _disagrees(error) and world.monitor.torn:
+            world.counts["a decision met a lost state"] += 1  # who starts next finds it too, and has it healed
+        elif _disagrees(error):
             if self._is_possible(wanted):
                 raise ViolationError(f"the {wanted.kind} ended with a mismatch that nobody made: {error}") from error
             world.counts["too late for a decision"] += 1
         else:
-            world.at(_AGAIN_MS, self._ask, wanted, None)
+            world.at(_AGAIN_MS, self._ask, wanted, cut)
             return
         self._let_them_start()
+
+    def _was_older(self, error: BaseException) -> bool:
+        """Tell whether the command came with an older version than the one in force, and is given again."""
+        if "is not the one in the ledger" not in str(error) or not self.world.versions.must_be_new():
+            return False
+        self.world.counts["a person's older version was refused"] += 1
+        self.world.versions.deploy_everywhere()
+        return True
 
     def _is_possible(self, wanted: WantedDecision) -> bool:
         pin = self._entry.pin
@@ -208,9 +242,9 @@ class Person:
         self.world.kill_all()
 
     def _send(
-        self, script: Callable[..., object], calls: int | None, ended: Callable[[BaseException | None], None]
+        self, script: Callable[..., object], cut: Cut | None, ended: Callable[[BaseException | None], None]
     ) -> None:
-        world, around = self.world, self.world.around
+        world, around = self.world, self.world.versions.for_person()
         name = f"person.{world._draw_id()}"
         bound: Callable[[Tape], object] = partial(
             script,
@@ -219,11 +253,18 @@ class Person:
             spec=around.spec,
             lease=Lease(name, around.options.lease),
         )
-        Operator(world, name, bound, calls, ended, self._died).begin()
+        Operator(world, name, bound, cut, ended, self._died).begin()
 
     def _died(self) -> None:
-        self.world.note("the person's command dies in the middle")
+        world, is_reset = self.world, self._entry.reset is not None
+        world.note("the person's command dies in the middle")
+        if self.is_recorded():
+            world.counts[f"a {'reset' if is_reset else 'decision'} died after it was recorded"] += 1
         self._let_them_start()
+
+    def is_recorded(self) -> bool:
+        """Tell whether a reset or a decision is in the ledger and not finished."""
+        return self._entry.reset is not None or bool(self._entry.open_decisions())
 
     def _let_them_start(self) -> None:
         self.is_healing = False
@@ -231,6 +272,12 @@ class Person:
             self.world.restart(number)
 
 
-def _calls(number: int, cut_off: bool) -> int | None:
-    """Return after how many calls it dies, if it does."""
-    return 2 + number % 11 if cut_off else None
+def _cut(number: int) -> Cut:
+    """Let it die while it looks and raises fences, or between the steps of what it has decided."""
+    is_early, calls = number // 8 % 3 == 0, number // 24
+    return Cut(2 + calls % 14 if is_early else calls % 4, since_recorded=not is_early)
+
+
+def _disagrees(error: BaseException | None) -> bool:
+    """Whether what is stored is not what was expected, for another reason than epochs."""
+    return isinstance(error, MismatchError) and not isinstance(error, LedgerBehindError)

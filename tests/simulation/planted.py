@@ -15,24 +15,31 @@ from tests.mutants.mutant import Layer
 from tests.simulation import mistakes
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
+from trident.base.identity import BatchId
 from trident.coordinators.batches import committer
 from trident.coordinators.batches import runner as batch_runner
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import CleanUp, Tell
+from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.work import Work
+from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions import deciding
-from trident.coordinators.holding import carrying_out, taken, takeover
+from trident.coordinators.holding import carrying_out, standing, taken, takeover
+from trident.coordinators.ledger.memory import decisions as memory_decisions
+from trident.coordinators.ledger.memory import ledger as memory_ledger
 from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
+from trident.coordinators.ledger.rules import decisions as decision_rules
 from trident.coordinators.plans import maker as planning
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.ranges import plan_ranges
 from trident.coordinators.protocol import step as protocol
-from trident.coordinators.protocol.messages import CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
+from trident.coordinators.protocol.messages import Broken, CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
 from trident.coordinators.protocol.transitions import Status, Word
 from trident.state.layout import StateKind
 from trident.state.memory import place as memory_place
 from trident.state.memory import target as memory_target
+from trident.state.positions import Position, is_in
 
 
 @dataclass(frozen=True)
@@ -56,8 +63,8 @@ def _nothing(*arguments: object, **named: object) -> None:
     """Stand for a check that has been taken out."""
 
 
-def _is_never_in(position: object, batch: object, name: str) -> bool:
-    return False
+def _is_never_in(position: Position | None, batch: BatchId, name: str) -> bool:
+    return position is None and _IS_IN(position, batch, name)
 
 
 def _fences_after_reading(taking):
@@ -73,9 +80,9 @@ def _waits_for_no_state(state, item, event):
     return protocol._replace_live(state, finishing), (RecordDone(item.batch),)
 
 
-def _drops_the_pinned(fresh, pinned, live_in_ledger):
+def _drops_the_pinned(fresh, pinned, live_in_ledger, exhausted):
     """Drop from the pinned txid on instead of from the one behind it."""
-    first, commands = _TAKE_OVER(fresh, pinned, live_in_ledger)
+    first, commands = _TAKE_OVER(fresh, pinned, live_in_ledger, exhausted)
     return first, tuple(DropFrom(fresh.done + 1) if type(one) is DropFrom else one for one in commands)
 
 
@@ -128,6 +135,25 @@ def _believes_late_turn_work(loop, batch, outcome, now):
     _TURN_WORKED(loop, live, outcome, now)
 
 
+def _tells_bad_news_at_once(loop, batch, error, now):
+    """Let bad news of a later batch end the run while an earlier one is at work."""
+    loop._advance(Broken(error), now)
+
+
+def _held_by_number(plan, decisions, refused):
+    """Take rows out of whatever has the txid that was decided about."""
+    return tuple(item for item in decisions if item.kind is DecisionKind.DIVERT and item.txid == plan.txid)
+
+
+def _runs_without_diverting(runner, batch, plan, edges, plan_ms):
+    """Forget what a person decided about the records that are read."""
+    return _RUN(runner, batch, replace(plan, diverts=()), edges, plan_ms)
+
+
+def _plans_anew_whatever_is_held(view):
+    return _PLAN_RANGES(replace(view, is_held=False))
+
+
 def _cleans_up_at_the_pin(loop, command, now):
     """Clean up what a txid makes superfluous when it is decided, not when it is done."""
     if type(command) is DecidePin and command.batch.txid % loop._pace.clean_up_every == 0:
@@ -156,8 +182,10 @@ _LATE_TURN = Scope(records=1, crashes=0, take_overs=0, losses=0, late=1, turn=Tr
 _CLEANED = Scope(records=1, crashes=0, take_overs=0, losses=0, clean_up_every=1)
 _CLEANED_TWO_BATCHES = Scope(records=2, crashes=0, take_overs=0, losses=0, clean_up_every=1)
 _PERFORM = Loop._perform
+_RUN = BatchRunner.run
 _PROCESSED, _TURN_WORKED = Loop._processed, Loop._turn_worked
 _HAPPENED = protocol._happened
+_IS_IN = is_in
 _PLAN_RANGES = plan_ranges
 _TAKE_OVER = protocol.take_over
 _ENTER = SimulatedDatabase.__enter__
@@ -193,7 +221,7 @@ BUGS = (
         "no comparison of txids before an apply",
         _patched(memory_target, "is_in", _is_never_in),
         _A_LOST_ANSWER,
-        first_seed=400,
+        first_seed=1000,
     ),
     PlantedBug(
         "a take-over drops the pinned txid",
@@ -233,8 +261,57 @@ BUGS = (
     PlantedBug("diverted rows are not kept", _patched(memory_rows.Rows, "add_diverted", _nothing)),
     PlantedBug(
         "a divert is forgotten by the attempt that commits",
-        _patched(batch_runner, "held_states", lambda decisions, txid: frozenset()),
+        _patched(BatchRunner, "run", _runs_without_diverting),
         first_seed=100,
+    ),
+    PlantedBug(
+        "a held divert is about a number, not about records",
+        _both(
+            _patched(decision_rules, "held_for", _held_by_number),
+            _patched(planning, "held_for", _held_by_number),
+            _patched(planning, "plan_ranges", _plans_anew_whatever_is_held),
+        ),
+    ),
+    PlantedBug(
+        "bad news of a later batch is told at once, and recorded",
+        _both(
+            _patched(Loop, "_hold_back", _tells_bad_news_at_once),
+            _patched(memory_decisions, "check_refusal", _nothing),
+        ),
+    ),
+    PlantedBug(
+        "a state that holds nothing is taken for a new one",
+        _patched(standing, "_check_nothing_is_lost", _nothing),
+    ),
+    PlantedBug(
+        "a new state is born without a recorded birth",
+        _patched(takeover.TakeOver, "_bear", mistakes.bears_without_recording),
+        _ALONE,
+    ),
+    PlantedBug(
+        "a state that is born late is taken to be born at the beginning",
+        _patched(takeover.TakeOver, "_bear", mistakes.bears_at_the_beginning),
+    ),
+    PlantedBug(
+        "a state is born while a txid is pinned without it",
+        _both(
+            _patched(standing, "_is_for_later", lambda *_: False),
+            _patched(takeover.TakeOver, "_has_unborn", lambda _: False),
+        ),
+    ),
+    PlantedBug(
+        "a version that is refused is stored",
+        _patched(memory_ledger, "merged_spec", lambda stored, given: given),
+    ),
+    PlantedBug(
+        "a version is registered before its states are looked at",
+        _patched(takeover.TakeOver, "_look_at_all", mistakes.registers_first),
+    ),
+    PlantedBug(
+        "who was overtaken while it looked finds a mismatch",
+        _patched(takeover.TakeOver, "unless_fenced", lambda _, check: check()),
+        _TWO_OWNERS,
+        first_seed=5800,
     ),
     PlantedBug(
         "a reset is born at the ledger's last txid only",
@@ -268,7 +345,7 @@ BUGS = (
             _patched(PlanMaker, "store", mistakes.remembers_losses),
         ),
         _A_LOSS_AND_A_FAILURE,
-        first_seed=300,
+        first_seed=900,
         layer=Layer.EXPLORATION,
     ),
     PlantedBug(
@@ -279,7 +356,7 @@ BUGS = (
     PlantedBug(
         "a reset that was cut off stops at the first state that it had reached",
         _patched(takeover, "carry_out_reset", mistakes.stops_at_a_state_that_was_reset),
-        first_seed=700,
+        first_seed=6000,
         layer=Layer.SIMULATION,
     ),
     PlantedBug(
@@ -291,7 +368,7 @@ BUGS = (
     PlantedBug(
         "a take-over checks the states before it finishes a reset",
         _patched(takeover.TakeOver, "finish_reset", mistakes.checks_before_a_reset_is_finished),
-        first_seed=700,
+        first_seed=240,
         layer=Layer.SIMULATION,
     ),
 )

@@ -181,7 +181,7 @@ class Scene:
 
     def took_over(self, actor: Coordinator) -> None:
         assert actor.epoch is not None
-        self.monitor.check_taken_over(actor.epoch)
+        self.monitor.check_taken_over(actor.epoch, self.homes)
 
     def ended(self, actor: Coordinator, error: BaseException | None) -> None:
         if isinstance(error, FencedError):

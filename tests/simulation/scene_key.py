@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from tests.simulation.jobs import Job, Release, Start
-from trident.coordinators.batches.requests import BuildPlan, CleanUp, CommitStep, Drop, RunBatch, StorePlan, WorkTurn
+from trident.coordinators.batches.requests import (
+    BuildPlan,
+    CleanUp,
+    CommitStep,
+    Drop,
+    LetGo,
+    RunBatch,
+    StorePlan,
+    WorkTurn,
+)
 
 _HASHES: dict[int, tuple[object, int]] = {}
 _MOST_HASHES = 500_000
@@ -38,6 +47,8 @@ def key_of_job(job: Job) -> tuple[object, ...]:
             return ("commit", type(command), command)
         case CleanUp(batch, state):
             return ("clean up", batch, state)
+        case LetGo(batch):
+            return ("let go", batch)
         case Release(epoch):
             return ("release", epoch)
     raise AssertionError(job)

@@ -37,6 +37,8 @@ class Answer(NamedTuple):
 
     value: Any
     error: Exception | None = None
+    asked: str = ""
+    """What was called, so that nothing else is answered with it."""
 
     def get(self) -> Any:
         if self.error is not None:
@@ -71,15 +73,20 @@ class Tape:
         self._answers = answers
         self._next = 0
         self._left = calls
+        self._stopped: BaseException | None = None
         self.fresh: list[Answer] = []
 
-    def call(self, action: Callable[[], object]) -> Any:
+    def call(self, asked: str, action: Callable[[], object]) -> Any:
         if self._next < len(self._answers):
             self._next += 1
-            return self._answers[self._next - 1].get()
+            answer = self._answers[self._next - 1]
+            assert answer.asked == asked, f"{asked} is called where {answer.asked} was"
+            return answer.get()
+        if self._stopped is not None:  # what lets go of a lease on the way out does so another time
+            raise self._stopped
         if not self._left:
             raise SuspendedError
-        answer = self._made(action)
+        answer = self._made(action)._replace(asked=asked)
         self.fresh.append(answer)
         # what follows the lease is done under its epoch, which the host has to know first
         self._left = 0 if isinstance(answer.value, Acquired) else self._left - 1
@@ -90,10 +97,10 @@ class Tape:
             return Answer(action())
         except TridentError as error:
             return failed(error)
-        except LockedError:
-            if self.fresh:  # what was done before it stays done; this call is made again by the next request
-                raise SuspendedError from None
-            raise
+        except LockedError as locked:
+            # what was done before it stays done; this call is made again by the next request
+            self._stopped = SuspendedError() if self.fresh else locked
+            raise self._stopped from None
 
 
 class Taped:
@@ -112,7 +119,8 @@ class Taped:
             return _taped_parts(self._tape, found)
         if not callable(found):
             return found
-        return lambda *arguments: self._tape.call(lambda: found(*arguments))
+        asked = f"{getattr(self._target, 'name', type(self._target).__name__)}.{name}"
+        return lambda *arguments: self._tape.call(asked, lambda: found(*arguments))
 
 
 def _taped_parts(tape: Tape, can: Capabilities) -> Capabilities:

@@ -10,7 +10,7 @@ from tests.simulation import scripts
 from tests.simulation.faults import Call, Fault, FaultKind
 from tests.simulation.running import failure_of
 from tests.simulation.scripts import Answer, Progressed, Tape
-from tests.simulation.stores import SimulatedDatabase
+from tests.simulation.stores import LockedError, SimulatedDatabase
 from tests.simulation.world import World
 from trident.state.memory.database import MemoryTransaction
 
@@ -46,3 +46,32 @@ def test_no_call_of_a_script_makes_more_than_one_transaction(kind: FaultKind, mo
         happened += world.counts[kind]
     assert happened > 5
     assert max(of_calls) == 1
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_script_that_waits_for_a_lock_lets_go_of_nothing_on_its_way_out(before: int) -> None:
+    """Or else what it says at its end would really be done, and the lease be let go of in the middle."""
+    asked: list[str] = []
+
+    def locked() -> None:
+        raise LockedError("apart")
+
+    def script(tape: Tape) -> None:
+        try:
+            for number in range(before):
+                tape.call(f"call {number}", lambda: asked.append("call"))
+            tape.call("waits", locked)
+        finally:
+            tape.call("release", lambda: asked.append("release"))
+
+    if before:
+        assert [answer.asked for answer in scripts.run_on((), script, 5).answers] == ["call 0"]
+    else:
+        with pytest.raises(LockedError):
+            scripts.run_on((), script, 5)
+    assert asked == ["call"] * before
+
+
+def test_an_answer_is_played_back_to_the_call_that_it_was_given_to() -> None:
+    with pytest.raises(AssertionError, match="renew is called where release was"):
+        scripts.run_on((Answer(None, None, "release"),), lambda tape: tape.call("renew", int), 1)

@@ -20,6 +20,8 @@ from trident.state.target import Target
 from trident.testing import StateHarness
 from trident.testing.state_contract import StateContract
 
+_BROKEN = ("TypeError", "AttributeError", "NameError", "KeyError")
+
 
 @pytest.mark.verify(short=True)
 @pytest.mark.timeout(1800)
@@ -40,6 +42,7 @@ def test_a_planted_bug_is_found_and_its_schedule_made_short(bug: PlantedBug) -> 
     found = first_failing(range(bug.first_seed, bug.first_seed + effort().searched_seeds), bug.plant)
     assert found is not None
     print(found.show())
+    assert not found.what.startswith(_BROKEN), "the planted bug itself is broken"
     assert found.trace
     assert len(found.faults) <= found.drawn
     assert shrink(found.seed) is None, "without the bug the same seed holds"

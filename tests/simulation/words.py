@@ -10,6 +10,7 @@ from trident.coordinators.batches.requests import (
     CleanUp,
     CommitStep,
     Drop,
+    LetGo,
     RecordStop,
     RunBatch,
     StorePlan,
@@ -42,7 +43,9 @@ def told(job: Job) -> str:
             state = f" to {command.state}" if hasattr(command, "state") else ""
             return f"{type(command).__name__} txid {command.batch.txid} attempt {command.batch.attempt}{state}"
         case CleanUp(batch, state):
-            return f"cleans up after txid {batch.txid} in {state or 'the ledger'}"
+            return f"cleans up after txid {batch.txid} in {state}"
+        case LetGo(batch):
+            return f"lets go of history before txid {batch.txid}"
     return type(job).__name__
 
 
@@ -61,7 +64,9 @@ def logged(job: Job) -> str:
         case CommitStep(command, _):
             return f"{type(command).__name__} {_named(command.batch)} {getattr(command, 'state', '')}".rstrip()
         case CleanUp(batch, store):
-            return f"CleanUp {batch.txid} {store or 'ledger'}"
+            return f"CleanUp {batch.txid} {store}"
+        case LetGo(batch):
+            return f"LetGo {batch.txid}"
         case RecordStop(_, _, error):
             return f"records that it stops at txid {error.refusal.txid}"
         case Release(epoch):

@@ -14,12 +14,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from tests.simulation.accounts import TOPOLOGY, ViolationError
+from tests.simulation.accounts import TOPOLOGY, StateAccount, ViolationError
 from tests.simulation.actor import Coordinator
 from tests.simulation.calls import CallFaults
 from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.faults import (
     BATCH_TIMEOUT_MS,
+    EVOLUTION_KINDS,
     HAPPENS_BY_ITSELF,
     LONGEST_MS,
     WORLD_KINDS,
@@ -35,6 +36,7 @@ from tests.simulation.person import Person
 from tests.simulation.scripts import Answer, Progressed
 from tests.simulation.stores import Circumstances, Ending, LockedError, SimulatedDatabase, make_store
 from tests.simulation.turning import with_turn_work
+from tests.simulation.versions import ADDED, Versions, draw_home
 from tests.simulation.words import logged, outcome
 from trident.base.errors import FencedError, RetryableError
 from trident.base.identity import Epoch
@@ -44,6 +46,7 @@ from trident.coordinators.options import RunOptions
 from trident.coordinators.registered import Acquired, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
 from trident.state.layout import StateKind
+from trident.state.memory.database import MemoryTable
 
 LEASE_MS = 240
 BEAT_MS = 80
@@ -81,6 +84,7 @@ class World:
     """See the module's text; `run` returns when everything that was produced is accounted for."""
 
     def __init__(self, seed: int, faults: tuple[Fault, ...] | None = None, *, commits: int = COMMITS) -> None:
+        self._seed = seed
         self.rng = rng = random.Random(seed)
         self.now = 0
         self.counts: Counter[str] = Counter()
@@ -95,6 +99,7 @@ class World:
         self.era = 0
         """Goes up when a server is restored: what was on its way to the old one never arrives."""
         self.sealed = False
+        self._waits_for_pin = False
         self.hidden: int | None = None
         self._build(rng)
         self.calls = CallFaults(self)
@@ -145,8 +150,18 @@ class World:
         if rng.random() < 0.3:
             self.around = replace(self.around, due=self._due)
         self.actors: list[Coordinator | None] = [None] * rng.randint(2, 3)
+        self.versions = self._with_versions()
         self._paused: dict[int, int] = {}
         self._muted: dict[int, int] = {}
+
+    def _with_versions(self) -> Versions:
+        """Return what may be deployed; only a world that evolves has a place for a new state."""
+        if not any(fault.kind in EVOLUTION_KINDS for fault in self.faults):
+            return Versions(self, None, StateKind.OPAQUE)
+        home, kind = draw_home(self._seed, self.databases)
+        self.homes[ADDED] = home
+        self.monitor.states[ADDED] = StateAccount()
+        return Versions(self, home, kind)
 
     def _draw_id(self) -> str:
         self._ids += 1
@@ -216,7 +231,7 @@ class World:
         if self.actors[number] is not None or self.person.is_healing:
             return
         self._draw_id()
-        actor = Coordinator(self, f"c{number}.{self._ids}", self.around)
+        actor = Coordinator(self, f"c{number}.{self._ids}", self.versions.of(number).around)
         actor.number = number
         self.actors[number] = actor
         self.note(actor.name, "starts")
@@ -264,6 +279,8 @@ class World:
         call = self.call
         call.epoch, call.ending, call.failing = epoch, ending, failing
         call.waits, call.times_out = type(job) is not RunBatch, waited >= LOCK_TIMEOUT_MS
+        is_refused = type(job) is Start and actor.number >= 0 and self.versions.is_refused(actor.around)
+        before = self._durable() if is_refused else None
         try:
             answer = actor.execute(job)
         except LockedError:
@@ -271,10 +288,20 @@ class World:
             return False
         if self.trace is not None:
             self.note(actor.name, logged(job), "->", outcome(answer))
+        if before is not None and self._durable() != before:
+            raise ViolationError(f"{actor.name} has a version that is refused, and has left a trace")
         self.answer(request, answer, late)
         was_hit = call.ending is not ending
         call.ending, call.failing = Ending.KEPT, None  # a call without a transaction leaves them unused
         return was_hit
+
+    def _durable(self) -> dict[str, dict[str, MemoryTable]]:
+        """Return all that is stored but who has the lease."""
+        found = {name: database.backup() for name, database in self.databases.items()}
+        return {
+            name: {table: rows for table, rows in tables.items() if rows and table != "trident_fence"}
+            for name, tables in found.items()
+        }
 
     def _execute_later(self, request: Request, waited: int, late: int) -> None:
         self.execute(request, waited=waited, late=late)
@@ -329,7 +356,7 @@ class World:
         assert actor.loop is not None
         self.note(actor.name, "holds the topology, epoch", actor.epoch.number, "done", actor.loop.state.done)
         self.counts["take-over"] += 1
-        self.monitor.check_taken_over(actor.epoch)
+        self.monitor.check_taken_over(actor.epoch, actor.around.stores)
         self.at(BEAT_MS, self._beat, actor)
 
     def _beat(self, actor: Coordinator) -> None:
@@ -369,7 +396,10 @@ class World:
 
     def _committed(self, database: SimulatedDatabase, epoch: Epoch | None, touched: Collection[str]) -> None:
         before = self.monitor.commits
-        self.monitor.committed(database, epoch, touched)
+        if ADDED in self.homes:
+            self._watch_birth(database, epoch, touched)
+        else:
+            self.monitor.committed(database, epoch, touched)
         if self.monitor.commits != before:
             entry = self.monitor.account.entry
             assert entry is not None
@@ -378,6 +408,19 @@ class World:
             if plan.timers and not any(item.range.width for item in plan.ranges):
                 self.counts["a batch without records"] += 1
             self._go_on()
+
+    def _watch_birth(self, database: SimulatedDatabase, epoch: Epoch | None, touched: Collection[str]) -> None:
+        """Count births that are late, and whether a txid was pinned without the state when it was announced."""
+        monitor = self.monitor
+        before, life = monitor.account.entry, monitor.states[ADDED].life
+        monitor.committed(database, epoch, touched)
+        entry, now = monitor.account.entry, monitor.states[ADDED].life
+        if before is not None and entry is not None and ADDED not in before.spec.states and ADDED in entry.spec.states:
+            self._waits_for_pin = entry.pin is not None
+        if life is None and now is not None and entry is not None and now.birth > entry.birth_txid:
+            self.counts["a state was born late"] += 1
+            self.counts["a state was born after a txid that was pinned without it"] += self._waits_for_pin
+            self._waits_for_pin = False
 
     def _go_on(self) -> None:
         """Start the faults that waited for this commit; after the last one let everything come to rest."""
@@ -406,10 +449,8 @@ class World:
     def _seal(self) -> None:
         self.sealed = True
         self.calls.armed.clear()
-        topic = self.topic
-        for partition, stop in enumerate(topic.stops):
-            if topic.earliest[partition] == stop:
-                topic.stops[partition] += 1  # a loss is recorded with the next plan that has something to read
+        if self.monitor.held_when_torn is not None:
+            self.kill_all()  # whoever has nothing more to write notices nothing
         self.note("--- no more records and faults")
 
 

@@ -84,7 +84,7 @@ def test_callers_dict_is_copied() -> None:
 
 def test_each_client_is_told_the_same_login() -> None:
     options = KafkaOptions("h:1, h:2", True, LOGIN)
-    assert options.for_librdkafka().items() >= LOGIN.items()
+    assert options.for_librdkafka().whole().items() >= LOGIN.items()
     python = options.for_kafka_python()
     assert python["bootstrap_servers"] == ["h:1", "h:2"]
     assert (python["sasl_plain_username"], python["sasl_plain_password"]) == ("me", LOGIN["sasl.password"])
@@ -99,7 +99,7 @@ def test_each_client_is_told_the_same_login() -> None:
 def test_isolation_and_positions_are_ours() -> None:
     for committed, word in ((True, "read_committed"), (False, "read_uncommitted")):
         options = KafkaOptions("h:1", committed, {"queued.min.messages": "7"})
-        rd = options.for_librdkafka()
+        rd = options.for_librdkafka().whole()
         assert (rd["isolation.level"], rd["auto.offset.reset"], rd["enable.auto.commit"]) == (word, "error", "false")
         assert rd["queued.min.messages"] == "7"
         assert options.for_spark()["kafka.isolation.level"] == word

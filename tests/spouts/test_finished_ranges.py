@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from trident.base.control import CONTROL, decode
 from trident.base.ranges import Edge, OffsetRange, PartitionId, RangeManifest
 from trident.spouts.decoders.raw import RawTaskDecoder
+from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.readers import arrow_task
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
 
@@ -41,7 +42,7 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> Mock:
 
 def read() -> tuple[list[tuple[int, int]], list[tuple[int, int | None, int]]]:
     edges = tuple(Edge(number, OffsetRange(PartitionId("t", number), "id", 0, 2)) for number in range(2))
-    task = ReadRanges({}, (edges,), RawTaskDecoder(), 100, 1.0)
+    task = ReadRanges(ConsumerOptions({}, {}, None), (edges,), RawTaskDecoder(), 100, 1.0)
     table = pa.Table.from_batches(task([pa.RecordBatch.from_pydict({"group": [0]})]))
     rows = [(row["partition"], row["offset"]) for row in table.to_pylist() if row[CONTROL] is None]
     words = [decode(str(word)) for word in table.column(CONTROL).drop_null().to_pylist()]

@@ -47,6 +47,7 @@ class MemoryHarness(StateHarness):
         if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
+        updates = beside_of(store).ready(batch, updates)
         with self.database.transaction() as transaction:
             beside_of(store).copy_in(transaction, batch, updates)
             beside_of(store).apply_in(transaction, batch, updates)
@@ -76,12 +77,13 @@ class SqliteHarness(StateHarness):
             found = [dict(row) for row in transaction.connection.exec_driver_sql("SELECT * FROM counts").mappings()]
         columns: tuple[KeyColumn | ValueColumn, ...] = (*layout.keys, *layout.values)
         decimals = [c.name for c in columns if pa.types.is_decimal(c.type)]
-        return [{**row, **{name: Decimal(row[name]) for name in decimals}} for row in found]
+        return [{**row, **{name: Decimal(row[name]) for name in decimals if row[name] is not None}} for row in found]
 
     def commit(self, store: Target, batch: BatchId, updates: StagedUpdates) -> None:
         if store.capabilities.beside is None:
             store.apply(batch, updates)
             return
+        updates = beside_of(store).ready(batch, updates)
         with self.database.transaction() as transaction:
             beside_of(store).copy_in(transaction, batch, updates)
             beside_of(store).apply_in(transaction, batch, updates)

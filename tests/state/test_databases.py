@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ClassVar, cast
@@ -29,6 +30,16 @@ def execute(database: SqliteDatabase, *statements: str) -> list[tuple[object, ..
         for statement in statements:
             found = transaction.connection.exec_driver_sql(statement)
         return [tuple(row) for row in found] if found.returns_rows else []
+
+
+@pytest.mark.parametrize("how", ["ABORT", "FAIL", "ROLLBACK"])
+def test_what_a_trigger_refuses_is_a_refusal_without_its_words(database: SqliteDatabase, how: str) -> None:
+    small = f"CREATE TRIGGER small BEFORE INSERT ON t WHEN NEW.n > 1 BEGIN SELECT RAISE({how}, 'row of ann'); END"
+    execute(database, "CREATE TABLE t (n int)", small)
+    with pytest.raises(RefusedError) as refused:
+        execute(database, "INSERT INTO t VALUES (1), (2)")
+    assert "ann" not in "".join(traceback.format_exception(refused.value))
+    assert execute(database, "SELECT n FROM t") == []
 
 
 def test_sqlite_waits_for_the_disk_at_each_commit(database):

@@ -40,6 +40,7 @@ class MemoryBench(Bench):
         self.harness = MemoryHarness(beside=not apart)
 
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
+        updates = in_transaction(store).ready(batch, updates)
         with suppress(Crash), self.harness.database.transaction() as transaction:
             in_transaction(store).copy_in(transaction, batch, updates)
             in_transaction(store).apply_in(transaction, batch, updates)
@@ -57,6 +58,7 @@ class SqliteBench(Bench):
 
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Drop the connection in the middle of the transaction, without a rollback."""
+        updates = in_transaction(store).ready(batch, updates)
         with suppress(Crash), self.harness.database.transaction() as transaction:
             in_transaction(store).copy_in(transaction, batch, updates)
             if after:

@@ -88,10 +88,13 @@ def test_a_map_that_compares_bytes_goes_on_with_those_of_an_older_version(tmp_pa
 
 
 class NeverEqual(BytesMap):
-    """A map whose conditional put of the position is never done."""
+    """A map whose conditional put of the position is never done: it finds nothing equal to what it holds."""
 
     def multi_put_if(self, changes: Sequence[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[bool]:
-        return [False for _ in changes]
+        return [
+            bool(expected is None and super(NeverEqual, self).multi_put_if([(key, None, new)])[0])
+            for key, expected, new in changes
+        ]
 
 
 def test_a_map_that_takes_no_position_is_told_as_that_and_not_as_a_lost_ledger(tmp_path: Path) -> None:

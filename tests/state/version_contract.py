@@ -94,7 +94,8 @@ class VersionContract:
             assert series.version_of(transaction.connection) == 0
         _prepare(database, about)
         with database.transaction() as transaction:
-            assert _rows(transaction.connection, about) == before
+            after = _rows(transaction.connection, about)
+            assert [row[: len(old)] for row, old in zip(after, before, strict=True)] == before  # columns may be added
             assert series.version_of(transaction.connection) == len(series.steps)
 
     @pytest.mark.parametrize("about", SERIES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 import typer
@@ -12,9 +13,11 @@ from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
-from trident.coordinators.decided import Decision
+from trident.cli.prospects import note, question
+from trident.coordinators.decided import Decision, ResetStart
+from trident.coordinators.decisions.beginning import Prospect
 from trident.coordinators.holding.starts import start_policy
-from trident.managing.resets import reset as reset_states
+from trident.managing.resets import reset_if_agreed
 from trident.spouts.base import Start
 
 Named = Annotated[
@@ -82,38 +85,62 @@ def reset(
     states: Annotated[Literal["clear", "adopt"], typer.Option(help="empty the states, or count on from their rows")],
     start: Annotated[
         str | None,
-        typer.Option(help=f"instead of the spouts' own start: earliest, latest, or a moment like {_MOMENT}"),
+        typer.Option(
+            help="where to begin: resume (where the last txid that is done has stopped), earliest, latest, or a moment "
+            f"like {_MOMENT}. Without it adopt resumes, or keeps a start that was named before and has not begun yet"
+        ),
     ] = None,
+    ledger_lost: Annotated[
+        bool,
+        typer.Option(
+            "--ledger-lost",
+            help="the ledger was lost or restored from a backup: states that were filled with another one are its own",
+        ),
+    ] = False,
     ledger: LedgerOption = "",
     yes: Yes = False,
     as_json: JsonOption = False,
 ) -> None:
     """Begin a topology's txid sequence anew."""
     begin = _start(start)
-    _confirm(f"Begin {topology} anew and {states} its states?", yes, as_json)
+    _require_yes(yes, as_json)
+    heard: list[Prospect] = []
+
+    def agree(prospect: Prospect) -> None:
+        heard.append(prospect)
+        _confirm(question(topology, prospect), yes, as_json)
+
     loaded = load_topology(topology)
     with opened(ledger) as found:
-        done = reset_states(loaded, found, states=states, start=begin)
+        done = reset_if_agreed(loaded, found, states, begin, agree, ledger_lost=ledger_lost)
     fields: dict[str, object] = {"decided": "reset", "topology": loaded.name, "states": done.states}
     more = {"start": done.start, "incarnation": done.incarnation, "birth_txid": done.birth_txid}
-    show_fields("decided", fields | more | {"next": "start the topology"}, as_json)
+    show_fields("decided", fields | more | {"next": note(heard[-1])}, as_json)
 
 
-def _start(text: str | None) -> Start | None:
+def _start(text: str | None) -> ResetStart | Start | None:
+    if text == ResetStart.RESUME:
+        return ResetStart.RESUME
     try:
-        return start_policy(text)
+        found = start_policy(text)
     except ValueError:
         raise ConfigurationError(
-            f"--start is earliest, latest or a moment like {_MOMENT}, not {text!r}; nothing was done"
+            f"--start is resume, earliest, latest or a moment like {_MOMENT}, not {text!r}; nothing was done"
         ) from None
+    if isinstance(found, datetime) and found.tzinfo is None:
+        moment = found.replace(tzinfo=UTC).isoformat()
+        raise ConfigurationError(f"--start {text} needs a time zone: write {moment} for UTC; nothing was done")
+    return found
+
+
+def _require_yes(yes: bool, as_json: bool) -> None:
+    if as_json and not yes:
+        raise ConfigurationError("--json asks nothing: say --yes as well; nothing was done")
 
 
 def _confirm(question: str, yes: bool, as_json: bool) -> None:
-    if yes:
-        return
-    if as_json:
-        raise ConfigurationError("--json asks nothing: say --yes as well; nothing was done")
-    if not typer.confirm(question):
+    _require_yes(yes, as_json)
+    if not yes and not typer.confirm(question):
         raise typer.Exit(Exit.NOT_CONFIRMED)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from trident.base.checks import may_hold_a_secret
 from trident.base.closing import giving_back
 from trident.base.errors import ConfigurationError
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
@@ -41,8 +42,13 @@ def opened(address: str) -> Iterator[Ledger]:
 def _ledger(address: str) -> Ledger:
     if not address:
         raise ConfigurationError(f"name the ledger with --ledger or {VARIABLE}; nothing was done")
-    if address.startswith(_POSTGRES) or "=" in address:
+    if address.startswith(_POSTGRES) or ("=" in address and "://" not in address):
         return PostgresLedger(address)
+    if may_hold_a_secret(address):
+        raise ConfigurationError(
+            "the ledger's address (which is not shown: it may hold a password) is neither the path of a file nor an "
+            f"address of PostgreSQL, which begins with {' or '.join(_POSTGRES)}; nothing was done"
+        )
     if not Path(address).is_file():
         raise ConfigurationError(f"there is no file {address!r} to read a ledger from; nothing was done")
     return SqliteLedger(address)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from trident.base.checks import may_hold_a_secret
 from trident.base.errors import ConfigurationError
+from trident.base.loading import only_loading
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
@@ -19,7 +25,8 @@ def load_topology(named: str) -> Topology:
     """Import the module and return its topology; the object may also be a function without arguments that makes one.
 
     For a function a local Spark session is started unless one is active; a topology that is made while
-    its module is imported needs a session that the module makes. Raises ConfigurationError.
+    its module is imported needs a session that the module makes. Nothing runs meanwhile: a topology that its
+    module or function runs is refused. Raises ConfigurationError, whatever the module raises.
     """
     from trident.language.topology import Topology  # brings Spark, which commands that only read do without
 
@@ -33,8 +40,7 @@ def load_topology(named: str) -> Topology:
             raise ConfigurationError(f"{place!r} has no {name!r}; nothing was done")
         found = getattr(found, part)
     if not isinstance(found, Topology) and callable(found):
-        _have_session()
-        found = found()
+        found = _made(named, place, found)
     if not isinstance(found, Topology):
         raise ConfigurationError(f"{named!r} is a {type(found).__name__}, not a Topology; nothing was done")
     return found
@@ -43,18 +49,70 @@ def load_topology(named: str) -> Topology:
 def _imported(place: str) -> ModuleType:
     if not place.endswith(".py"):
         sys.path.insert(0, str(Path.cwd()))
-        try:
+        with _as_wrong_use(place, "when it is imported"):
             return importlib.import_module(place)
-        except ModuleNotFoundError as error:
-            raise ConfigurationError(f"can't import {place!r}: {error}; nothing was done") from error
     path = Path(place)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ConfigurationError(f"there is no file {place!r}; nothing was done")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
+    with _as_wrong_use(place, "when it is imported"):
+        spec.loader.exec_module(module)
     return module
+
+
+def _made(named: str, place: str, make: Callable[..., object]) -> object:
+    needed = _needed(make)
+    if needed:
+        raise ConfigurationError(
+            f"{named!r} needs arguments ({', '.join(needed)}): name a function without any that returns the topology; "
+            "nothing was decided"
+        )
+    with _as_wrong_use(place, f"in {named!r}"):
+        _have_session()
+        return make()
+
+
+def _needed(make: Callable[..., object]) -> list[str]:
+    """Return the arguments without which it can't be called."""
+    try:
+        parameters = inspect.signature(make).parameters.values()
+    except ValueError:  # one of Python's own that does not tell
+        return []
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [each.name for each in parameters if each.default is each.empty and each.kind not in optional]
+
+
+@contextmanager
+def _as_wrong_use(place: str, when: str) -> Iterator[None]:
+    """Refuse runs meanwhile, and say what a module of the user's raises as what is wrong with the command's use."""
+    from trident.engine.spark import NoSessionError
+
+    runs = f"{place} runs its topology {when}: put run() under `if __name__ == '__main__':`; nothing was decided"
+    try:
+        with only_loading(runs):
+            yield
+    except NoSessionError as error:
+        raise ConfigurationError(
+            f"{error}. Or name a function that returns it ({place}:make), for which a session is made; nothing was "
+            "decided"
+        ) from error
+    except ConfigurationError:
+        raise
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(f"can't import {place!r}: {error}; nothing was done") from error
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"{place} raised {_raised(error)} {when}; nothing was decided") from error
+
+
+def _raised(error: BaseException) -> str:
+    """Return what was raised and where; not what it says if there may be an address in it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" (line {frames[-1].lineno} of {Path(frames[-1].filename).name})" if frames else ""
+    text = str(error)
+    said = f": {text.splitlines()[0]}" if text and not may_hold_a_secret(text) else ""
+    return f"{type(error).__name__}{said}{where}"
 
 
 def _have_session() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -13,11 +13,12 @@ from rich.table import Table
 
 from trident.base.errors import TridentError
 
+_WIDEST: Final = 10_000
 JsonOption = Annotated[bool, typer.Option("--json", help="one JSON object a line, for machines")]
 
 
 def show_rows(title: str, rows: Sequence[Mapping[str, object]], as_json: bool) -> None:
-    """Print rows of the same columns."""
+    """Print rows of the same columns; one below the other in a terminal that is too narrow for a table."""
     if as_json:
         for row in rows:
             print(json.dumps(row, ensure_ascii=False))
@@ -30,7 +31,13 @@ def show_rows(title: str, rows: Sequence[Mapping[str, object]], as_json: bool) -
         table.add_column(name, overflow="fold")
     for row in rows:
         table.add_row(*(_shown(value) for value in row.values()))
-    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+    console = _console()
+    unbounded = console.options.update(max_width=_WIDEST)
+    if sys.stdout.isatty() and console.measure(table, options=unbounded).maximum > console.width:
+        for number, row in enumerate(rows, 1):
+            show_fields(f"{title} ({number} of {len(rows)})", row, as_json)
+        return
+    console.print(table)
 
 
 def show_fields(title: str, fields: Mapping[str, object], as_json: bool) -> None:
@@ -39,9 +46,11 @@ def show_fields(title: str, fields: Mapping[str, object], as_json: bool) -> None
         print(json.dumps(fields, ensure_ascii=False))
         return
     table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for name, value in fields.items():
         table.add_row(name, _shown(value))
-    Console(soft_wrap=not sys.stdout.isatty()).print(table)
+    _console().print(table)
 
 
 def complain(error: TridentError, as_json: bool) -> None:
@@ -50,6 +59,11 @@ def complain(error: TridentError, as_json: bool) -> None:
         print(json.dumps({"error": type(error).__name__, "message": str(error)}, ensure_ascii=False), file=sys.stderr)
     else:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
+
+
+def _console() -> Console:
+    """What is shown was written by others: `[/a]` in a name or an error's text is no markup, `:a:` no emoji."""
+    return Console(soft_wrap=not sys.stdout.isatty(), markup=False, emoji=False)
 
 
 def _shown(value: object) -> str:

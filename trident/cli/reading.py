@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, fields
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from trident.base.advice import UNDO
+from trident.base.advice import RESET_CLEARING
 from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
 from trident.coordinators.ledger.view import TopologyStatus, record_of
-from trident.coordinators.refusals import refused_by_state, ways_on
+from trident.coordinators.refusals import refused_by_state, undo_way, ways_on
 
+_PARTITIONS_SHOWN: Final = 20
 TopologyName = Annotated[str, typer.Argument(help="the topology's name", show_default=False)]
 
 
@@ -36,15 +38,21 @@ def list_topologies(ledger: LedgerOption = "", as_json: JsonOption = False) -> N
 def status(topology: TopologyName, ledger: LedgerOption = "", as_json: JsonOption = False) -> None:
     """Say where a topology stands; ends with 5 when a refusal waits for a person."""
     with opened(ledger) as found:
-        standing = found.view().status(topology)
-    fields = asdict(standing) | {"done_at": standing.done_at.isoformat() if standing.done_at else None}
-    show_fields(f"topology {topology}", fields, as_json)
+        view = found.view()
+        standing, progress = view.status(topology), [asdict(each) for each in view.progress(topology)]
+    known = asdict(standing) | {"done_at": standing.done_at.isoformat() if standing.done_at else None}
+    if as_json:
+        show_fields("", known | {"progress": progress}, as_json)
+    else:
+        show_fields(f"topology {topology}", known | _in_words(standing), as_json)
+        show_rows("positions (the offset that comes next)", progress[:_PARTITIONS_SHOWN], as_json)
+        _say_what_is_not_shown(standing, len(progress) - _PARTITIONS_SHOWN)
     if standing.refusal is None or not standing.needs_decision:
         return
     if not as_json:
         print(refused_by_state(topology, standing.refusal))
-        undo = f"{UNDO} {standing.refusal.txid}" if standing.pinned else None
-        print("\n".join(ways_on(topology, standing.refusal, undo=undo)))
+        undo = undo_way(standing.refusal.txid) if standing.pinned == standing.refusal.txid else None
+        print("\n".join(ways_on(topology, standing.refusal, undo=undo, left_out=standing.is_left_out)))
     raise typer.Exit(Exit.NEEDS_DECISION)
 
 
@@ -54,9 +62,13 @@ def batches(
     ledger: LedgerOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """List the last txids that are done, newest first."""
+    """List the last txids that are done, newest first; with how many offsets each has lost."""
     with opened(ledger) as found:
-        rows = [record_of(row) for row in found.view().batches(topology, limit)]
+        view = found.view()
+        lost: Counter[int] = Counter()
+        for loss in view.losses(topology):
+            lost[loss.attempt] += loss.count
+        rows = [record_of(row) | {"lost_offsets": lost[row.attempt]} for row in view.batches(topology, limit)]
     shown = rows if as_json else [_without_names(row, keep="txid") for row in rows]
     show_rows(f"batches of {topology}", shown, as_json)
 
@@ -76,6 +88,26 @@ def show(
         return
     for kind, rows in kept.items():
         show_rows(kind.replace("_", " "), [_without_names(row) for row in rows], as_json)
+
+
+def _in_words(standing: TopologyStatus) -> dict[str, object]:
+    births = [f"{birth.state} {'-' if birth.txid is None else birth.txid}" for birth in standing.births]
+    refusal = standing.refusal
+    return {
+        "refusal": None if refusal is None else f"txid {refusal.txid}, attempt {refusal.attempt}: {refusal.reason}",
+        "decisions": ", ".join(standing.decisions) or None,
+        "births": ", ".join(births) or None,
+    }
+
+
+def _say_what_is_not_shown(standing: TopologyStatus, partitions: int) -> None:
+    if partitions > 0:
+        print(f"and {partitions:,} more partitions: --json shows all")
+    for birth in standing.new_states:
+        print(
+            f"state {birth.state!r} is new since txid {birth.txid}: it has nothing of what was before. To fill it with "
+            f"that, too: {RESET_CLEARING}."
+        )
 
 
 def _without_names(row: dict[str, object], keep: str = "") -> dict[str, object]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
+from trident.base.secrets import Secret
+from trident.coordinators.batches.processor import ProcessRequest
 from trident.engine.collecting import Collected, read_table
 from trident.engine.lowering import Lowering
 from trident.engine.staging import WORDS_ONLY, StageRows, Staging, StagingChoice
@@ -16,14 +18,23 @@ from trident.state.target import Target
 class Ends:
     """Runs the actions of ends; called from several threads at once, keeps nothing of a batch but sizes."""
 
-    def __init__(self, ends: Sequence[End], stores: Mapping[str, Target], staging: Staging, threshold: int) -> None:
+    def __init__(
+        self,
+        ends: Sequence[End],
+        stores: Mapping[str, Target],
+        staging: Staging,
+        threshold: int,
+        hand_out: Callable[[Iterable[Secret]], None],
+    ) -> None:
         self._stores = stores
+        self._hand_out = hand_out
         self._choices = {end.name: StagingChoice(staging, threshold, end.schema) for end in ends}
         self._only_executors = staging is Staging.EXECUTORS
 
-    def collect(self, end: End, lowering: Lowering, batch: BatchId, width: int) -> Collected:
+    def collect(self, end: End, lowering: Lowering, request: ProcessRequest, width: int) -> Collected:
         """Return what the end's job says; `width` is how many positions of sources the batch has for it."""
-        by_tasks = self._stage_rows(end, batch, width)
+        is_diverted = end.name in request.diverts
+        by_tasks = None if is_diverted else self._stage_rows(end, request.batch, width)
         if by_tasks is None:
             collected = read_table(lowering.updates(end, for_driver=True).toArrow(), end.schema)
         else:
@@ -43,7 +54,8 @@ class Ends:
                     "Nothing of the batch was applied"
                 )
             return None
-        return StageRows(writing.writer(batch), end.schema)
+        self._hand_out(writing.secrets)
+        return StageRows(writing.writer(batch), end.schema, writing.secrets)
 
     def _learn(self, name: str, width: int, collected: Collected) -> None:
         if collected.rows is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import (
@@ -16,7 +17,8 @@ from pyspark.errors import (
 )
 from pyspark.errors.exceptions.captured import convert_exception
 
-from trident.base.errors import FatalError, RetryableError, TridentError
+from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError
+from trident.coordinators.batches.processor import UnprocessableError
 
 SPARK_FAILURES = (PySparkException, Py4JError, OSError, EOFError)
 """What an action can raise when a job, a worker or the JVM fails."""
@@ -35,6 +37,17 @@ _HOPELESS_SQLSTATES = ("21", "22", "42", "0A")
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
 _RAISED = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<text>.*))?$")
 _DEEPEST = 10
+_PACKAGE = Path(__file__).parents[1]
+_INSIDE = f"/{_PACKAGE.name}/"
+
+
+def session_stopped(job: str) -> FatalError:
+    """Return what to raise once the user's code has stopped the session."""
+    return FatalError(
+        f"{job}: the Spark session was stopped (spark.stop()) while the topology ran. {_NOTHING_APPLIED}, what was "
+        "done before stays. Make a new session, build the topology in it and run it again: it goes on where this run "
+        "has ended. To end a run, call the topology's stop() and wait for run() to return before you stop Spark."
+    )
 
 
 def classify(error: BaseException, job: str) -> TridentError:
@@ -63,7 +76,7 @@ def _from_condition(error: PySparkException, job: str) -> TridentError:
     condition, state = error.getCondition(), error.getSqlState()
     what = " ".join(filter(None, [type(error).__name__, condition, state and f"(SQLSTATE {state})"]))
     if isinstance(error, _DATA_ERRORS) or (state or "").startswith(_HOPELESS_SQLSTATES):
-        return FatalError(
+        return UnprocessableError(
             f"{job}: Spark can't compute it from these records: {what}. {_NOTHING_APPLIED}, and the same records "
             "would fail again: change the expression (try_cast, try_divide, a filter, a wider type) and start again."
         )
@@ -89,10 +102,16 @@ def _from_java(error: Py4JJavaError, job: str) -> TridentError:
 def _from_python(traceback: str, job: str) -> TridentError:
     frame, type_, text = _last_raise(traceback)
     own = _own_error(type_)
-    if own is not None and text:
-        # this library's own texts carry no values
-        return FatalError(f"{job}: {text}") if issubclass(own, FatalError) else RetryableError(f"{job}: {text}")
-    return RetryableError(f"{job}: Python code raised {type_} at {frame}. {_NOTHING_APPLIED}.")
+    kind = FatalError if own is not None and issubclass(own, FatalError) else RetryableError
+    if own is not None and text and _is_of_library(frame):  # this library's own texts carry no values; a user's may
+        return RefusedError(text) if issubclass(own, RefusedError) else kind(f"{job}: {text}")
+    return kind(f"{job}: Python code raised {type_} at {frame}. {_NOTHING_APPLIED}.")
+
+
+def _is_of_library(frame: str) -> bool:
+    """Whether the frame is in a file of this package, wherever the worker has it installed."""
+    inside = frame.rpartition(_INSIDE)[2].partition(":")[0]
+    return _INSIDE in frame and (_PACKAGE / inside).is_file()
 
 
 def _own_error(name: str) -> type[TridentError] | None:

@@ -10,27 +10,31 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from trident.base.errors import ConfigurationError
+from trident.base.errors import ConfigurationError, RefusedError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge
-from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, StagingRefusedError
 from trident.engine.collecting import Collected, Readings, empty_result, joined, read_table
 from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
-from trident.engine.errors import SPARK_FAILURES, classify
+from trident.engine.errors import SPARK_FAILURES, classify, session_stopped
 from trident.engine.lowering import Lowering, from_source, words_of
 from trident.engine.parallel import run_all
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.reading import Readers, width_of
-from trident.engine.spark import cancel_tagged, engine_session, parallelism_of, tagged
+from trident.engine.spark import cancel_tagged, engine_session, is_stopped, parallelism_of, tagged, watched
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.graph.jobs import Job, Trunk
 from trident.graph.nodes import End
 from trident.operations.base import BatchContext
 from trident.spouts.base import Source
+from trident.spouts.handing_out import hand_out
 from trident.state.target import Target
 
 T = TypeVar("T")
+
+_AFTER_STOP = (AttributeError,)
+"""What PySpark raises, besides, once its session was stopped: it lets go of the JVM's objects."""
 
 
 class SparkProcessor:
@@ -57,7 +61,7 @@ class SparkProcessor:
         parallelism = parallelism or parallelism_of(spark)
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
-        self._ends = Ends(compiled.ends, stores, staging, staging_threshold)
+        self._ends = Ends(compiled.ends, stores, staging, staging_threshold, partial(hand_out, self._spark))
 
     def process(self, request: ProcessRequest) -> ProcessResult:
         """Run all jobs of the attempt, side by side."""
@@ -67,7 +71,7 @@ class SparkProcessor:
 
     def cancel(self, batch: BatchId) -> None:
         """Ask running jobs of the attempt to end; a hint, never relied on for correctness."""
-        with suppress(*SPARK_FAILURES):  # where Spark is gone its jobs are too
+        with suppress(*SPARK_FAILURES, *_AFTER_STOP):  # where Spark is gone its jobs are too
             cancel_tagged(self._spark, _tag(batch))
 
     def _run(self, attempt: _Attempt) -> ProcessResult:
@@ -81,12 +85,15 @@ class SparkProcessor:
 
         def action(frame: DataFrame) -> Collected:
             lowering = from_source(trunk.source, frame, attempt.context)
-            return self._ends.collect(end, lowering, attempt.batch, attempt.width)
+            return self._ends.collect(end, lowering, attempt.request, attempt.width)
 
         readings = Readings(attempt.request.edges)
         name = trunk.source.name
         collected = self._on_spark(
-            attempt, f"job of the state {end.name!r}", lambda: self._readers.collect(name, attempt.edges(trunk), action)
+            attempt,
+            f"job of the state {end.name!r}",
+            lambda: self._readers.collect(name, attempt.edges(trunk), action),
+            end.name,
         )
         readings.add(name, collected)
         return readings.result({end.name: collected})
@@ -134,7 +141,8 @@ class SparkProcessor:
         return self._on_spark(
             attempt,
             f"job of the state {end.name!r}",
-            lambda: self._ends.collect(end, lowering, attempt.batch, attempt.width),
+            lambda: self._ends.collect(end, lowering, attempt.request, attempt.width),
+            end.name,
         )
 
     @contextmanager
@@ -150,16 +158,26 @@ class SparkProcessor:
             yield keep
         finally:
             # where Spark is gone its storage is too, and what ended the block is to be raised
-            with suppress(*SPARK_FAILURES):
+            with suppress(*SPARK_FAILURES, *_AFTER_STOP):
                 for frame in kept:
                     frame.unpersist()
 
-    def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T]) -> T:
+    def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T], state: str = "") -> T:
+        job = f"{attempt.batch}, {what}"
         try:
-            with tagged(self._spark, _tag(attempt.batch)), quiet_spark_errors():
+            with watched(self._spark), tagged(self._spark, _tag(attempt.batch)), quiet_spark_errors():
                 return action()
+        except _AFTER_STOP:
+            if not is_stopped(self._spark):
+                raise
+            raise session_stopped(job) from None
         except SPARK_FAILURES as error:
-            raise classify(error, f"{attempt.batch}, {what}") from None
+            if is_stopped(self._spark):
+                raise session_stopped(job) from None
+            classified = classify(error, job)
+            if isinstance(classified, RefusedError) and state:
+                classified = StagingRefusedError(state, str(classified))
+            raise classified from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,20 +6,18 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from trident.base.policies import policy_of
 from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger, SqliteLedger
-from trident.coordinators.options import RunOptions, Until
+from trident.coordinators.options import RunOptions
 from trident.engine.compiled import CompiledTopology
-from trident.engine.errors import SPARK_FAILURES, classify
+from trident.engine.errors import SPARK_FAILURES, classify, session_stopped
 from trident.engine.processor import SparkProcessor
+from trident.engine.spark import is_stopped
 from trident.engine.staging import Staging
 from trident.spouts.base import Source
 from trident.state.target import Target
@@ -32,16 +30,15 @@ def make_run(
     compiled: CompiledTopology,
     spark: SparkSession,
     ledger: Ledger | None,
-    until: Literal["stopped", "caught_up"],
-    options: RunOptions | None,
+    options: RunOptions,
     staging: Staging,
 ) -> TopologyRun:
     """Return one run of the topology, not started yet; see `Topology.run`."""
     compiled.check_runnable()
-    staging = policy_of(Staging, staging, "staging")
-    chosen = replace(options or RunOptions(), until=policy_of(Until, until, "until"))
 
     def make_processor(sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
+        if is_stopped(spark):
+            raise session_stopped("beginning the run")
         try:
             return SparkProcessor(compiled, spark, sources, stores, staging=staging)
         except SPARK_FAILURES as error:
@@ -53,7 +50,7 @@ def make_run(
         states=compiled.states,
         make_processor=make_processor,
     )
-    return TopologyRun(topology, ledger or SqliteLedger(DEFAULT_LEDGER), chosen)
+    return TopologyRun(topology, ledger or SqliteLedger(DEFAULT_LEDGER), options)
 
 
 def run_to_end(run: TopologyRun) -> RunSummary:

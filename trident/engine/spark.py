@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from trident.base.closing import giving_back
 from trident.base.errors import ConfigurationError
 from trident.engine.errors import SPARK_FAILURES, classify
+from trident.engine.session import astray, pin, require_pinned, warn_of_pinned
 
 _ENGINE_OPTIONS: Mapping[str, str] = {
     # re-planning between stages costs more than the stages of a small batch
@@ -20,20 +21,32 @@ _ENGINE_OPTIONS: Mapping[str, str] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     # with a limit Spark sizes the batch anew for every row
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
-    # an overflow is an error, never a wrapped sum or a silent null
-    "spark.sql.ansi.enabled": "true",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
 }
 
 
+class NoSessionError(ConfigurationError):
+    """There is no active Spark session to build a topology with."""
+
+
 def active_session() -> SparkSession:
-    """Return the session to build topologies with; without one, say what to do."""
+    """Return the session to build topologies with; without one, say what to do.
+
+    It gives expressions the types that they have when the topology runs: where the user's session would not, it is a
+    copy of it.
+    """
     try:
-        return SparkSession.active()
+        spark = SparkSession.active()
     except PySparkException:
-        raise ConfigurationError(
-            "there is no active Spark session: make one before the topology's first stream"
-        ) from None
+        raise NoSessionError("there is no active Spark session: make one before the topology's first stream") from None
+    if not is_classic(spark):
+        require_pinned(spark, "the topology can't be built")
+        return spark
+    if not astray(spark):
+        return spark
+    copy = _copy(spark)
+    pin(copy)
+    return copy
 
 
 def is_classic(spark: SparkSession) -> bool:
@@ -41,20 +54,51 @@ def is_classic(spark: SparkSession) -> bool:
     return hasattr(spark, "_jsparkSession")
 
 
+def is_stopped(spark: SparkSession) -> bool:
+    """Whether somebody has ended the session with `spark.stop()`, or its context; false where the JVM is gone."""
+    if not is_classic(spark):
+        return bool(getattr(spark, "is_stopped", False))  # only sessions of Connect have it
+    context = spark.sparkContext._jsc
+    if context is None:
+        return True
+    try:
+        return bool(context.sc().isStopped())
+    except SPARK_FAILURES:
+        return False
+
+
 def engine_session(spark: SparkSession, shuffle_partitions: int) -> SparkSession:
     """Return a session with the user's functions, views and options, and the engine's own options on top.
 
-    Through Spark Connect, which can't copy a session, it is the user's own session with nothing changed:
-    set `recommended_options()` there.
+    Through Spark Connect, which can't copy a session, it is the user's own session with nothing changed: it is refused
+    where it would not give exact results (`watched` looks again at each job); set `recommended_options()` there.
     """
     if not is_classic(spark):
+        require_pinned(spark, "the topology can't run")
         return spark
-    # newSession() would lose the user's options and functions
-    copy = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    warn_of_pinned(spark)
+    copy = _copy(spark)
+    pin(copy)
     for name, value in _ENGINE_OPTIONS.items():
         copy.conf.set(name, value)
     copy.conf.set("spark.sql.shuffle.partitions", str(shuffle_partitions))
     return copy
+
+
+@contextmanager
+def watched(spark: SparkSession) -> Iterator[None]:
+    """Refuse what came of a block while a session that is the user's own would not give exact results."""
+    if is_classic(spark):
+        yield  # a copy, that nobody else has
+        return
+    require_pinned(spark, "the batch can't be processed")
+    yield
+    require_pinned(spark, "the options of the session were changed while the batch was processed")
+
+
+def _copy(spark: SparkSession) -> SparkSession:
+    # newSession() would lose the user's options and functions
+    return SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
 
 
 def parallelism_of(spark: SparkSession) -> int:

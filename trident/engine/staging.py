@@ -13,7 +13,9 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 from trident.base.control import CONTROL
 from trident.base.errors import FatalError
+from trident.base.secrets import Secret
 from trident.operations.arrow import split
+from trident.spouts.handing_out import learn
 from trident.state.staged import StagingWriter
 
 DEFAULT_THRESHOLD = 64 * 1024 * 1024
@@ -82,9 +84,12 @@ class StageRows:
 
     writer: StagingWriter
     layout: pa.Schema
+    secrets: tuple[Secret, ...] = ()
+    """What the writer needs to know in a task."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
+        learn(self.secrets)
         words: list[str] = []
         rows = self._rows(batches, words)
         first = next(rows, None)

@@ -15,6 +15,7 @@ from pyspark.sql.types import (
 )
 
 from trident.base.errors import ConfigurationError
+from trident.operations.base import check_comparable
 from trident.spouts.arrow_types import arrow_type
 
 _HELD = (BooleanType, NumericType, StringType, BinaryType, DateType, TimestampType, TimestampNTZType)
@@ -22,6 +23,7 @@ _HELD = (BooleanType, NumericType, StringType, BinaryType, DateType, TimestampTy
 
 def column_type(field: StructField, state: str) -> pa.DataType:
     """Return the Arrow type of a state's column; refuses arrays, maps, structs and the like."""
+    check_comparable(field, f"the state {state!r}")
     if not isinstance(field.dataType, _HELD):
         raise ConfigurationError(
             f"the state {state!r} can't hold the field {field.name!r} of type {field.dataType.simpleString()}: "

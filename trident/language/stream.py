@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
+from trident.base.checks import check_able, check_instance, check_text
 from trident.base.errors import ConfigurationError
+from trident.base.names import check_given_name
 from trident.engine.building import apply_step, fields_of
 from trident.engine.compiled import layout_of
 from trident.graph.nodes import Node, OperationNode, PersistNode
@@ -20,6 +22,9 @@ from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
 from trident.operations.base import Operation
 from trident.operations.columns import EachColumns, FilterColumn, FlatMapColumn, MapColumns, Project
 from trident.operations.functions import EachFunction, FilterFunction, FlatMapFunction, MapFunction, parse_fields
+from trident.operations.sending import check_callable_with_batch, check_sendable
+from trident.state.layout import StateKind
+from trident.state.tables.shape import table_shape
 from trident.state.target import State
 
 if TYPE_CHECKING:
@@ -61,13 +66,13 @@ class Stream:
         """Add fields: `each(name=column, …)`, or `each(function, "name type, …")` with one value per record."""
         if function is None:
             return self._then(EachColumns(_columns(columns, schema, "each")))
-        return self._then(EachFunction(_function(function, "each", columns), parse_fields(_text(schema), "each")))
+        return self._then(EachFunction(_function(function, "each", columns), _declared(schema, "each")))
 
     def map(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
         """Replace all fields: `map(name=column, …)`, or `map(function, "name type, …")` with one row per record."""
         if function is None:
             return self._then(MapColumns(_columns(columns, schema, "map")))
-        return self._then(MapFunction(_function(function, "map", columns), parse_fields(_text(schema), "map")))
+        return self._then(MapFunction(_function(function, "map", columns), _declared(schema, "map")))
 
     def flat_map(self, function: RowsFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
         """Replace each record by any number of rows.
@@ -77,8 +82,8 @@ class Stream:
         """
         if function is None:
             return self._then(FlatMapColumn(_columns(columns, schema, "flat_map")))
-        declared = parse_fields(_text(schema), "flat_map")
-        return self._then(FlatMapFunction(_function(function, "flat_map", columns), declared))
+        checked = _function(function, "flat_map", columns)
+        return self._then(FlatMapFunction(checked, _declared(schema, "flat_map")))
 
     def project(self, *fields: str) -> Stream:
         """Keep only the named fields, in that order."""
@@ -105,10 +110,13 @@ class Stream:
         return Stream(self._topology, OperationNode(operation, self._node), sample)
 
     def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator]) -> TridentState:
-        if not (hasattr(state, "name") and hasattr(state, "kind")):
-            raise ConfigurationError(f"persistent_aggregate needs a state, not {type(state).__name__}")
+        wanted = "a state such as PostgresState(name)"
+        check_able("persistent_aggregate: the state", state, ("open", "description"), wanted, has=("name", "kind"))
+        check_instance(f"the kind of state {state.name!r}", state.kind, StateKind)
+        check_given_name("a state's name", state.name)
         aggregate = Aggregate(keys, aggregators, stored=True)
         layout = layout_of(state.name, aggregate, self._then(aggregate).schema)
+        table_shape(state.name, state.name, state.kind, layout)  # names of columns, the derived ones too
         self._topology._add_end(PersistNode(state, layout, aggregate, self._node))
         return TridentState(state, layout)
 
@@ -120,6 +128,9 @@ def _function(function: F, verb: str, columns: Mapping[str, Column] | None = Non
         raise ConfigurationError(
             f"{verb} needs a Spark column or a Python function over Arrow batches, not {type(function).__name__}"
         )
+    what = f"the function given to {verb}"
+    check_callable_with_batch(what, function)
+    check_sendable(what, function)
     return function
 
 
@@ -129,5 +140,5 @@ def _columns(columns: dict[str, Column], schema: str | None, verb: str) -> dict[
     return columns
 
 
-def _text(schema: str | None) -> str:
-    return schema or ""
+def _declared(schema: str | None, verb: str) -> StructType:
+    return parse_fields(check_text(f"{verb}: the fields", schema, allowed='a text as in "name type, …"'), verb)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Literal
 
 from pyspark.sql import SparkSession
 
+from trident.base.checks import check_able, check_instance
 from trident.base.errors import ConfigurationError
+from trident.base.loading import refuse_while_loading
+from trident.base.names import check_given_name
+from trident.base.policies import policy_of
 from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.options import RunOptions
+from trident.coordinators.options import RunOptions, Until
 from trident.engine.building import prototype
 from trident.engine.compiled import CompiledTopology
 from trident.engine.running import make_run, run_to_end
@@ -18,9 +23,12 @@ from trident.engine.spark import active_session
 from trident.engine.staging import Staging
 from trident.graph.nodes import End, PersistNode, SourceNode, sources_of
 from trident.language.stream import Stream
-from trident.spouts.base import Spout
+from trident.spouts.base import BadRecord, LostOffsets, Spout, SpoutKind
+from trident.state.places import shared_place
 
-_LONGEST_NAME = 200
+_SPOUT = "a spout such as OpaqueKafkaSpout(…) or FixedBatchSpout(…)"
+_SAID_BY_SPOUTS = ("kind", "limits", "on_bad_record", "on_lost_offsets")
+_LEDGER = "a ledger such as SqliteLedger(path) or PostgresLedger(dsn), or None"
 
 
 class Topology:
@@ -30,7 +38,7 @@ class Topology:
     """
 
     def __init__(self, name: str) -> None:
-        self.name = _checked_name("topology", name)
+        self.name = check_given_name("a topology's name", name)
         self._spouts: dict[str, Spout] = {}
         self._ends: list[End] = []
         self._run: TopologyRun | None = None
@@ -41,9 +49,13 @@ class Topology:
 
         Raises `ConfigurationError` for a name that is taken.
         """
-        _checked_name("stream", name)
+        check_given_name("a stream's name", name)
+        check_able("spout", spout, ("open", "description"), _SPOUT, has=_SAID_BY_SPOUTS)
         if name in self._spouts:
             raise ConfigurationError(f"the topology {self.name!r} has a stream {name!r} already")
+        check_instance(f"the kind of the spout of stream {name!r}", spout.kind, SpoutKind)
+        check_instance(f"on_bad_record of the spout of stream {name!r}", spout.on_bad_record, BadRecord)
+        check_instance(f"on_lost_offsets of the spout of stream {name!r}", spout.on_lost_offsets, LostOffsets)
         sample = prototype(active_session(), name, spout)
         self._spouts[name] = spout
         return Stream(self, SourceNode(name, spout), sample)
@@ -64,20 +76,31 @@ class Topology:
         spark: SparkSession,
         *,
         ledger: Ledger | None = None,
-        until: Literal["stopped", "caught_up"] = "stopped",
+        until: Literal["stopped", "caught_up"] | None = None,
         options: RunOptions | None = None,
         staging: Staging = Staging.AUTO,
     ) -> RunSummary:
         """Run the topology in this process until it is stopped, or until it has caught up with its spouts.
 
+        `until` says which; without it the options do, and theirs is "stopped" unless they say otherwise.
         Without a ledger, one is kept in the SQLite file `trident-ledger.sqlite` of the working directory.
         In the main thread SIGTERM drains as `stop()` does. Whatever ends it (an error is raised), the next
         run goes on exactly where this one was; it may be in another process or on another machine.
         """
+        refuse_while_loading()
+        check_able("spark", spark, ("sql", "createDataFrame"), "a SparkSession", has=("conf",))
+        if ledger is not None:
+            check_able("ledger", ledger, ("open", "acquire", "register", "view"), _LEDGER, has=("database",))
+        if options is not None:
+            check_instance("options", options, RunOptions, allowed="a RunOptions, or None")
+        chosen = RunOptions() if options is None else options
+        if until is not None:
+            chosen = replace(chosen, until=policy_of(Until, until, "until"))
+        way = policy_of(Staging, staging, "staging")
         with self._lock:
             if self._run is not None:
                 raise ConfigurationError(f"the topology {self.name!r} is running in this process already")
-            self._run = make_run(self.compile(), spark, ledger, until, options, staging)
+            self._run = make_run(self.compile(), spark, ledger, chosen, way)
         try:
             return run_to_end(self._run)
         finally:
@@ -94,13 +117,19 @@ class Topology:
 
     def _add_end(self, end: End) -> None:
         kind = "state" if isinstance(end, PersistNode) else "sink"
-        _checked_name(kind, end.name)
+        check_given_name(f"a {kind}'s name", end.name)
         if any(other.name == end.name for other in self._ends):
             raise ConfigurationError(f"the topology {self.name!r} has a {kind} {end.name!r} already")
+        if isinstance(end, PersistNode):
+            self._refuse_shared_place(end)
         self._ends.append(end)
 
-
-def _checked_name(kind: str, name: str) -> str:
-    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise ConfigurationError(f"a {kind} needs a printable name of 1 to {_LONGEST_NAME} characters, not {name!r}")
-    return name
+    def _refuse_shared_place(self, end: PersistNode) -> None:
+        for other in self._ends:
+            place = shared_place(other.state, end.state) if isinstance(other, PersistNode) else None
+            if place is not None:
+                raise ConfigurationError(
+                    f"the states {other.name!r} and {end.name!r} would both write to {place}, and overwrite each "
+                    "other's values; give each a place of its own (table=, dsn=, path= or another map; where schemas "
+                    "tell two tables apart, name both schemas); nothing was started or changed"
+                )

@@ -14,6 +14,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from kafka.errors import KafkaError
 
+from trident.base.checks import check_count, check_instance, check_text, check_texts
 from trident.base.errors import FatalError
 from trident.local.jars import kafka_classpath
 from trident.local.java import find_java
@@ -95,6 +96,8 @@ class LocalKafka(LocalServer):
     start_seconds = 60
 
     def __init__(self, node: KafkaNode | None = None) -> None:
+        if node is not None:
+            check_instance("node", node, KafkaNode, allowed="a KafkaNode, or None")
         super().__init__("kafka")
         self._node = node or KafkaNode(1, free_ports(1), new_cluster_id())
         (self._broker_port,) = free_ports(1)
@@ -107,9 +110,17 @@ class LocalKafka(LocalServer):
         """Address for clients, the same over restarts."""
         return f"127.0.0.1:{self._broker_port}"
 
+    @property
+    def data(self) -> Path:
+        """The folder in which the broker keeps its partitions."""
+        return self._folder / "data"
+
     def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
         """Create a topic; returns when the broker has it. Raises Kafka's own error if it is there already."""
-        topic = NewTopic(name, partitions, 1, topic_configs=dict(configs or {}))
+        check_text("a topic's name", name)
+        check_count("partitions", partitions)
+        settings = {} if configs is None else check_texts("configs", configs)
+        topic = NewTopic(name, partitions, 1, topic_configs=settings)
         admin = KafkaAdminClient(bootstrap_servers=self.bootstrap_servers)
         try:
             admin.create_topics([topic])
@@ -136,7 +147,7 @@ class LocalKafka(LocalServer):
             in_sync=max(1, node.copies - 1),
             broker=self._broker_port,
             controller=node.controller_ports[node.number - 1],
-            logs=self._folder / "data",
+            logs=self.data,
         )
         written = self._folder / "server.properties.new"
         written.write_text(text)

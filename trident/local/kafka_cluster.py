@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._metadata import TopicMetadata
 from confluent_kafka.cimpl import NewTopic
 
+from trident.base.checks import check_count, check_text, check_texts, refused
 from trident.base.errors import FatalError
 from trident.local.kafka import KafkaNode, LocalKafka, new_cluster_id
 from trident.local.processes import free_ports
@@ -26,6 +27,7 @@ class LocalKafkaCluster(StartedBlock):
     """
 
     def __init__(self, brokers: int = 3) -> None:
+        check_count("brokers", brokers)
         ports, cluster_id = free_ports(brokers), new_cluster_id()
         self._brokers = {n: LocalKafka(KafkaNode(n, ports, cluster_id)) for n in range(1, brokers + 1)}
 
@@ -52,17 +54,36 @@ class LocalKafkaCluster(StartedBlock):
 
     def broker(self, number: int) -> LocalKafka:
         """Return one broker, to be killed and started; numbers start at 1."""
+        if isinstance(number, bool) or number not in self._brokers:
+            raise refused("number", f"that of a broker, 1 to {len(self._brokers)}", number)
         return self._brokers[number]
 
-    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
-        """Create a topic; returns when it is there. Raises Kafka's own error if it was there already."""
-        topic = NewTopic(name, partitions, min(3, len(self._brokers)), config=dict(configs or {}))
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        replicas: Sequence[Sequence[int]] | None = None,
+    ) -> None:
+        """Create a topic; returns when it is there. Raises Kafka's own error if it was there already.
+
+        `replicas` says for each partition, and instead of their number, which brokers keep it, the first leader first.
+        """
+        check_text("a topic's name", name)
+        check_count("partitions", partitions)
+        settings = {} if configs is None else check_texts("configs", configs)
+        if replicas is None:
+            topic = NewTopic(name, partitions, min(3, len(self._brokers)), config=settings)
+        else:
+            assigned = _checked(replicas)
+            topic = NewTopic(name, len(assigned), replica_assignment=assigned, config=settings)
         admin = self._admin()  # must live until the answer has come
         (outcome,) = admin.create_topics([topic]).values()
         outcome.result(_PATIENCE_SECONDS)
 
     def leader(self, topic: str, partition: int) -> int:
         """Return the number of the broker that clients read and write this partition at; raises FatalError for none."""
+        check_count("partition", partition, least=0)
         found = self._described(topic).partitions.get(partition)
         if found is None or found.leader not in self._brokers:
             raise FatalError(f"partition {partition} of {topic!r} has no leader now; ask again")
@@ -86,9 +107,17 @@ class LocalKafkaCluster(StartedBlock):
             time.sleep(0.1)
 
     def _described(self, topic: str) -> TopicMetadata:
+        check_text("a topic's name", topic)
         admin = self._admin()
         found: TopicMetadata = admin.list_topics(topic, timeout=_PATIENCE_SECONDS).topics[topic]
         return found
 
     def _admin(self) -> AdminClient:
         return AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
+
+
+def _checked(replicas: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the brokers of each partition."""
+    if not isinstance(replicas, list | tuple) or not all(isinstance(each, list | tuple) for each in replicas):
+        raise refused("replicas", "for each partition the numbers of its brokers", replicas)
+    return [[check_count("replicas", broker, least=0) for broker in each] for each in replicas]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from trident.base.checks import check_count, check_flag, check_text
 from trident.engine.recommended import recommended_options
 
 _QUIET_LOG = Path(__file__).parents[1] / "executor" / "quiet-log4j2.properties"
@@ -20,6 +21,9 @@ def local_session(app_name: str, *, cores: int = 2, connector: bool = False) -> 
     Raises `ConfigurationError` when Java 17 or newer is missing. A session that runs already is returned
     as it is, as Spark does: stop it first where other options are wanted.
     """
+    check_text("app_name", app_name)
+    check_count("cores", cores)
+    check_flag("connector", connector)
     from trident.local.java import find_java  # local use only: no cluster needs these
 
     find_java()

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
+from trident.base.checks import check_count, check_text
 from trident.local.java import find_java
 from trident.local.processes import ServerCommand, free_ports
 from trident.local.server import LocalServer, StartedBlock
@@ -100,6 +101,9 @@ class LocalSparkCluster(StartedBlock):
     """
 
     def __init__(self, workers: int = 2, cores: int = 4, memory: str = "4g") -> None:
+        check_count("workers", workers)
+        check_count("cores", cores)
+        check_text("memory", memory, allowed="a text such as '4g'")
         self.master = SparkMaster()
         self._workers = [SparkWorker(self.master, number, cores, memory) for number in range(1, workers + 1)]
 

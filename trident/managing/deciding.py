@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trident.base.checks import check_count, check_instance
+from trident.base.names import check_given_name
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.view import TopologyStatus
 from trident.coordinators.options import RunOptions
+from trident.managing.arguments import check_ledger, check_topology, name_of
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
@@ -22,8 +25,9 @@ def retry(topology: Topology | str, ledger: Ledger, *, txid: int, options: RunOp
     planned again. Raises LeaseHeldError while a coordinator runs the topology, MismatchError when
     nothing of the txid was refused; nothing was changed then.
     """
-    name = topology if isinstance(topology, str) else topology.name
-    return retry_topology(name, ledger, txid, options or RunOptions())
+    name = name_of(topology)
+    check_count("txid", txid)
+    return retry_topology(name, check_ledger(ledger), txid, _options(options))
 
 
 def divert(topology: Topology, ledger: Ledger, *, txid: int, state: str, options: RunOptions | None = None) -> Decision:
@@ -33,7 +37,8 @@ def divert(topology: Topology, ledger: Ledger, *, txid: int, state: str, options
     attempt reads the same, if its spouts still can, and leaves that state's rows out. Raises
     LeaseHeldError, MismatchError or CannotUndoError; nothing was changed then.
     """
-    return _decide(topology, ledger, WantedDecision(DecisionKind.DIVERT, txid, state), options)
+    wanted = WantedDecision(DecisionKind.DIVERT, check_count("txid", txid), check_given_name("state", state))
+    return _decide(topology, ledger, wanted, options)
 
 
 def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions | None = None) -> Decision:
@@ -44,7 +49,7 @@ def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions |
     or can't bring everything back; nothing was changed then. One that was cut off is finished by the
     next call or the next start.
     """
-    return _decide(topology, ledger, WantedDecision(DecisionKind.UNDO, txid), options)
+    return _decide(topology, ledger, WantedDecision(DecisionKind.UNDO, check_count("txid", txid)), options)
 
 
 def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
@@ -52,9 +57,16 @@ def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
 
     Raises MismatchError for a topology that is not in the ledger, and for tables of another version.
     """
-    return ledger.view().status(topology if isinstance(topology, str) else topology.name)
+    name = name_of(topology)
+    return check_ledger(ledger).view().status(name)
 
 
 def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options: RunOptions | None) -> Decision:
-    compiled = topology.compile()
-    return decide_topology(compiled.spec(), compiled.states, ledger, wanted, options or RunOptions())
+    check_ledger(ledger)
+    chosen = _options(options)
+    compiled = check_topology(topology).compile()
+    return decide_topology(compiled.spec(), compiled.states, ledger, wanted, chosen)
+
+
+def _options(given: RunOptions | None) -> RunOptions:
+    return RunOptions() if given is None else check_instance("options", given, RunOptions)

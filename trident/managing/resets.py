@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
-from trident.base.errors import ConfigurationError
+from trident.base.checks import check_flag, check_instance, refused
 from trident.base.policies import policy_of
-from trident.coordinators.decided import ResetDecision
+from trident.coordinators.decided import ResetDecision, ResetStart
+from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
+from trident.managing.arguments import check_ledger, check_topology
 from trident.spouts.base import StartAt
 
 if TYPE_CHECKING:
@@ -22,35 +24,61 @@ def reset(
     ledger: Ledger,
     *,
     states: Literal["clear", "adopt"],
-    start: StartAt | datetime | str | None = None,
+    start: ResetStart | StartAt | datetime | str | None = None,
+    ledger_lost: bool = False,
     options: RunOptions | None = None,
 ) -> ResetDecision:
     """Give a topology a new incarnation, above every txid ever planned.
 
     `states="clear"` empties its states; `"adopt"` keeps their rows and counts on from them (a pinned
-    batch is rolled forward first). `start` replaces the spouts' own start policy this once. Nothing is
-    changed while a coordinator runs the topology (LeaseHeldError). A reset that was cut off is
-    finished by the next call or the next run.
+    batch is rolled forward first). `start` is where the streams that there are begin, this once: "resume"
+    (where the last txid that is done has stopped), "earliest", "latest" or a time. Without it `"clear"` begins as the
+    spouts say, and `"adopt"` resumes, or keeps the start that a reset before has named if no txid is done since; then
+    "resume" takes that back. With kept rows anything but "resume" counts records again or skips some, with
+    emptied ones all before the start is in no result any more. `ledger_lost=True` says that
+    the ledger was lost or restored from a backup, so that states may know more than it does; without it a state
+    that was filled with another ledger is refused. Nothing is changed
+    while a coordinator runs the topology (LeaseHeldError). A reset that was cut off is finished by the
+    next call or the next run, but `"clear"` takes the place of an `"adopt"` whose rows may be gone.
     """
-    if states not in ("clear", "adopt"):
-        raise ConfigurationError(f"states must be 'clear' or 'adopt', not {states!r}; nothing was changed")
+    return reset_if_agreed(topology, ledger, states, start, agree_to_all, ledger_lost=ledger_lost, options=options)
+
+
+def reset_if_agreed(
+    topology: Topology,
+    ledger: Ledger,
+    states: Literal["clear", "adopt"],
+    start: ResetStart | StartAt | datetime | str | None,
+    agree: Agree,
+    *,
+    ledger_lost: bool = False,
+    options: RunOptions | None = None,
+) -> ResetDecision:
+    """Reset as `reset` does, when `agree` has heard what it is about to do; nothing is changed if that raises."""
+    if not isinstance(states, str) or states not in ("clear", "adopt"):
+        raise refused("states", "'clear' or 'adopt'", states)
+    check_flag("ledger_lost", ledger_lost)
     text = _start_text(start)
-    compiled = topology.compile()
+    chosen = RunOptions() if options is None else check_instance("options", options, RunOptions)
+    check_ledger(ledger)
+    compiled = check_topology(topology).compile()
     return reset_topology(
         compiled.spec(),
         compiled.states,
         ledger,
         keep_rows=states == "adopt",
         start=text,
-        options=options or RunOptions(),
+        options=chosen,
+        ledger_lost=ledger_lost,
+        agree=agree,
     )
 
 
-def _start_text(start: StartAt | datetime | str | None) -> str | None:
+def _start_text(start: ResetStart | StartAt | datetime | str | None) -> str | None:
     if isinstance(start, datetime):
         if start.tzinfo is None:
-            raise ConfigurationError("a start time needs a time zone; nothing was changed")
+            raise refused("start", "a datetime, which needs a time zone, say datetime(2026, 1, 1, tzinfo=UTC)", start)
         return start.astimezone(UTC).isoformat()
     if start is None:
         return None
-    return policy_of(StartAt, start, "start", beside=" or a datetime with a time zone").value
+    return policy_of(ResetStart, start, "start", beside=" or a datetime with a time zone").value

@@ -12,13 +12,27 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from trident.base.checks import check_able
 from trident.base.control import CONTROL
-from trident.base.errors import ConfigurationError
+from trident.base.errors import ConfigurationError, RefusedError
 from trident.operations.aggregators.base import Aggregator, OneColumn, StoredColumn
 from trident.operations.aggregators.combiner import Combiner
 from trident.operations.arrow import AnyArray, assemble, bare, split
-from trident.operations.base import BatchContext, Fields, check_new_names, control, field, guarded, nullable
+from trident.operations.base import (
+    BatchContext,
+    Fields,
+    check_comparable,
+    check_new_names,
+    control,
+    field,
+    guarded,
+    nullable,
+)
+from trident.operations.sending import check_sendable
 from trident.spouts.arrow_types import arrow_schema
+from trident.state.arrays import unheld
+from trident.state.exact import InexactError, exact_array
+from trident.state.rows import python_values
 
 COPIES = "__trident_copies"
 """How many rows a group had: more than one row with the same control word means that a range was read twice."""
@@ -55,8 +69,10 @@ class Aggregate:
             raise ConfigurationError('an aggregation needs at least one result, such as n=Count() or total=Sum("x")')
         check_new_names((*self.keys, *self._aggregators), self.verb)
         for name, aggregator in self._aggregators.items():
-            if not callable(getattr(aggregator, "columns", None)) or isinstance(aggregator, type):
-                raise ConfigurationError(f"{name!r} must be an aggregator such as Count() or Sum(field)")
+            wanted = "an aggregator such as Count() or Sum(field)"
+            check_able(repr(name), aggregator, ("check", "columns", "shown"), wanted)
+            if isinstance(aggregator, Combiner):
+                check_sendable(f"{type(aggregator).__name__} for {name!r}", aggregator)
 
     def _results_of(self, columns: Mapping[str, tuple[StoredColumn, ...]]) -> list[Column]:
         """Return what a stream shows of the columns that are kept; control rows are left alone."""
@@ -70,6 +86,7 @@ class Aggregate:
         """Keys and aggregated fields must be there and suit."""
         for key in self.keys:
             fields.require(key, "group_by")
+            check_comparable(fields.schema[key], "group_by")
         for name, aggregator in self._aggregators.items():
             aggregator.check(name, fields)
 
@@ -137,24 +154,39 @@ class Fold:
         type_ = self.schema.field(name).type
         values = fold(combiner, column)
         try:
-            folded: AnyArray = pa.array(values, type_)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            return exact_array(values, type_)
+        except InexactError:
             # the library's own message would show the value
             raise ConfigurationError(
                 f"{type(combiner).__name__} for {name!r} made a value that is not of its result_type "
                 f"{combiner.result_type!r}; nothing of the batch was applied"
             ) from None
-        return folded
 
 
 def fold(combiner: Combiner[object], lists: pa.ListArray[pa.Scalar[pa.DataType]]) -> list[object]:
     """Return one value per list of records: `init` of each, joined by `combine`; None for a list of Nones."""
     records = lists.flatten()
     assert isinstance(records, pa.StructArray)
-    columns = [records.field(number).to_pylist() for number in range(len(combiner.fields))]
+    columns = [_values(records.field(number), name) for number, name in enumerate(combiner.fields)]
     values = [combiner.init(*row) for row in zip(*columns, strict=True)] if columns else _units(combiner, len(records))
     offsets = [0, *_ends(lists)]
     return [_joined(combiner, values[start:stop]) for start, stop in itertools.pairwise(offsets)]
+
+
+def _values(column: AnyArray, name: str) -> list[object]:
+    """Return a field as Python values, moments in UTC: Python compares those of another zone by the clock on the wall.
+
+    Raises RefusedError for what Python can't hold.
+    """
+    what = unheld(column)
+    try:
+        if what is None:
+            return python_values(pa.chunked_array([column]))
+    except (ValueError, OverflowError):  # inside of a list or structure
+        what = "a value that Python can't hold"
+    raise RefusedError(
+        f"the field {name!r} has {what}, so no combiner can be given it; nothing of the batch was applied"
+    )
 
 
 def _units(combiner: Combiner[object], count: int) -> list[object]:
@@ -173,5 +205,15 @@ def _joined(combiner: Combiner[object], values: list[object]) -> object:
     result: object = None
     for value in values:
         if value is not None:
-            result = value if result is None else combiner.combine(result, value)
+            result = value if result is None else _combined(combiner, result, value)
     return result
+
+
+def _combined(combiner: Combiner[object], left: object, right: object) -> object:
+    value = combiner.combine(left, right)
+    if value is None:  # taken for "no value" it would lose all that was combined so far
+        raise ConfigurationError(
+            f"{type(combiner).__name__}.combine returned None; it must return the value of both records (a missing "
+            "return?); nothing of the batch was applied"
+        )
+    return value

@@ -33,6 +33,8 @@ def fit(arrays: Arrays, declared: pa.Schema, verb: str) -> list[AnyArray]:
     """Return what a user's function gave as arrays of the declared fields, converted without loss."""
     fitted = []
     for field, array in zip(declared, _in_order(arrays, declared, verb), strict=True):
+        if not isinstance(array, pa.Array | pa.ChunkedArray):
+            raise wrong_result(verb, f"{type(array).__name__} for the field {field.name!r}", declared)
         whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         try:
             fitted.append(whole if whole.type == field.type else whole.cast(field.type))
@@ -54,6 +56,8 @@ def _in_order(arrays: Arrays, declared: pa.Schema, verb: str) -> Sequence[AnyCol
                 f"instead of the declared {', '.join(declared.names)}; nothing of the batch was applied"
             )
         return [arrays[name] for name in declared.names]
+    if not isinstance(arrays, pa.Array | pa.ChunkedArray | Iterable) or isinstance(arrays, str | bytes):
+        raise wrong_result(verb, type(arrays).__name__, declared)
     several = [arrays] if isinstance(arrays, pa.Array | pa.ChunkedArray) else list(arrays)
     if len(several) != len(declared):
         raise ConfigurationError(
@@ -61,6 +65,19 @@ def _in_order(arrays: Arrays, declared: pa.Schema, verb: str) -> Sequence[AnyCol
             "nothing of the batch was applied"
         )
     return several
+
+
+def wrong_result(verb: str, found: str, declared: pa.Schema) -> ConfigurationError:
+    """Return the error for a function that gave back what is no Arrow data: it would do so again at every try."""
+    fields = ", ".join(f"{each.name} {each.type}" for each in declared)
+    wanted = {
+        "filter": "a boolean Arrow array with one value for each record",
+        "flat_map": f"a record batch or table with the fields {fields}, or an iterable of them",
+    }.get(verb, f"an Arrow array with one value for each record, for each of the fields {fields}")
+    found = "None (a missing return?)" if found == "NoneType" else found
+    return ConfigurationError(
+        f"the function given to {verb} returned {found}; it must return {wanted}; nothing of the batch was applied"
+    )
 
 
 def assemble(arrays: Sequence[AnyArray], names: Sequence[str], schema: pa.Schema) -> pa.RecordBatch:
@@ -169,5 +186,7 @@ class Expand:
 
     def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         result = self.function(records)
+        if isinstance(result, str | bytes | Mapping) or not isinstance(result, pa.RecordBatch | pa.Table | Iterable):
+            raise wrong_result("flat_map", type(result).__name__, self.declared)
         for part in [result] if isinstance(result, pa.RecordBatch | pa.Table) else result:
             yield assemble(fit(part, self.declared, "flat_map"), self.declared.names, self.schema)

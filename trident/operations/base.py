@@ -9,8 +9,9 @@ from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import CharType, StructField, StructType, VarcharType
 
+from trident.base.checks import check_text
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 
@@ -78,7 +79,7 @@ class Fields:
 
     def require(self, name: str, asked_by: str) -> None:
         """Raise `FieldError` unless the field is there under exactly this name."""
-        if name not in self.schema.names:
+        if check_field(asked_by, name) not in self.schema.names:
             raise FieldError(f"{asked_by} names a field that the stream does not have", name, self.names)
 
     def refuse(self, names: Sequence[str], asked_by: str) -> None:
@@ -87,6 +88,16 @@ class Fields:
         for name in names:
             if name.lower() in known:
                 raise FieldError(f"{asked_by} would add a field that is there already", name, self.names)
+
+
+def check_field(asked_by: str, name: object) -> str:
+    """Return the name of a field; a Spark column is none, since results are compared and stored by names."""
+    if isinstance(name, Column):
+        raise ConfigurationError(
+            f"{asked_by} takes the name of a field, not a Spark column: make a field of the column first, with "
+            f"each(name=column), then {asked_by} by that name"
+        )
+    return check_text(f"{asked_by}: a field", name, allowed="the name of a field")
 
 
 def check_new_names(names: Sequence[str], asked_by: str) -> None:
@@ -100,6 +111,21 @@ def check_new_names(names: Sequence[str], asked_by: str) -> None:
         if name.lower() in seen:
             raise ConfigurationError(f"{asked_by} names the field {name!r} twice (case does not tell fields apart)")
         seen.add(name.lower())
+
+
+def check_comparable(given: StructField, asked_by: str) -> None:
+    """Refuse texts that are compared by something else than their bytes: which of two equal ones is kept is chance."""
+    type_ = given.dataType.simpleString().lower()
+    if " collate " in type_:
+        raise ConfigurationError(
+            f"{asked_by} can't tell values of the field {given.name!r} apart: it is {type_}, and every store compares "
+            "texts by their bytes; collate it as UTF8_BINARY, and lower() it if case is to make no difference"
+        )
+    if isinstance(given.dataType, CharType | VarcharType):
+        raise ConfigurationError(
+            f"{asked_by} can't tell values of the field {given.name!r} apart: it is {type_}, which Spark pads and "
+            "cuts; cast it to string"
+        )
 
 
 def field(name: str) -> Column:

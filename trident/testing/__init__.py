@@ -30,7 +30,7 @@ _MODULES = {
     "trident.testing.state_contract": ("StateContract",),
     "trident.testing.state_harness": ("StateHarness",),
 }
-_PARTS = ("position", "query", "reset", "row", "undo")
+_PARTS = ("position", "query", "reset", "row", "undo", "value")
 
 __all__ = ["BackingMapHarness", "StateContract", "StateHarness"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 
+from trident.base.checks import check_able, check_count
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.maps import (
     BackingKey,
@@ -29,6 +30,8 @@ class BackingMapHarness(StateHarness):
     sees_foreign_rows = False
 
     def __init__(self, backing_map: BackingMap, *, chunk_rows: int = 2) -> None:
+        check_able("backing_map", backing_map, ("multi_get", "multi_put"), "an object with multi_get and multi_put")
+        check_count("chunk_rows", chunk_rows)
         self.map = backing_map
         self.can_clear = isinstance(backing_map, ClearableBackingMap)
         self.can_remove = isinstance(backing_map, RemovableBackingMap)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import threading
-from collections.abc import Collection, Coroutine, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import TracebackType
 from typing import Self, TypeVar
@@ -18,6 +20,8 @@ T = TypeVar("T")
 _CHUNK = 1 << 16
 _HEADER = 5
 _SHOWN = 64
+_BACKEND = re.compile(rb"(K\x00\x00\x00\x0c)....(....)", re.DOTALL)
+"""The message that names the backend: its number, and the key to cancel what it does."""
 
 
 class Direction(StrEnum):
@@ -34,10 +38,13 @@ class PostgresProxy:
     can ask the server which one holds a lock. Every method may be called from any thread.
     """
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, as_a_pooler: bool = False) -> None:
+        """`as_a_pooler`: name another backend at login than the one that answers, as poolers do."""
         self._address = _address(dsn)
+        self._as_a_pooler = as_a_pooler
         self._links: dict[int, _Link] = {}
         self._held: set[Direction] = set()
+        self._freezing = _Freezing()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="postgres-proxy", daemon=True)
         self._server: asyncio.Server | None = None
@@ -84,6 +91,19 @@ class PostgresProxy:
         """Pass on all that was held back, in order."""
         self._run(self._set_held(set()))
 
+    def freeze_at(self, number: int) -> threading.Event:
+        """Let half of what is the so-many-th that clients send pass, then nothing more either way, until `release`.
+
+        That is what a server sees of a process that is stopped inside of a statement, or of a network that has gone
+        dark. The event is set when it has happened; `sent` counts on.
+        """
+        return self._run(self._freeze_at(number))
+
+    @property
+    def sent(self) -> int:
+        """How often clients have sent something so far."""
+        return self._freezing.sent
+
     def lose_commit(self, port: int) -> threading.Event:
         """Let the next COMMIT of a quiet connection reach the server and drop the connection before its answer.
 
@@ -104,13 +124,30 @@ class PostgresProxy:
             writer.transport.abort()
             self._tasks.discard(task)
             return
-        link = _Link((reader, writer), to_server, self._held)
+        link = _Link((reader, writer), to_server, self._held, self._sees)
+        link.names_another = self._as_a_pooler
         self._links[link.port] = link
         try:
             await link.pass_on()
         finally:
             self._links.pop(link.port, None)
             self._tasks.discard(task)
+
+    async def _freeze_at(self, number: int) -> threading.Event:
+        self._freezing.at = self._freezing.sent + number
+        self._freezing.happened.clear()
+        return self._freezing.happened
+
+    def _sees(self) -> bool:
+        """Take in that a client has sent something; returns whether this is where everything freezes."""
+        self._freezing.sent += 1
+        if self._freezing.sent != self._freezing.at:
+            return False
+        self._held = set(Direction)
+        for link in self._links.values():
+            link.hold(self._held)
+        self._freezing.happened.set()
+        return True
 
     async def _cut(self, ports: Collection[int] | None) -> int:
         links = [link for port, link in self._links.items() if ports is None or port in ports]
@@ -137,6 +174,15 @@ class PostgresProxy:
         await asyncio.gather(*self._tasks)
 
 
+@dataclass
+class _Freezing:
+    """How much has been sent, and at what everything freezes."""
+
+    sent: int = 0
+    at: int | None = None
+    happened: threading.Event = field(default_factory=threading.Event)
+
+
 class _Link:
     """One client's connection and the one to the server that goes with it; lives in the proxy's loop."""
 
@@ -145,11 +191,14 @@ class _Link:
         client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         held: Collection[Direction],
+        sees: Callable[[], bool],
     ) -> None:
+        self._sees = sees
         self._client, self._server = client, server
         self.port: int = server[1].get_extra_info("sockname")[1]
         self._open = {direction: asyncio.Event() for direction in Direction}
         self._loss: _LostCommit | None = None
+        self.names_another = False
         self.hold(held)
 
     async def pass_on(self) -> None:
@@ -187,6 +236,11 @@ class _Link:
                 if self._loss is not None and self._loss.sees(direction, data):
                     self.abort()
                     return
+                if direction is Direction.TO_CLIENT and self.names_another:
+                    data = _BACKEND.sub(lambda found: found[1] + bytes((0, 0, 0, 7)) + found[2], data)
+                if direction is Direction.TO_SERVER and self._open[direction].is_set() and self._sees():
+                    target.write(data[: len(data) // 2])
+                    data = data[len(data) // 2 :]
                 await self._open[direction].wait()
                 if self._loss is None or direction is Direction.TO_SERVER or not self._loss.withholds:
                     target.write(data)

@@ -77,7 +77,7 @@ class QueryContract:
             (
                 ValueColumn("total", pa.decimal128(20, 4), Merge.ADD),
                 ValueColumn("latest", pa.timestamp("us", "UTC"), Merge.GREATEST),
-                ValueColumn("share", pa.float64(), Merge.ADD),
+                ValueColumn("share", pa.float64(), Merge.GREATEST),
             ),
         )
         store = ready(harness, layout=layout)

@@ -7,9 +7,10 @@ from trident.testing.query_contract import QueryContract
 from trident.testing.reset_contract import ResetContract
 from trident.testing.row_contract import RowContract
 from trident.testing.undo_contract import UndoContract
+from trident.testing.value_contract import ValueContract
 
 
-class StateContract(PositionContract, RowContract, UndoContract, ResetContract, QueryContract):
+class StateContract(PositionContract, RowContract, UndoContract, ResetContract, QueryContract, ValueContract):
     """What every store promises; subclass it and define the fixture `harness`.
 
     What a store can't do at all (its capabilities leave it out) is not asked of it.

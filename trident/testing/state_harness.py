@@ -23,8 +23,8 @@ from trident.state.target import Target
 from trident.state.values import OpaqueValue, TransactionalValue
 
 OWNER = Owner("orders", "first-life")
-EPOCH = Epoch(3, "c")
-NEWER = Epoch(4, "d")
+EPOCH = Epoch(3, "first.c")
+NEWER = Epoch(4, "first.d")
 COUNTS = StateLayout(
     (KeyColumn("account", pa.string()),),
     (ValueColumn("n", pa.int64(), Merge.ADD), ValueColumn("total", pa.int64(), Merge.ADD)),

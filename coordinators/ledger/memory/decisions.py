@@ -12,13 +12,16 @@ from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, Stoppe
 from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
-    held_states,
+    check_refusal,
     is_held,
     is_repeated_refusal,
+    made_void,
+    replaced,
     without_rows_of,
 )
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
 from trident.coordinators.pinned import Pin
+from trident.coordinators.planned import Plan
 
 
 def refused(entry: Entry, epoch: Epoch, refusal: Refusal) -> Entry:
@@ -26,11 +29,12 @@ def refused(entry: Entry, epoch: Epoch, refusal: Refusal) -> Entry:
     stored = entry.refusals.get(epoch.number)
     if is_repeated_refusal(entry.progress, stored.refusal if stored else None, refusal):
         return entry
+    check_refusal(entry.progress, entry.live_plan(refusal.attempt), refusal)
     stopped = Stopped(entry.progress.incarnation, refusal)
     return entry._replace(refusals={**entry.refusals, epoch.number: stopped})
 
 
-def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:
+def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision, refused: Plan | None) -> Entry:
     """Return the entry with a decision, the refusals that led to it settled."""
     check_life(entry.progress, owner)
     stored = entry.decisions.get(epoch.number)
@@ -39,13 +43,18 @@ def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Ent
     check_owner(entry.progress, owner)
     if stored is not None:
         raise MismatchError(f"this epoch decided before: {stored.decision}. Nothing was written.")
-    check_decision(entry.progress, decision, entry.open_refusal(), entry.open_decisions())
     progress = entry.progress
+    known = entry.open_decisions()
+    check_decision(progress.done, progress.pinned_batch, decision, entry.open_refusal(), known)
+    before = replaced(decision, known)
+    if before is not None:
+        entry = _finished(entry, before, void=True)
+        progress = progress._replace(held=progress.held - 1)
     if decision.kind is DecisionKind.UNDO:
         progress = progress._replace(undoing=decision.attempt)
     elif is_held(progress, decision):
         progress = progress._replace(held=progress.held + 1)
-    kept = Decided(owner.incarnation, decision, finished=decision.kind is DecisionKind.RETRY)
+    kept = Decided(owner.incarnation, decision, finished=decision.kind is DecisionKind.RETRY, refused=refused)
     settled = {
         number: replace(stopped, settled=stopped.settled or stopped.incarnation == owner.incarnation)
         for number, stopped in entry.refusals.items()
@@ -89,18 +98,26 @@ def with_diverts(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
     return entry._replace(progress=progress)
 
 
-def held_for(entry: Entry, txid: int) -> frozenset[str]:
-    """Return the states whose rows are to be diverted from a txid."""
-    return held_states(entry.open_decisions(), txid) if entry.progress.held else frozenset()
+def hold_for(entry: Entry, plan: Plan) -> Entry:
+    """Check what a plan says of the decisions that wait for its txid; returns the entry with the others void."""
+    if not (entry.progress.held or plan.diverts):
+        return entry
+    void = made_void(plan, entry.open_decisions(), entry.refused())
+    for decision in void:
+        entry = _finished(entry, decision, void=True)
+    return entry._replace(progress=entry.progress._replace(held=entry.progress.held - len(void))) if void else entry
 
 
 def _is_finished(entry: Entry, owner: Owner, decision: Decision) -> bool:
-    return Decided(owner.incarnation, decision, finished=True) in entry.decisions.values()
+    return any(
+        kept.finished and (kept.incarnation, kept.decision) == (owner.incarnation, decision)
+        for kept in entry.decisions.values()
+    )
 
 
-def _finished(entry: Entry, decision: Decision) -> Entry:
+def _finished(entry: Entry, decision: Decision, *, void: bool = False) -> Entry:
     decisions = {
-        number: replace(kept, finished=True) if kept.decision == decision else kept
+        number: replace(kept, finished=True, void=void) if kept.decision == decision else kept
         for number, kept in entry.decisions.items()
     }
     return entry._replace(decisions=decisions)

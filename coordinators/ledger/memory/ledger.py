@@ -6,9 +6,11 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from trident.base.checks import check_able, check_function, check_instance
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.base import TransactionStep
@@ -16,13 +18,19 @@ from trident.coordinators.ledger.memory import decisions
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
-from trident.coordinators.ledger.rules.fencing import lease_held
+from trident.coordinators.ledger.rules.fencing import check_life, lease_held
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
-from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.rules.specs import (
+    added_to,
+    births_of_reset,
+    merged_births,
+    merged_spec,
+    merged_starts,
+)
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
-from trident.coordinators.planned import Loss, Plan
-from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
-from trident.state.memory.database import MemoryDatabase
+from trident.coordinators.planned import Loss, Plan, StartPosition
+from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
+from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
 class MemoryLedger:
@@ -40,9 +48,13 @@ class MemoryLedger:
         database: MemoryDatabase | None = None,
         draw_id: Callable[[int], str] = secrets.token_hex,
     ) -> None:
+        if clock is not None:
+            check_able("clock", clock, ("monotonic", "now"), "a clock with monotonic() and now(), or None")
+        if database is not None:
+            check_instance("database", database, MemoryDatabase, allowed="a MemoryDatabase, or None")
         self._database = MemoryDatabase() if database is None else database
         self._clock = clock or SystemClock()
-        self._draw_id = draw_id
+        self._draw_id = check_function("draw_id", draw_id, "a function that makes a text of a number of bytes")
 
     def __repr__(self) -> str:
         return "MemoryLedger()"
@@ -63,7 +75,8 @@ class MemoryLedger:
             now = self._clock.monotonic()
             if before is not None and not before.released and now < before.beat_at + before.seconds:
                 raise lease_held(topology, before.holder, before.beat_at + before.seconds - now)
-            epoch = Epoch(before.epoch.number + 1 if before else 1, self._draw_id(16))
+            drawn = self._draw_id(16)
+            epoch = before.epoch.next(drawn) if before else Epoch(1, drawn)
             rows.put_holding(topology, Holding(epoch, lease.holder, now, lease.duration.total_seconds()))
             return Acquired(epoch, before.holder if before else None)
 
@@ -85,19 +98,14 @@ class MemoryLedger:
             if holding is not None and holding.epoch == epoch:
                 rows.put_holding(topology, replace(holding, released=True))
 
+    def look(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
+        """Return what `register` would return; changes nothing."""
+        return rolled_back(self._database.transaction(), lambda transaction: self._registered(transaction, epoch, spec))
+
     def register(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
         """Record a new topology or check a known one, then read all that is open."""
         with self._database.transaction() as transaction:
-            rows = Rows(transaction)
-            rows.check_epoch(spec.name, epoch)
-            entry = rows.find(spec.name)
-            entry = (
-                _first_entry(spec, self._draw_id(8))
-                if entry is None
-                else entry._replace(spec=merged_spec(entry.spec, spec))
-            )
-            rows.put(entry)
-            return entry.snapshot()
+            return self._registered(transaction, epoch, spec)
 
     def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
         """Read all that is open of a known topology."""
@@ -110,6 +118,14 @@ class MemoryLedger:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
             rows.put(entry._replace(starts=merged_starts(entry.starts, starts)))
+
+    def set_births(self, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
+        """Record since when the incarnation has these states."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.fenced(owner.topology, epoch)
+            check_life(entry.progress, owner)
+            rows.put(entry._replace(births=merged_births(entry.births, births)))
 
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop live attempts, then insert a plan, atomically."""
@@ -217,7 +233,9 @@ class MemoryLedger:
             if decision.incarnation in entry.incarnations:
                 raise MismatchError(f"incarnation {decision.incarnation} was there before; a reset needs a new id.")
             progress = entry.progress._replace(reset_to=decision.incarnation)
-            rows.put(entry._replace(progress=progress, reset=decision))
+            # some states may stand in the incarnation of one that is replaced: it stays known
+            known = entry.incarnations | {decision.incarnation}
+            rows.put(entry._replace(progress=progress, reset=decision, incarnations=known))
 
     def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
         """Make the decided incarnation the topology's own."""
@@ -241,7 +259,8 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.fenced(owner.topology, epoch)
-            rows.put(decisions.decided(entry, owner, epoch, decision))
+            refused = _find_plan(rows, entry, decision.attempt)
+            rows.put(decisions.decided(entry, owner, epoch, decision, refused.plan if refused else None))
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
         """Keep one state's staged rows of the pinned txid and take them out of its pin."""
@@ -276,6 +295,17 @@ class MemoryLedger:
         """Return what only reads."""
         return MemoryLedgerView(self._database, self._clock)
 
+    def _registered(self, transaction: MemoryTransaction, epoch: Epoch, spec: TopologySpec) -> Snapshot:
+        rows = Rows(transaction)
+        rows.check_epoch(spec.name, epoch)
+        found = rows.find(spec.name)
+        if found is None:
+            entry = _first_entry(spec, self._draw_id(8))
+        else:
+            entry = found._replace(spec=merged_spec(found.spec, spec))
+        rows.put(entry)
+        return replace(entry.snapshot(), added=added_to(found.spec if found is not None else None, spec))
+
     def close(self) -> None:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""
 
@@ -294,6 +324,7 @@ def _find_plan(rows: Rows, entry: Entry, attempt: int) -> StoredPlan | None:
 def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -> Entry:
     before = entry.live[-1] if entry.live else entry.done_plan
     attempts.check_plan(entry.progress, epoch, plan, before, entry.starts)
+    entry = decisions.hold_for(entry, plan)
     stored = StoredPlan(owner.incarnation, epoch.number, PlanStatus.LIVE, plan)
     rows.mark_losses(owner.topology, stored)
     progress = entry.progress._replace(last_attempt=plan.attempt, last_txid=max(entry.progress.last_txid, plan.txid))
@@ -302,8 +333,7 @@ def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -
 
 def _check_pin(entry: Entry, epoch: Epoch, pin: Pin) -> None:
     done_plan = entry.done_plan.plan if entry.done_plan else None
-    held = decisions.held_for(entry, pin.txid)
-    commits.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts, held)
+    commits.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts)
 
 
 def _stored_pin(rows: Rows, entry: Entry, pin: Pin) -> Pin | None:
@@ -324,12 +354,14 @@ def _reborn(entry: Entry, decision: ResetDecision) -> Entry:
         last_attempt=entry.progress.last_attempt,
         reset_to=None,
     )
-    known = entry.incarnations | {decision.incarnation}
+    known, done = entry.incarnations | {decision.incarnation}, entry.done_plan
     return Entry(
         entry.spec,
         progress,
         decision.birth_txid,
-        start=decision.start,
+        births=births_of_reset(entry.spec, decision),
+        starts=resets.starts_of_reset(decision, done.plan if done else None, entry.starts),
+        own_reset=decision,
         incarnations=known,
         refusals=entry.refusals,
         decisions=entry.decisions,

@@ -10,11 +10,12 @@ from typing import NamedTuple
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
+from trident.coordinators.ledger.rules.changes import changed_ranges
 from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
-from trident.coordinators.planned import Loss
-from trident.coordinators.registered import Snapshot, StartPosition, TopologySpec
+from trident.coordinators.planned import Loss, Plan, StartPosition
+from trident.coordinators.registered import Birth, Snapshot, TopologySpec
 from trident.state.memory.database import MemoryTransaction
 
 _FENCES = "trident_fence"
@@ -52,6 +53,9 @@ class Decided:
     incarnation: str
     decision: Decision
     finished: bool = False
+    void: bool = False
+    refused: Plan | None = None
+    """What the attempt read that it is about."""
 
 
 class Entry(NamedTuple):
@@ -61,11 +65,13 @@ class Entry(NamedTuple):
     progress: Progress
     birth_txid: int
     starts: tuple[StartPosition, ...] | None = None
+    births: tuple[Birth, ...] = ()
     live: tuple[StoredPlan, ...] = ()
     done_plan: StoredPlan | None = None
     pin: Pin | None = None
     reset: ResetDecision | None = None
-    start: str | None = None
+    own_reset: ResetDecision | None = None
+    """The reset that opened this incarnation."""
     incarnations: frozenset[str] = frozenset()
     refusals: Mapping[int, Stopped] = MappingProxyType({})
     """What each epoch stopped at."""
@@ -75,7 +81,7 @@ class Entry(NamedTuple):
     def open_refusal(self) -> Refusal | None:
         """Return why the last coordinator that said so stopped, unless a person has decided since."""
         for _, stopped in sorted(self.refusals.items(), key=lambda item: -item[0]):
-            if not stopped.settled and self._is_ahead(stopped.incarnation, stopped.refusal.txid):
+            if not stopped.settled and self._is_about_next(stopped):
                 return stopped.refusal
         return None
 
@@ -86,8 +92,21 @@ class Entry(NamedTuple):
             each.decision for each in kept if not each.finished and self._is_ahead(each.incarnation, each.decision.txid)
         )
 
+    def refused(self) -> dict[int, Plan]:
+        """Return the plans that open decisions are about, by attempt."""
+        open_decisions = self.open_decisions()
+        return {
+            kept.refused.attempt: kept.refused
+            for kept in self.decisions.values()
+            if kept.refused is not None and kept.decision in open_decisions
+        }
+
     def _is_ahead(self, incarnation: str, txid: int) -> bool:
         return incarnation == self.progress.incarnation and txid > self.progress.done
+
+    def _is_about_next(self, stopped: Stopped) -> bool:
+        about = stopped.incarnation, stopped.refusal.txid
+        return about == (self.progress.incarnation, self.progress.done + 1)
 
     def live_plan(self, attempt: int) -> StoredPlan | None:
         """Return the live plan of an attempt."""
@@ -107,10 +126,16 @@ class Entry(NamedTuple):
             starts=self.starts,
             last_txid=progress.last_txid,
             last_attempt=progress.last_attempt,
+            incarnations=self.incarnations | ({progress.reset_to} if progress.reset_to is not None else frozenset()),
+            births=self.births,
             open_reset=self.reset,
-            start=self.start,
+            reset=self.own_reset,
             refusal=self.open_refusal(),
+            told=frozenset(
+                stopped.refusal.attempt for stopped in self.refusals.values() if self._is_about_next(stopped)
+            ),
             decisions=self.open_decisions(),
+            refused=tuple(self.refused().values()),
         )
 
 
@@ -233,9 +258,10 @@ class Rows:
             table[owner.topology, owner.incarnation, pin.txid] = pin.dead_letters
 
     def add_diverted(self, owner: Owner, txid: int, diverted: Diverted) -> None:
-        """Keep the rows that a decision took out of a txid."""
-        table = self._transaction.table(_DIVERTED)
-        table[owner.topology, owner.incarnation, txid, diverted.state] = diverted
+        """Keep the rows that a decision took out of a txid; a second one finds none left and takes none away."""
+        if diverted.rows:
+            table = self._transaction.table(_DIVERTED)
+            table[owner.topology, owner.incarnation, txid, diverted.state] = diverted
 
     def diverted_of(self, topology: str) -> list[tuple[Owner, int, Diverted]]:
         """Return the rows that decisions took out of txids, with incarnation and txid, in order."""
@@ -243,7 +269,7 @@ class Rows:
         for key, diverted in self._transaction.table(_DIVERTED).items():
             assert isinstance(key, tuple)
             assert isinstance(diverted, Diverted)
-            if key[0] == topology and diverted.rows:
+            if key[0] == topology:
                 found.append((Owner(topology, key[1]), int(key[2]), diverted))
         return sorted(found, key=lambda item: (item[1], item[2].state))
 
@@ -280,12 +306,20 @@ class Rows:
 
 def dropped(rows: Rows, entry: Entry, drop_from: int) -> Entry:
     """Move the live attempts from a txid on to the history; returns the entry without them."""
+    before = entry.done_plan
     for stored in entry.live:
         if stored.plan.txid >= drop_from:
-            gone = replace(stored, status=PlanStatus.DROPPED)
+            gone = replace(changed(stored, before), status=PlanStatus.DROPPED)
             rows.finish(entry.spec.name, Finished(gone))
             rows.mark_losses(entry.spec.name, gone)
+        before = stored
     return entry._replace(live=tuple(stored for stored in entry.live if stored.plan.txid < drop_from))
+
+
+def changed(stored: StoredPlan, before: StoredPlan | None) -> StoredPlan:
+    """Return a plan as it is kept: what it changes of the one before."""
+    ranges = changed_ranges(stored.plan, before.plan if before is not None else None)
+    return replace(stored, plan=replace(stored.plan, ranges=ranges), is_whole=before is None)
 
 
 def with_pin(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
@@ -301,7 +335,8 @@ def with_done(rows: Rows, entry: Entry, epoch: Epoch, commit: Commit, now: float
     if live is None:
         raise FatalError(f"the plan of txid {commit.txid} attempt {commit.attempt} is gone; nothing was written")
     stored = replace(live, status=PlanStatus.DONE)
-    rows.finish(entry.spec.name, Finished(stored, commit, entry.pin, epoch.number, now))
+    kept = changed(stored, entry.done_plan)
+    rows.finish(entry.spec.name, Finished(kept, commit, entry.pin, epoch.number, now))
     rows.mark_losses(entry.spec.name, stored)
     progress = entry.progress._replace(done=commit.txid, done_attempt=commit.attempt, pinned=None, pinned_attempt=None)
     rest = tuple(other for other in entry.live if other is not live)

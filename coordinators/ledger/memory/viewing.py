@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from trident.base.clock import Clock
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
-from trident.coordinators.ledger.memory.rows import Entry, Finished, KeptLoss, Rows
+from trident.coordinators.ledger.memory.rows import Entry, Finished, KeptLoss, Rows, changed
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
 from trident.coordinators.ledger.view import (
     AttemptRow,
@@ -96,9 +96,11 @@ class _Kept:
         progress, holding = self.entry.progress, self._rows.holding(self._name)
         assert holding is not None, "who registers a topology holds it"
         reset = self.entry.reset
+        lost = [row for row in self.losses() if row.status == PlanStatus.DONE]
         return TopologyStatus(
             name=self._name,
             incarnation=progress.incarnation,
+            birth_txid=self.entry.birth_txid,
             done=progress.done,
             pinned=progress.pinned,
             live=len(self.entry.live),
@@ -111,9 +113,11 @@ class _Kept:
             refusal=self.entry.open_refusal(),
             decisions=tuple(str(decision) for decision in self.entry.open_decisions()),
             open_reset=f"states={reset.states!r}, to incarnation {reset.incarnation}" if reset else None,
-            losses=sum(row.status == PlanStatus.DONE for row in self.losses()),
+            losses=len(lost),
+            lost_offsets=sum(row.count for row in lost),
             dead_letters=len(self.dead_letters()),
             diverted_rows=len(self._diverted()),
+            births=self.entry.births,
         )
 
     def batches(self) -> tuple[BatchRow, ...]:
@@ -135,7 +139,7 @@ class _Kept:
 
     def story(self, txid: int) -> TxidStory:
         finished = [row for row in self._finished if row.stored.plan.txid == txid]
-        live = [stored for stored in self.entry.live if stored.plan.txid == txid]
+        live = [stored for stored in self._live_changes() if stored.plan.txid == txid]
         stored = sorted([*(row.stored for row in finished), *live], key=lambda each: each.plan.attempt)
         return TxidStory(
             attempts=tuple(_attempt(self._name, each) for each in stored),
@@ -148,10 +152,17 @@ class _Kept:
             diverted=tuple(row for row in self._diverted() if row.txid == txid),
         )
 
+    def _live_changes(self) -> list[StoredPlan]:
+        """Return what the live plans change, each of the one before."""
+        before = [self.entry.done_plan, *self.entry.live]
+        return [changed(stored, earlier) for stored, earlier in zip(self.entry.live, before, strict=False)]
+
     def _pins(self) -> list[tuple[StoredPlan, Pin]]:
         pins = [(row.stored, row.pin) for row in self._finished if row.pin is not None]
         pinned = self.entry.pin
-        return pins + [(each, pinned) for each in self.entry.live if pinned and each.plan.attempt == pinned.attempt]
+        return pins + [
+            (each, pinned) for each in self._live_changes() if pinned and each.plan.attempt == pinned.attempt
+        ]
 
     def _refusals(self) -> tuple[RefusalRow, ...]:
         return tuple(
@@ -190,6 +201,7 @@ class _Kept:
                 decided_at=None,
                 finished_at=None,
                 is_finished=decided.finished,
+                void=decided.void,
             )
             for epoch, decided in sorted(self.entry.decisions.items(), key=lambda item: item[0])
         )
@@ -226,6 +238,7 @@ def _attempt(topology: str, stored: StoredPlan) -> AttemptRow:
         losses=plan.losses,
         timers=plan.timers,
         received=plan.received,
+        diverts=plan.diverts,
     )
 
 
@@ -236,7 +249,7 @@ def _pin(topology: str, stored: StoredPlan, pin: Pin) -> PinRow:
         txid=pin.txid,
         attempt=pin.attempt,
         epoch=stored.epoch,
-        plan=pin.plan,
+        plan=stored.plan,
         manifests=pin.manifests,
         states=pin.states,
         pinned_at=None,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.ledger.rules.changes import is_stored_as
 from trident.coordinators.ledger.rules.following import check_follows
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
-from trident.coordinators.planned import Plan
-from trident.coordinators.registered import StartPosition
+from trident.coordinators.planned import Plan, StartPosition
 
 
 def check_drop(progress: Progress, drop_from: int) -> None:
@@ -27,7 +27,8 @@ def is_repeated_plan(stored: StoredPlan | None, owner: Owner, epoch: Epoch, plan
     """Tell whether this very plan is in already; another plan under its attempt number is refused."""
     if stored is None:
         return False
-    if (stored.incarnation, stored.epoch, stored.plan) != (owner.incarnation, epoch.number, plan):
+    is_same = (stored.incarnation, stored.epoch) == (owner.incarnation, epoch.number) and is_stored_as(stored, plan)
+    if not is_same:
         raise MismatchError(
             f"attempt {plan.attempt} was used before, for txid {stored.plan.txid}; attempt numbers are never reused. "
             "Nothing was written."

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
+from trident.coordinators.ledger.rules.decisions import shown_states
 from trident.coordinators.ledger.rules.following import check_follows
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.pinned import Commit, Pin
-from trident.coordinators.planned import Plan
-from trident.coordinators.registered import StartPosition
+from trident.coordinators.planned import Plan, StartPosition
 
 
 def is_repeated_pin(progress: Progress, pin: Pin) -> bool:
@@ -48,11 +48,10 @@ def check_pin(
     stored: StoredPlan | None,
     done_plan: Plan | None,
     starts: Sequence[StartPosition] | None,
-    held: frozenset[str] = frozenset(),
 ) -> None:
     """Refuse a pin that is not of the next txid's live attempt, or whose ranges don't follow what is done.
 
-    `held` are the states whose rows a person decided to divert from this txid: the pin must say the same.
+    It must divert the rows of the states that its plan says.
     """
     if progress.pinned is not None:
         raise MismatchError(f"txid {pin.txid} can't be pinned: txid {progress.pinned} is. Nothing was written.")
@@ -72,17 +71,13 @@ def check_pin(
             f"the plan of txid {pin.txid} follows attempt {pin.plan.predecessor}, but attempt {progress.done_attempt} "
             "is done. Nothing was written."
         )
-    diverted = frozenset(item.state for item in pin.diverts)
-    if diverted != held or len(diverted) != len(pin.diverts):
+    diverted = sorted(item.state for item in pin.diverts)
+    if diverted != sorted(pin.plan.diverts):
         raise MismatchError(
-            f"the pin of txid {pin.txid} diverts the rows of {_named(diverted)}, decided was {_named(held)}. "
-            "Nothing was written."
+            f"the pin of txid {pin.txid} diverts the rows of {shown_states(diverted)}, its plan those of "
+            f"{shown_states(pin.plan.diverts)}. Nothing was written."
         )
     check_follows(pin.plan, done_plan, starts)
-
-
-def _named(states: frozenset[str]) -> str:
-    return ", ".join(repr(state) for state in sorted(states)) or "no state"
 
 
 def is_repeated_done(progress: Progress, commit: Commit) -> bool:

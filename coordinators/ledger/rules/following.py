@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from trident.base.errors import MismatchError
 from trident.base.ranges import OffsetRange, PartitionId
-from trident.coordinators.planned import Loss, Plan
-from trident.coordinators.registered import StartPosition
+from trident.coordinators.planned import Loss, Plan, StartPosition
 
 Partition = tuple[str, PartitionId]
 """A spout's name and one of its partitions."""

@@ -37,6 +37,13 @@ class Progress(NamedTuple):
     held: int = 0
     """How many decided diverts wait for the attempt that commits."""
 
+    @property
+    def pinned_batch(self) -> tuple[int, int] | None:
+        """Txid and attempt of what is pinned."""
+        if self.pinned is None or self.pinned_attempt is None:
+            return None
+        return self.pinned, self.pinned_attempt
+
 
 @dataclass(frozen=True, slots=True)
 class StoredPlan:
@@ -46,3 +53,5 @@ class StoredPlan:
     epoch: int
     status: PlanStatus
     plan: Plan
+    is_whole: bool = True
+    """Whether the plan names every partition ever seen, or only those that it changes (see `changes`)."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from trident.base.errors import MismatchError
-from trident.coordinators.decided import ResetDecision
+from trident.coordinators.decided import ResetDecision, ResetStart
 from trident.coordinators.ledger.rules.progress import Progress
+from trident.coordinators.planned import Plan, StartPosition
 
 
 def check_reset(progress: Progress, decision: ResetDecision) -> None:
@@ -23,9 +24,21 @@ def check_reset(progress: Progress, decision: ResetDecision) -> None:
         )
 
 
+def takes_the_place_of(decision: ResetDecision, stored: ResetDecision) -> bool:
+    """Tell whether a reset may be decided while that other one is not finished.
+
+    One that keeps rows can lose them before every state has followed, and would have no way out. Emptied is emptied
+    whatever a state has followed before; it opens an incarnation of its own, so that none is taken for emptied yet.
+    """
+    is_way_out = (stored.states, decision.states) == ("adopt", "clear")
+    return is_way_out and decision.incarnation != stored.incarnation and decision.birth_txid >= stored.birth_txid
+
+
 def is_repeated_reset(topology: str, stored: ResetDecision | None, decision: ResetDecision) -> bool:
-    """Tell whether this very decision is open already; another open one is refused."""
+    """Tell whether this very decision is open already; another open one is refused unless this takes its place."""
     if stored is None:
+        return False
+    if stored != decision and takes_the_place_of(decision, stored):
         return False
     if stored != decision:
         raise MismatchError(
@@ -41,3 +54,30 @@ def check_open_reset(topology: str, stored: ResetDecision | None, decision: Rese
         raise MismatchError(
             f"topology {topology!r}: no reset to incarnation {decision.incarnation} was decided. Nothing was written."
         )
+
+
+def starts_of_reset(
+    decision: ResetDecision, done: Plan | None, starts: tuple[StartPosition, ...] | None
+) -> tuple[StartPosition, ...] | None:
+    """Return where the new incarnation begins, None while that is to be asked.
+
+    An older version's reset, which names no numbers, resumes where the old incarnation stands.
+    """
+    if decision.begins is not None or decision.start != ResetStart.RESUME:
+        return decision.begins
+    return going_on(done, starts)
+
+
+def going_on(done: Plan | None, starts: tuple[StartPosition, ...] | None) -> tuple[StartPosition, ...] | None:
+    """Return where an incarnation goes on: what it has read, and the beginning of what it has not read from yet.
+
+    None while no start is resolved.
+    """
+    if done is None:
+        return starts
+    read = tuple(
+        StartPosition(item.spout, item.range.id, item.range.topic_id, item.range.stop, item.range.epoch)
+        for item in done.ranges
+    )
+    known = {(item.spout, item.id) for item in read}
+    return (*read, *(item for item in starts or () if (item.spout, item.id) not in known))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from trident.base.errors import MismatchError
-from trident.coordinators.registered import StartPosition, TopologySpec
+from trident.coordinators.decided import ResetDecision
+from trident.coordinators.planned import StartPosition
+from trident.coordinators.registered import Added, Birth, TopologySpec
 
 Described = Mapping[str, Mapping[str, str]]
 
@@ -27,6 +29,14 @@ def merged_spec(stored: TopologySpec, given: TopologySpec) -> TopologySpec:
     return given
 
 
+def added_to(stored: TopologySpec | None, given: TopologySpec) -> Added:
+    """Return what the ledger does not know yet of a description; None: it knows nothing of the topology."""
+    if stored is None:
+        return Added(True, tuple(given.spouts), tuple(given.states))
+    streams = tuple(name for name in given.spouts if name not in stored.spouts)
+    return Added(False, streams, tuple(name for name in given.states if name not in stored.states))
+
+
 def merged_starts(stored: Sequence[StartPosition] | None, given: Sequence[StartPosition]) -> tuple[StartPosition, ...]:
     """Return the start positions to store: those of each spout are set once, spouts may be added.
 
@@ -41,6 +51,32 @@ def merged_starts(stored: Sequence[StartPosition] | None, given: Sequence[StartP
                 "changed; an incarnation starts once."
             )
     return tuple(sorted({*(stored or ()), *given}, key=lambda item: (item.spout, item.id)))
+
+
+def births_before(stored: TopologySpec) -> tuple[Birth, ...]:
+    """Return what is known of the states of a topology whose births nobody recorded: that it has them."""
+    return tuple(Birth(state, None) for state in sorted(stored.states))
+
+
+def births_of_reset(stored: TopologySpec, decision: ResetDecision) -> tuple[Birth, ...]:
+    """Return the births of all states of a new incarnation."""
+    with_rows = decision.states == "adopt"
+    return tuple(Birth(state, decision.birth_txid, with_rows) for state in sorted(stored.states))
+
+
+def merged_births(stored: Sequence[Birth], given: Sequence[Birth]) -> tuple[Birth, ...]:
+    """Return the births to store; raises MismatchError for a state that was born at another txid."""
+    merged = {birth.state: birth for birth in stored}
+    for birth in given:
+        known = merged.get(birth.state)
+        if known is None or known.txid is None:
+            merged[birth.state] = birth
+        elif known.txid != birth.txid:
+            raise MismatchError(
+                f"state {birth.state!r} was born at txid {known.txid} already, not at {birth.txid}. Nothing was "
+                "changed."
+            )
+    return tuple(birth for _, birth in sorted(merged.items()))
 
 
 def _differences(kind: str, stored: Described, given: Described) -> list[str]:

@@ -8,11 +8,13 @@ from sqlalchemy import Connection, bindparam, insert, null, update
 
 from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.ledger.rules.changes import changed_ranges
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql import codec
-from trident.coordinators.ledger.sql.dialect import Writes
+from trident.coordinators.ledger.sql.dialect import Upsert, Writes
+from trident.coordinators.ledger.sql.many_rows import database_now, insert_many
 from trident.coordinators.ledger.sql.moments import DatabaseNow
-from trident.coordinators.ledger.sql.tables import COMMIT, DEAD_LETTER, IS_LIVE, LOSS, PIN, PLAN, PROGRESS
+from trident.coordinators.ledger.sql.tables import COMMIT, DEAD_LETTER, DONE_PLAN, IS_LIVE, LOSS, PIN, PLAN, PROGRESS
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan
 
@@ -32,7 +34,7 @@ def _named(*columns: str) -> dict[str, object]:
 
 _INSERT_PLAN = insert(PLAN).values(
     **_BATCH,
-    **_named("tries", "predecessor", "batch_time", "ranges", "losses", "timers", "received"),
+    **_named("tries", "predecessor", "batch_time", "ranges", "losses", "timers", "received", "diverts"),
     status=PlanStatus.LIVE.value,
     created_at=DatabaseNow(),
 )
@@ -71,10 +73,11 @@ _MARK_DONE = (
     .where(PROGRESS.c.topology == bindparam("in_topology"), PROGRESS.c.done == bindparam("in_before"))
     .values(done=bindparam("in_txid"), done_attempt=bindparam("in_attempt"), pinned=null(), pinned_attempt=null())
 )
+_PUT_DONE_PLAN = Upsert(DONE_PLAN, {**_OWNER, **_named("txid", "attempt"), "ranges": bindparam("in_all_ranges")})
 _PLANNED = Writes(_INSERT_PLAN, _COUNT_PLAN)
 _PINNED = Writes(_INSERT_PIN, _MARK_PINNED)
-_DONE = Writes(_INSERT_COMMIT, _MARK_PLAN_DONE, _MARK_DONE)
-_TOGETHER = Writes(_INSERT_PIN, _INSERT_COMMIT, _MARK_PLAN_DONE, _MARK_DONE)
+_DONE = Writes(_INSERT_COMMIT, _MARK_PLAN_DONE, _PUT_DONE_PLAN, _MARK_DONE)
+_TOGETHER = Writes(_INSERT_PIN, _INSERT_COMMIT, _MARK_PLAN_DONE, _PUT_DONE_PLAN, _MARK_DONE)
 
 _DROP = (
     update(PLAN)
@@ -112,11 +115,9 @@ _INSERT_LOSS = insert(LOSS).values(
     status=PlanStatus.LIVE.value,
     recorded_at=DatabaseNow(),
 )
-_INSERT_DEAD_LETTER = insert(DEAD_LETTER).values(
-    **_OWNER,
-    **_named("attempt", "txid", "spout", "topic", "partition", "record_offset"),
-    **_named("record_timestamp", "reason", "record_key", "record_value"),
-    pinned_at=DatabaseNow(),
+_DEAD_LETTER_COLUMNS = (
+    *("topology", "incarnation", "attempt", "txid", "pinned_at", "spout", "topic", "partition", "record_offset"),
+    *("record_timestamp", "reason", "record_key", "record_value"),
 )
 
 
@@ -126,17 +127,23 @@ def write_drop(connection: Connection, owner: Owner, drop_from: int) -> None:
     _DROPPED.execute(connection, parameters)
 
 
-def write_plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan, last_txid: int) -> None:
-    """Insert a plan with its losses and count its attempt; `last_txid` is the highest txid ever planned before."""
+def write_plan(
+    connection: Connection, owner: Owner, epoch: Epoch, plan: Plan, before: Plan | None, last_txid: int
+) -> None:
+    """Insert a plan with its losses and count its attempt.
+
+    `before` is the plan that it follows on, `last_txid` the highest txid ever planned before.
+    """
     parameters = {
         **_of_batch(owner, epoch, plan.txid, plan.attempt),
         "in_tries": plan.tries,
         "in_predecessor": plan.predecessor,
         "in_batch_time": plan.batch_time,
-        "in_ranges": codec.RANGES.encode(plan.ranges),
+        "in_ranges": codec.RANGES.encode(changed_ranges(plan, before)),
         "in_losses": codec.LOSSES.encode(plan.losses),
         "in_timers": codec.TIMERS.encode(plan.timers),
         "in_received": codec.RECEIVED.encode(plan.received),
+        "in_diverts": codec.DIVERTS.encode(plan.diverts),
         "in_last_txid": max(last_txid, plan.txid),
     }
     _assert_one_each(_PLANNED.execute(connection, parameters))
@@ -150,15 +157,16 @@ def write_pin(connection: Connection, owner: Owner, epoch: Epoch, pin: Pin) -> N
     _write_dead_letters(connection, owner, pin)
 
 
-def write_done(connection: Connection, owner: Owner, epoch: Epoch, commit: Commit) -> None:
-    """Insert a commit and mark its txid as done."""
-    _assert_one_each(_DONE.execute(connection, _of_commit(owner, epoch, commit)))
+def write_done(connection: Connection, owner: Owner, epoch: Epoch, commit: Commit, plan: Plan) -> None:
+    """Insert a commit and mark its txid, which has that plan, as done."""
+    parameters = {**_of_commit(owner, epoch, commit), **_of_all(plan)}
+    _assert_one_each(_DONE.execute(connection, parameters))
     _write_losses_done(connection, owner, commit.attempt)
 
 
 def write_together(connection: Connection, owner: Owner, epoch: Epoch, pin: Pin, commit: Commit) -> None:
     """Insert pin and commit and mark the txid as done, in one round trip where the dialect can."""
-    parameters = {**_of_commit(owner, epoch, commit), **_of_pin(owner, epoch, pin)}
+    parameters = {**_of_commit(owner, epoch, commit), **_of_pin(owner, epoch, pin), **_of_all(pin.plan)}
     _assert_one_each(_TOGETHER.execute(connection, parameters))
     _write_dead_letters(connection, owner, pin)
     if pin.plan.losses:
@@ -170,8 +178,11 @@ def _write_losses_done(connection: Connection, owner: Owner, attempt: int) -> No
 
 
 def _write_dead_letters(connection: Connection, owner: Owner, pin: Pin) -> None:
-    if pin.dead_letters:
-        connection.execute(_INSERT_DEAD_LETTER, [_of_dead_letter(owner, pin, letter) for letter in pin.dead_letters])
+    if not pin.dead_letters:
+        return
+    of_all = (owner.topology, owner.incarnation, pin.attempt, pin.txid, database_now(connection))
+    rows = ((*of_all, *_of_dead_letter(letter)) for letter in pin.dead_letters)
+    insert_many(connection, DEAD_LETTER, _DEAD_LETTER_COLUMNS, rows)
 
 
 def _assert_one_each(counts: Sequence[int]) -> None:
@@ -196,10 +207,14 @@ def _of_batch(owner: Owner, epoch: Epoch, txid: int, attempt: int) -> dict[str, 
 def _of_pin(owner: Owner, epoch: Epoch, pin: Pin) -> dict[str, object]:
     return {
         **_of_batch(owner, epoch, pin.txid, pin.attempt),
-        "in_plan": codec.PLAN.encode(pin.plan),
+        "in_plan": codec.PLAN_OF_THE_ATTEMPT,
         "in_manifests": codec.MANIFESTS.encode(pin.manifests),
         "in_states": codec.STATES.encode(pin.states),
     }
+
+
+def _of_all(plan: Plan) -> dict[str, object]:
+    return {"in_all_ranges": codec.RANGES.encode(plan.ranges)}
 
 
 def _of_commit(owner: Owner, epoch: Epoch, commit: Commit) -> dict[str, object]:
@@ -230,19 +245,7 @@ def _of_loss(owner: Owner, plan: Plan, loss: Loss) -> Mapping[str, object]:
     }
 
 
-def _of_dead_letter(owner: Owner, pin: Pin, letter: DeadLetter) -> Mapping[str, object]:
+def _of_dead_letter(letter: DeadLetter) -> tuple[object, ...]:
     record = letter.record
-    return {
-        "in_topology": owner.topology,
-        "in_incarnation": owner.incarnation,
-        "in_attempt": pin.attempt,
-        "in_txid": pin.txid,
-        "in_spout": letter.spout,
-        "in_topic": record.id.topic,
-        "in_partition": record.id.partition,
-        "in_record_offset": record.offset,
-        "in_record_timestamp": record.timestamp,
-        "in_reason": record.reason,
-        "in_record_key": record.key,
-        "in_record_value": record.value,
-    }
+    where = (letter.spout, record.id.topic, record.id.partition, record.offset)
+    return (*where, record.timestamp, record.reason, record.key, record.value)

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, Row, select
 
 from trident.base.identity import Owner
 from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, StopKind
+from trident.coordinators.ledger.sql.many_rows import read_many
 from trident.coordinators.ledger.sql.tables import DECISION, DIVERTED, REFUSAL
 
 
@@ -16,13 +17,25 @@ def read_refusal(connection: Connection, owner: Owner, done: int) -> Refusal | N
         .where(
             REFUSAL.c.topology == owner.topology,
             REFUSAL.c.incarnation == owner.incarnation,
-            REFUSAL.c.txid > done,
+            REFUSAL.c.txid == done + 1,  # what an older version refused out of turn is void
             REFUSAL.c.settled_at.is_(None),
         )
         .order_by(REFUSAL.c.epoch.desc())
         .limit(1)
     ).one_or_none()
     return None if row is None else refusal_of(row)
+
+
+def read_told(connection: Connection, owner: Owner, done: int) -> frozenset[int]:
+    """Return the attempts at the next txid that a coordinator has stopped at."""
+    rows = connection.execute(
+        select(REFUSAL.c.attempt).where(
+            REFUSAL.c.topology == owner.topology,
+            REFUSAL.c.incarnation == owner.incarnation,
+            REFUSAL.c.txid == done + 1,
+        )
+    )
+    return frozenset(rows.scalars())
 
 
 def read_decisions(connection: Connection, owner: Owner, done: int) -> tuple[Decision, ...]:
@@ -46,7 +59,7 @@ def read_diverted(connection: Connection, topology: str, txid: int | None = None
     if txid is not None:
         query = query.where(DIVERTED.c.txid == txid)
     found: dict[tuple[int, str], list[str]] = {}
-    for row in connection.execute(query.order_by(DIVERTED.c.txid, DIVERTED.c.state, DIVERTED.c.number)):
+    for row in read_many(connection, query.order_by(DIVERTED.c.txid, DIVERTED.c.state, DIVERTED.c.number)):
         found.setdefault((row.txid, row.state), []).append(row.staged_row)
     return tuple((key[0], Diverted(key[1], tuple(rows))) for key, rows in found.items())
 

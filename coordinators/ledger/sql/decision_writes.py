@@ -12,8 +12,11 @@ from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
+    check_refusal,
     is_held,
     is_repeated_refusal,
+    made_void,
+    replaced,
     without_rows_of,
 )
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
@@ -22,10 +25,12 @@ from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.decision_reads import decision_of, read_decisions, read_refusal, refusal_of
+from trident.coordinators.ledger.sql.many_rows import database_now, insert_many
 from trident.coordinators.ledger.sql.moments import DatabaseNow
-from trident.coordinators.ledger.sql.reads import lock_progress, read_pin
+from trident.coordinators.ledger.sql.reads import lock_progress, read_pin, read_plans, read_refused
 from trident.coordinators.ledger.sql.tables import DEAD_LETTER, DECISION, DIVERTED, PIN, REFUSAL
 from trident.coordinators.pinned import Pin
+from trident.coordinators.planned import Plan
 
 
 def refuse(connection: Connection, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
@@ -37,6 +42,7 @@ def refuse(connection: Connection, owner: Owner, epoch: Epoch, refusal: Refusal)
     ).one_or_none()
     if is_repeated_refusal(progress, None if row is None else refusal_of(row), refusal):
         return
+    check_refusal(progress, read_plans(connection, owner.topology, refusal.attempt).get(refusal.attempt), refusal)
     values = {
         **_named(owner, epoch),
         "txid": refusal.txid,
@@ -62,7 +68,8 @@ def decide(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     if row is not None:
         raise MismatchError(f"this epoch decided before: {decision_of(row)}. Nothing was written.")
     refusal = read_refusal(connection, owner, progress.done)
-    check_decision(progress, decision, refusal, read_decisions(connection, owner, progress.done))
+    known = read_decisions(connection, owner, progress.done)
+    check_decision(progress.done, progress.pinned_batch, decision, refusal, known)
     values = {
         **_named(owner, epoch),
         "txid": decision.txid,
@@ -73,11 +80,14 @@ def decide(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
         "decided_at": DatabaseNow(),
         "finished_at": DatabaseNow() if decision.kind is DecisionKind.RETRY else null(),
     }
+    before = replaced(decision, known)
+    if before is not None:
+        write_one(connection, _finishing(owner, before.kind, before.txid, before.state).values(void=True))
     connection.execute(insert(DECISION).values(values))
     _settle(connection, owner, decision)
     if decision.kind is DecisionKind.UNDO:
         set_progress(connection, owner.topology, {"undoing": decision.attempt})
-    elif is_held(progress, decision):
+    elif is_held(progress, decision) and before is None:
         set_progress(connection, owner.topology, {"held": progress.held + 1})
 
 
@@ -114,6 +124,16 @@ def unpin(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision
     _finish(connection, owner, decision)
 
 
+def hold_for(connection: Connection, owner: Owner, plan: Plan, progress: Progress) -> None:
+    """Check what a plan says of the decisions that wait for its txid, and make those about other records void."""
+    decisions = read_decisions(connection, owner, progress.done) if progress.held else ()
+    void = made_void(plan, decisions, {item.attempt: item for item in read_refused(connection, owner, decisions)})
+    for item in void:
+        write_one(connection, _finishing(owner, item.kind, item.txid, item.state).values(void=True))
+    if void:
+        set_progress(connection, owner.topology, {"held": progress.held - len(void)})
+
+
 def write_diverts(connection: Connection, owner: Owner, pin: Pin, progress: Progress) -> None:
     """Keep the rows that held decisions took out of a batch and finish these; part of the pin's transaction."""
     if not pin.diverts:
@@ -129,7 +149,7 @@ def _check_open(connection: Connection, owner: Owner, progress: Progress, decisi
     if _is_finished(connection, owner, decision):
         return None
     check_carried_out(progress, decision, read_decisions(connection, owner, progress.done))
-    pin = read_pin(connection, owner, decision.txid)
+    pin = read_pin(connection, owner, progress, decision.txid)
     if pin is None:
         raise FatalError(f"the ledger is damaged: the pin of txid {decision.txid} is gone; nothing was written")
     return pin
@@ -157,20 +177,12 @@ def _settle(connection: Connection, owner: Owner, decision: Decision) -> None:
 
 
 def _write_rows(connection: Connection, owner: Owner, txid: int, attempt: int, state: str, rows: Sequence[str]) -> None:
-    values = [
-        {
-            "topology": owner.topology,
-            "incarnation": owner.incarnation,
-            "txid": txid,
-            "state": state,
-            "number": number,
-            "attempt": attempt,
-            "staged_row": row,
-        }
-        for number, row in enumerate(rows, start=1)
-    ]
-    if values:
-        connection.execute(insert(DIVERTED).values(diverted_at=DatabaseNow()), values)
+    if not rows:
+        return
+    now = database_now(connection)
+    of_all = (owner.topology, owner.incarnation, txid, state, attempt, now)
+    columns = ("topology", "incarnation", "txid", "state", "attempt", "diverted_at", "number", "staged_row")
+    insert_many(connection, DIVERTED, columns, ((*of_all, *row) for row in enumerate(rows, start=1)))
 
 
 def _finish(connection: Connection, owner: Owner, decision: Decision) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import (
     ColumnElement,
@@ -45,6 +46,21 @@ def _sqlite_since(element: SecondsSince, compiler: SQLCompiler, **options: objec
 Write = Insert | Update | Delete
 
 
+@dataclass(frozen=True)
+class Upsert:
+    """A row that is put in the place of the one with its key, or beside the others."""
+
+    table: Table
+    values: Mapping[str, object]
+
+    def of(self, dialect: str) -> Insert:
+        """Return the statement for a dialect."""
+        insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
+        key = list(self.table.primary_key)
+        replaced = {name: value for name, value in self.values.items() if not self.table.c[name].primary_key}
+        return insert(self.table).values(**self.values).on_conflict_do_update(index_elements=key, set_=replaced)
+
+
 class Writes:
     """Several writes in one round trip where the dialect can; made once, executed often.
 
@@ -52,15 +68,19 @@ class Writes:
     none may depend on another.
     """
 
-    def __init__(self, *parts: Write) -> None:
-        self._parts = parts
-        self._together = _together(parts)
+    def __init__(self, *parts: Write | Upsert) -> None:
+        self._parts = [_written(part, "sqlite") for part in parts]
+        self._together = _together([_written(part, "postgresql") for part in parts])
 
     def execute(self, connection: Connection, parameters: Mapping[str, object]) -> tuple[int, ...]:
         """Return how many rows each part wrote."""
         if connection.dialect.name == "postgresql":
             return tuple(int(count) for count in connection.execute(self._together, parameters).one())
         return tuple(_rows_written(connection, part, parameters) for part in self._parts)
+
+
+def _written(part: Write | Upsert, dialect: str) -> Write:
+    return part.of(dialect) if isinstance(part, Upsert) else part
 
 
 def _together(parts: Sequence[Write]) -> Executable:

@@ -16,11 +16,12 @@ from trident.base.identity import Epoch
 from trident.coordinators.ledger.rules.fencing import check_epoch, lease_held
 from trident.coordinators.ledger.sql.dialect import SecondsSince, insert_new
 from trident.coordinators.ledger.sql.moments import DatabaseNow
+from trident.coordinators.ledger.sql.opening import refuse_hidden
 from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
 from trident.coordinators.ledger.sql.reads import read_epoch
-from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT
+from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT, TOPOLOGY
 from trident.coordinators.registered import Acquired, Lease
-from trident.state.databases.base import SqlDatabase
+from trident.state.databases.base import EndsSessions, HasSchemas, SqlDatabase
 
 _LEFT = HEARTBEAT.c.lease_seconds - SecondsSince(HEARTBEAT.c.beat_at)
 _FENCE = (
@@ -53,13 +54,22 @@ class Holder:
 
 
 def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lease) -> Acquired:
-    """Raise the topology's epoch; see `Ledger.acquire`."""
+    """Raise the topology's epoch; see `Ledger.acquire`.
+
+    Whoever held it is silent for longer than its lease, or gone: what it has left open in the database is ended, so
+    that a holder that stopped inside of a statement keeps nobody waiting.
+    """
     with database.transaction() as transaction:
         before = _read_holder(transaction.connection, topology, lock=False)
+        if isinstance(database, HasSchemas) and not _is_registered(transaction.connection, topology):
+            found = database.elsewhere(transaction.connection, TOPOLOGY.name, TOPOLOGY.c.name.name, topology)
+            refuse_hidden(topology, found)
     if before is not None and _holds(presence, topology, before):
         raise lease_held(topology, before.name, before.seconds_left)
-    number = before.epoch.number + 1 if before else 1
-    epoch = Epoch(number, secrets.token_hex(16))
+    drawn = secrets.token_hex(16)
+    epoch = before.epoch.next(drawn) if before else Epoch(1, drawn)
+    if isinstance(database, EndsSessions):
+        database.end_older(topology, epoch)
     mark = presence.hold(topology, epoch.token)
     try:
         _raise_surely(database, topology, lease, before, epoch, mark)
@@ -67,6 +77,13 @@ def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lea
         presence.end(topology, epoch.token)
         raise
     return Acquired(epoch, before.name if before else None)
+
+
+def _is_registered(connection: Connection, topology: str) -> bool:
+    """Tell whether a topology has begun here; a fence alone may be left by whoever looked for it in a wrong place."""
+    known = select(exists().where(TOPOLOGY.c.name == topology))
+    found: bool = connection.execute(known).scalar_one()
+    return found
 
 
 def renew(connection: Connection, topology: str, epoch: Epoch) -> None:
@@ -107,6 +124,7 @@ def _raise_surely(
     """Raise the epoch; when the answer is lost, ask for it under the row's lock: the token is ours alone."""
     try:
         with database.transaction() as transaction:
+            transaction.work_for(topology, epoch)
             _raise_epoch(transaction.connection, topology, lease, before, epoch, mark)
     except OutcomeUnknownError:
         with database.transaction() as transaction:

@@ -6,6 +6,7 @@ from sqlalchemy import Connection, select
 
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.coordinators.ledger.rules.progress import PlanStatus
+from trident.coordinators.ledger.sql.many_rows import read_many
 from trident.coordinators.ledger.sql.tables import DEAD_LETTER, LOSS
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.planned import Loss
@@ -47,5 +48,5 @@ def read_dead_letters(
                 value=row.record_value,
             ),
         )
-        for row in connection.execute(ordered)
+        for row in read_many(connection, ordered)
     )

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 
 from sqlalchemy import Connection
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.ledger.rules import attempts, commits, fencing
-from trident.coordinators.ledger.rules.decisions import held_states
+from trident.coordinators.ledger.rules.changes import in_full
 from trident.coordinators.ledger.rules.following import has_new_partitions
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.sql import (
@@ -27,13 +29,12 @@ from trident.coordinators.ledger.sql import (
     resets,
     retention,
 )
-from trident.coordinators.ledger.sql.decision_reads import read_decisions
-from trident.coordinators.ledger.sql.opening import open_database
+from trident.coordinators.ledger.sql.opening import migrate, open_database
 from trident.coordinators.ledger.sql.presence import Presence
 from trident.coordinators.ledger.sql.viewing import SqlLedgerView
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
-from trident.coordinators.planned import Loss, Plan
-from trident.coordinators.registered import Acquired, Keep, Lease, Snapshot, StartPosition, TopologySpec
+from trident.coordinators.planned import Loss, Plan, StartPosition
+from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 
@@ -44,6 +45,9 @@ class SqlLedger:
         self._database = database
         self._presence = presence
         self._shown = where
+        self._lock = threading.Lock()
+        self._users = 0
+        self._is_migrated = False
 
     @property
     def database(self) -> SqlDatabase:
@@ -51,7 +55,9 @@ class SqlLedger:
         return self._database
 
     def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
-        """Connect, and make or migrate the tables; may be called again."""
+        """Connect, and make the tables where there are none; may be called again."""
+        with self._lock:
+            self._users += 1
         open_database(self._database, self._shown, timeouts.give_up_after.total_seconds())
 
     def acquire(self, topology: str, lease: Lease) -> Acquired:
@@ -60,36 +66,52 @@ class SqlLedger:
 
     def renew(self, topology: str, epoch: Epoch) -> None:
         """Write a heartbeat."""
-        with self._database.transaction() as transaction:
+        with self._beating() as transaction:
+            transaction.work_for(topology, epoch)
             epochs.renew(transaction.connection, topology, epoch)
         self._presence.keep(topology, epoch.token)
 
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
         try:
-            with self._database.transaction() as transaction:
+            with self._working(topology, epoch) as transaction:
                 epochs.release(transaction.connection, topology, epoch)
         finally:
             self._presence.end(topology, epoch.token)
 
+    def look(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
+        """Return what `register` would return; changes nothing."""
+
+        return rolled_back(
+            self._migrated(spec.name, epoch),
+            lambda transaction: registration.register(transaction.connection, epoch, spec),
+        )
+
     def register(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
         """Record a new topology or check a known one, then read all that is open."""
-        with self._database.transaction() as transaction:
+        with self._migrated(spec.name, epoch) as transaction:
             return registration.register(transaction.connection, epoch, spec)
 
     def snapshot(self, epoch: Epoch, topology: str) -> Snapshot:
-        """Read all that is open of a known topology."""
-        with self._database.transaction() as transaction:
-            return registration.snapshot(transaction.connection, epoch, topology)
+        """Read all that is open of a known topology; changes nothing."""
+        return rolled_back(
+            self._migrated(topology, epoch),
+            lambda transaction: registration.snapshot(transaction.connection, epoch, topology),
+        )
 
     def set_starts(self, owner: Owner, epoch: Epoch, starts: Sequence[StartPosition]) -> None:
         """Store where the incarnation starts, once per spout."""
-        with self._database.transaction() as transaction:
+        with self._working(owner.topology, epoch) as transaction:
             registration.set_starts(transaction.connection, owner, epoch, starts)
+
+    def set_births(self, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
+        """Record since when the incarnation has these states."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            registration.set_births(transaction.connection, owner, epoch, births)
 
     def plan(self, owner: Owner, epoch: Epoch, plan: Plan | None, drop_from: int | None = None) -> None:
         """Drop live attempts, then insert a plan, atomically."""
-        with self._database.transaction() as transaction:
+        with self._working(owner.topology, epoch) as transaction:
             _plan(transaction.connection, owner, epoch, plan, drop_from)
 
     def last_plan_of(self, owner: Owner, txid: int) -> Plan | None:
@@ -106,12 +128,12 @@ class SqlLedger:
         applies: Sequence[TransactionStep] = (),
     ) -> None:
         """Decide a txid, in one transaction with the applies to the states beside the ledger."""
-        with suppress(_AlreadyDone), self._database.transaction() as transaction:
+        with suppress(_AlreadyDone), self._working(owner.topology, epoch) as transaction:
             connection = transaction.connection
             _run_steps(transaction, (*copies, *applies), owner, epoch)
             progress = _locked(connection, owner, epoch)
             if commits.is_repeated_pin(progress, pin):
-                commits.check_same_pin(reads.read_pin(connection, owner, pin.txid), pin)
+                commits.check_same_pin(reads.read_pin(connection, owner, progress, pin.txid), pin)
                 raise _AlreadyDone
             _check_pin(connection, owner, epoch, progress, pin)
             batch_writes.write_pin(connection, owner, epoch, pin)
@@ -119,11 +141,15 @@ class SqlLedger:
 
     def done(self, owner: Owner, epoch: Epoch, commit: Commit) -> None:
         """Record that every state has the pinned txid."""
-        with self._database.transaction() as transaction:
+        # a take-over finishes what is pinned before it registers; after that the tables are not asked again
+        beginning = self._working if self._is_migrated else self._migrated
+        with beginning(owner.topology, epoch) as transaction:
             progress = _locked(transaction.connection, owner, epoch)
             if not commits.is_repeated_done(progress, commit):
                 commits.check_done(progress, commit)
-                batch_writes.write_done(transaction.connection, owner, epoch, commit)
+                connection = transaction.connection
+                plan = reads.read_pinned_plan(connection, owner, progress, commit.txid, commit.attempt)
+                batch_writes.write_done(connection, owner, epoch, commit, plan)
 
     def commit_together(
         self,
@@ -137,7 +163,7 @@ class SqlLedger:
         """Run copies, applies, pin and done in one transaction; a no-op when the attempt is done already."""
         commits.check_together(pin, commit)
         try:
-            with self._database.transaction() as transaction:
+            with self._working(owner.topology, epoch) as transaction:
                 _refuse_done(reads.read_progress(transaction.connection, owner.topology), owner, commit)
                 _run_steps(transaction, (*copies, *applies), owner, epoch)
                 progress = _locked(transaction.connection, owner, epoch)
@@ -151,37 +177,37 @@ class SqlLedger:
 
     def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
         """Delete the history of finished txids that `keep` lets go; returns how many rows."""
-        with self._database.transaction() as transaction:
+        with self._working(owner.topology, epoch) as transaction:
             return retention.clean_up(transaction.connection, owner, epoch, keep)
 
     def decide_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
         """Record a reset before its first effect."""
-        with self._database.transaction() as transaction:
+        with self._migrated(topology, epoch) as transaction:
             resets.decide_reset(transaction.connection, epoch, topology, decision)
 
     def finish_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
         """Make the decided incarnation the topology's own."""
-        with self._database.transaction() as transaction:
+        with self._migrated(topology, epoch) as transaction:
             resets.finish_reset(transaction.connection, epoch, topology, decision)
 
     def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
         """Record why this epoch stops at a txid."""
-        with self._database.transaction() as transaction:
+        with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.refuse(transaction.connection, owner, epoch, refusal)
 
     def decide(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Record a person's decision before its first effect."""
-        with self._database.transaction() as transaction:
+        with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.decide(transaction.connection, owner, epoch, decision)
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
         """Keep one state's staged rows of the pinned txid and take them out of its pin."""
-        with self._database.transaction() as transaction:
+        with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.divert(transaction.connection, owner, epoch, decision, rows)
 
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take the pin of an undone txid back and drop its attempt."""
-        with self._database.transaction() as transaction:
+        with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.unpin(transaction.connection, owner, epoch, decision)
 
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
@@ -199,12 +225,41 @@ class SqlLedger:
         with self._database.transaction() as transaction:
             return decision_reads.read_diverted(transaction.connection, topology)
 
+    def _beating(self) -> AbstractContextManager[SqlTransaction]:
+        """Return a transaction for a heartbeat, which may not wait for the connections that commits use."""
+        return self._database.transaction()
+
+    @contextmanager
+    def _working(self, topology: str, epoch: Epoch) -> Iterator[SqlTransaction]:
+        """Run a transaction that shows for whom it works before it takes its first lock."""
+        with self._database.transaction() as transaction:
+            transaction.work_for(topology, epoch)
+            yield transaction
+
+    @contextmanager
+    def _migrated(self, topology: str, epoch: Epoch) -> Iterator[SqlTransaction]:
+        """Run a transaction that first brings tables of an older version to this library's: what is rare does so.
+
+        Where it raises, or is rolled back, they stay what the older library reads.
+        """
+        with self._working(topology, epoch) as transaction:
+            migrate(transaction.connection, self._database)
+            yield transaction
+        self._is_migrated = True
+
     def view(self) -> SqlLedgerView:
         """Return what only reads."""
         return SqlLedgerView(self._database, self._shown)
 
     def close(self) -> None:
-        """Let go of connections, and with them of the marks of all leases; may be called again."""
+        """Let go of connections, and with them of the marks of all leases, once everyone who opened it has said so.
+
+        Runs share the object; one that ends must not let go of the leases of the others. May be called again.
+        """
+        with self._lock:
+            self._users = max(0, self._users - 1)
+            if self._users:
+                return
         self._presence.close()
         self._database.close()
 
@@ -251,7 +306,8 @@ def _plan(connection: Connection, owner: Owner, epoch: Epoch, plan: Plan | None,
     is_needed = has_new_partitions(plan, before.plan if before else None)
     starts = reads.read_starts(connection, owner) if is_needed else None
     attempts.check_plan(progress, epoch, plan, before, starts)
-    batch_writes.write_plan(connection, owner, epoch, plan, progress.last_txid)
+    decision_writes.hold_for(connection, owner, plan, progress)
+    batch_writes.write_plan(connection, owner, epoch, plan, before.plan if before else None, progress.last_txid)
 
 
 def _is_repeated_plan(connection: Connection, owner: Owner, epoch: Epoch, progress: Progress, plan: Plan) -> bool:
@@ -263,20 +319,13 @@ def _is_repeated_plan(connection: Connection, owner: Owner, epoch: Epoch, progre
 
 def _last_plan(connection: Connection, owner: Owner, progress: Progress) -> StoredPlan | None:
     """Return the last live plan, or else the one that is done, None at birth."""
-    live = reads.read_last_live(connection, owner)
-    if live is not None:
-        return live
-    if progress.done_attempt == 0:
-        return None
-    plans = reads.read_plans(connection, owner.topology, progress.done_attempt)
-    reads.done_plan_of(plans, progress)
-    return plans[progress.done_attempt]
+    return next(reversed(reads.read_chain(connection, owner, progress)), None)
 
 
 def _check_pin(connection: Connection, owner: Owner, epoch: Epoch, progress: Progress, pin: Pin) -> None:
     numbers = (pin.attempt, progress.done_attempt) if progress.done_attempt else (pin.attempt,)
     plans = reads.read_plans(connection, owner.topology, *numbers)
     done_plan = reads.done_plan_of(plans, progress)
+    stored = plans.get(pin.attempt)
     starts = reads.read_starts(connection, owner) if has_new_partitions(pin.plan, done_plan) else None
-    held = held_states(read_decisions(connection, owner, progress.done), pin.txid) if progress.held else frozenset()
-    commits.check_pin(progress, epoch, pin, plans.get(pin.attempt), done_plan, starts, held)
+    commits.check_pin(progress, epoch, pin, in_full(stored, done_plan) if stored else None, done_plan, starts)

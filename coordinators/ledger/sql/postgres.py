@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from contextlib import AbstractContextManager
 
 import psycopg
 
@@ -11,7 +12,9 @@ from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.ledger.sql.opening import refuse_timeouts
 from trident.coordinators.ledger.sql.presence import PresenceMark
-from trident.state.postgres.database import PostgresDatabase, connect, masked, normal_dsn
+from trident.state.databases.base import SqlTransaction
+from trident.state.postgres.addresses import masked, normal_dsn
+from trident.state.postgres.database import PostgresDatabase, connect
 from trident.state.postgres.errors import classify
 
 _TRY_LOCK = "SELECT pg_try_advisory_lock(%s), pg_backend_pid()"
@@ -36,6 +39,9 @@ class PostgresLedger(SqlLedger):
         """Connect within the lease's limits, and make or migrate the tables; may be called again."""
         self._postgres.follow(timeouts.lease)
         super().open(timeouts)
+
+    def _beating(self) -> AbstractContextManager[SqlTransaction]:
+        return self._postgres.aside()
 
     def __repr__(self) -> str:
         return f"PostgresLedger({self._where})"

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, update
 
 from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.ledger.rules.fencing import check_owner
-from trident.coordinators.ledger.rules.specs import merged_spec, merged_starts
+from trident.coordinators.ledger.rules.fencing import check_life, check_owner
+from trident.coordinators.ledger.rules.specs import added_to, births_before, merged_births, merged_spec, merged_starts
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import write_one
 from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.moments import DatabaseNow
-from trident.coordinators.ledger.sql.reads import lock_fence, lock_progress, read_snapshot, read_starts
+from trident.coordinators.ledger.sql.reads import (
+    known_births,
+    lock_fence,
+    lock_progress,
+    read_births,
+    read_snapshot,
+    read_spec,
+    read_starts,
+)
 from trident.coordinators.ledger.sql.tables import INCARNATION, PROGRESS, TOPOLOGY
-from trident.coordinators.registered import Snapshot, StartPosition, TopologySpec
+from trident.coordinators.planned import StartPosition
+from trident.coordinators.registered import Birth, Snapshot, TopologySpec
 
 
 def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapshot:
@@ -30,11 +40,16 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
         "spec": codec.SPEC.encode(spec),
         "created_at": DatabaseNow(),
     }
-    if insert_new(connection, TOPOLOGY, entry):
+    is_new = insert_new(connection, TOPOLOGY, entry)
+    if is_new:
         _first_incarnation(connection, Owner(spec.name, incarnation))
     progress = lock_progress(connection, spec.name, epoch)
-    _merge_spec(connection, spec)
-    return read_snapshot(connection, spec.name, progress)
+    stored = _merge_spec(connection, spec)
+    owner = Owner(spec.name, progress.incarnation)
+    if read_births(connection, owner) is None:
+        _write_births(connection, owner, births_before(stored))
+    added = added_to(None if is_new else stored, spec)
+    return replace(read_snapshot(connection, spec.name, progress), added=added)
 
 
 def snapshot(connection: Connection, epoch: Epoch, topology: str) -> Snapshot:
@@ -55,16 +70,29 @@ def set_starts(connection: Connection, owner: Owner, epoch: Epoch, starts: Seque
     )
 
 
-def new_incarnation(owner: Owner, birth_txid: int, reason: str) -> dict[str, object]:
-    """Return the row of an incarnation without start positions."""
+def set_births(connection: Connection, owner: Owner, epoch: Epoch, births: Sequence[Birth]) -> None:
+    """Record since when the incarnation has some states; see `Ledger.set_births`."""
+    check_life(lock_progress(connection, owner.topology, epoch), owner)
+    _write_births(connection, owner, merged_births(known_births(connection, owner), births))
+
+
+def new_incarnation(
+    owner: Owner,
+    birth_txid: int,
+    reason: str,
+    births: Sequence[Birth] = (),
+    starts: Sequence[StartPosition] | None = None,
+) -> dict[str, object]:
+    """Return the row of an incarnation; None: its start positions are to be asked."""
     return {
         "topology": owner.topology,
         "id": owner.incarnation,
         "birth_txid": birth_txid,
         "created_at": DatabaseNow(),
         "reason": reason,
-        "starts": None,
+        "starts": None if starts is None else codec.STARTS.encode(tuple(starts)),
         "status": "open",
+        "births": codec.BIRTHS.encode(tuple(births)),
     }
 
 
@@ -88,11 +116,20 @@ def _first_incarnation(connection: Connection, owner: Owner) -> None:
         )
 
 
-def _merge_spec(connection: Connection, spec: TopologySpec) -> None:
-    stored = codec.SPEC.decode(
-        connection.execute(select(TOPOLOGY.c.spec).where(TOPOLOGY.c.name == spec.name)).scalar_one()
+def _write_births(connection: Connection, owner: Owner, births: Sequence[Birth]) -> None:
+    write_one(
+        connection,
+        update(INCARNATION)
+        .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
+        .values(births=codec.BIRTHS.encode(tuple(births))),
     )
+
+
+def _merge_spec(connection: Connection, spec: TopologySpec) -> TopologySpec:
+    """Store what the given description adds; returns what was stored before."""
+    stored = read_spec(connection, spec.name)
     merged = merged_spec(stored, spec)
     if merged != stored:
         spec_now = codec.SPEC.encode(merged)
         write_one(connection, update(TOPOLOGY).where(TOPOLOGY.c.name == spec.name).values(spec=spec_now))
+    return stored

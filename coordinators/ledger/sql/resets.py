@@ -8,12 +8,19 @@ from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.ledger.rules.progress import Progress
-from trident.coordinators.ledger.rules.resets import check_open_reset, check_reset, is_repeated_reset
+from trident.coordinators.ledger.rules.resets import (
+    check_open_reset,
+    check_reset,
+    is_repeated_reset,
+    starts_of_reset,
+)
+from trident.coordinators.ledger.rules.specs import births_of_reset
+from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import set_progress, write_one
 from trident.coordinators.ledger.sql.batch_writes import write_drop
 from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.moments import DatabaseNow
-from trident.coordinators.ledger.sql.reads import lock_progress, read_open_reset
+from trident.coordinators.ledger.sql.reads import lock_progress, read_done_plan, read_open_reset, read_spec, read_starts
 from trident.coordinators.ledger.sql.registration import new_incarnation
 from trident.coordinators.ledger.sql.tables import INCARNATION, RESET, TOPOLOGY
 
@@ -21,9 +28,12 @@ from trident.coordinators.ledger.sql.tables import INCARNATION, RESET, TOPOLOGY
 def decide_reset(connection: Connection, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
     """Record a decision before its first effect; see `Ledger.decide_reset`."""
     progress = lock_progress(connection, topology, epoch)
-    if is_repeated_reset(topology, read_open_reset(connection, topology), decision):
+    stored = read_open_reset(connection, topology)
+    if is_repeated_reset(topology, stored, decision):
         return
     check_reset(progress, decision)
+    if stored is not None:  # its row stays, and says of states that stand in its incarnation where that came from
+        _end(connection, topology, stored)
     row = {
         "topology": topology,
         "incarnation": decision.incarnation,
@@ -32,6 +42,9 @@ def decide_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
         "start": decision.start,
         "epoch": epoch.number,
         "decided_at": DatabaseNow(),
+        "streams": None if decision.streams is None else codec.STREAMS.encode(decision.streams),
+        "begins": None if decision.begins is None else codec.STARTS.encode(decision.begins),
+        "stood": None if decision.stood is None else codec.STARTS.encode(decision.stood),
     }
     if progress.incarnation == decision.incarnation or not insert_new(connection, RESET, row):
         raise MismatchError(
@@ -47,11 +60,12 @@ def finish_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
     if progress.incarnation == decision.incarnation:
         return
     check_open_reset(topology, read_open_reset(connection, topology), decision)
-    owner = Owner(topology, decision.incarnation)
-    _close_incarnation(connection, Owner(topology, progress.incarnation), progress)
-    if not insert_new(
-        connection, INCARNATION, new_incarnation(owner, decision.birth_txid, f"reset: {decision.states}")
-    ):
+    owner, before = Owner(topology, decision.incarnation), Owner(topology, progress.incarnation)
+    starts = starts_of_reset(decision, read_done_plan(connection, before, progress), read_starts(connection, before))
+    _close_incarnation(connection, before, progress)
+    births = births_of_reset(read_spec(connection, topology), decision)
+    row = new_incarnation(owner, decision.birth_txid, f"reset: {decision.states}", births, starts)
+    if not insert_new(connection, INCARNATION, row):
         raise FatalError(
             f"incarnation {owner.incarnation} of topology {topology!r} is there already; nothing was written"
         )
@@ -71,10 +85,14 @@ def finish_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
         },
     )
     write_one(connection, update(TOPOLOGY).where(TOPOLOGY.c.name == topology).values(incarnation=owner.incarnation))
+    _end(connection, topology, decision)
+
+
+def _end(connection: Connection, topology: str, decision: ResetDecision) -> None:
     write_one(
         connection,
         update(RESET)
-        .where(RESET.c.topology == topology, RESET.c.incarnation == owner.incarnation)
+        .where(RESET.c.topology == topology, RESET.c.incarnation == decision.incarnation)
         .values(finished_at=DatabaseNow()),
     )
 

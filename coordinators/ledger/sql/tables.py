@@ -89,6 +89,7 @@ INCARNATION = Table(
     _text("reason"),
     Column("starts", Text),
     _text("status"),
+    Column("births", Text),
 )
 
 # The one row that plan, drop, pin, done and each decision lock; it also holds the highest numbers ever handed out.
@@ -125,13 +126,34 @@ PLAN = Table(
     _text("losses"),
     Column("timers", Text, nullable=False, server_default=text("'[]'")),
     Column("received", Text, nullable=False, server_default=text("'[]'")),
+    Column("diverts", Text, nullable=False, server_default=text("'[]'")),
 )
 _LIVE = text("status = 'live'")
 IS_LIVE: ColumnElement[str] = literal_column("'live'", Text)
 """Compared with, not a parameter: else a prepared statement could not use the index of live plans."""
 
 Index("trident_plan_live", PLAN.c.topology, PLAN.c.txid, unique=True, postgresql_where=_LIVE, sqlite_where=_LIVE)
-Index("trident_plan_txid", PLAN.c.topology, PLAN.c.txid)
+# With both of what is asked for: by the topology alone SQLite, which has no statistics, may take the index of history.
+Index(
+    "trident_plan_open",
+    PLAN.c.topology,
+    PLAN.c.incarnation,
+    PLAN.c.txid,
+    postgresql_where=_LIVE,
+    sqlite_where=_LIVE,
+)
+Index("trident_plan_txid", PLAN.c.topology, PLAN.c.txid, PLAN.c.attempt)
+
+# The plan of the last done txid with every partition ever seen: the rows of plans only have what they change.
+DONE_PLAN = Table(
+    "trident_done_plan",
+    METADATA,
+    _key("topology"),
+    _text("incarnation"),
+    _number("txid"),
+    _number("attempt"),
+    _text("ranges"),
+)
 
 PIN = Table(
     "trident_pin",
@@ -146,6 +168,7 @@ PIN = Table(
     _text("states"),
     Column("pinned_at", Moment, nullable=False),
 )
+Index("trident_pin_txid", PIN.c.topology, PIN.c.txid)
 
 COMMIT = Table(
     "trident_commit",
@@ -164,6 +187,7 @@ COMMIT = Table(
     _number("commit_ms"),
     Column("done_at", Moment, nullable=False),
 )
+Index("trident_commit_txid", COMMIT.c.topology, COMMIT.c.txid)
 
 # A loss counts when its attempt does: its status follows that of the plan, and outlives it.
 LOSS = Table(
@@ -212,6 +236,9 @@ RESET = Table(
     _number("epoch"),
     Column("decided_at", Moment, nullable=False),
     Column("finished_at", Moment),
+    Column("streams", Text),
+    Column("begins", Text),
+    Column("stood", Text),
 )
 
 # Why a coordinator stopped at a txid; an epoch stops once.
@@ -245,6 +272,7 @@ DECISION = Table(
     _text("decided_by"),
     Column("decided_at", Moment, nullable=False),
     Column("finished_at", Moment),
+    Column("void", Boolean, nullable=False, server_default=text("FALSE")),
 )
 
 # Staged rows that a person took out of a batch: the dead letters of a state.

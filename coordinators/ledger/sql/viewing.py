@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
-from sqlalchemy import Connection, Result, Row, Table, func, select
+from sqlalchemy import Connection, Row, Table, func, select
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
@@ -15,8 +15,10 @@ from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_refusal
 from trident.coordinators.ledger.sql.dialect import SecondsSince
 from trident.coordinators.ledger.sql.reads import (
-    read_done_plan,
-    read_last_live,
+    plan_of,
+    read_birth_txid,
+    read_births,
+    read_chain,
     read_open_reset,
     read_progress,
     read_starts,
@@ -28,6 +30,7 @@ from trident.coordinators.ledger.sql.tables import (
     DIVERTED,
     FENCE,
     HEARTBEAT,
+    IS_LIVE,
     LOSS,
     PIN,
     PLAN,
@@ -49,6 +52,7 @@ from trident.coordinators.ledger.view import (
     TxidStory,
     progress_of,
 )
+from trident.coordinators.planned import Plan
 from trident.state.databases.base import SqlDatabase
 
 Shown = TypeVar("Shown")
@@ -149,12 +153,14 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
     ).one()
     done_at = select(COMMIT.c.done_at).where(COMMIT.c.topology == topology, COMMIT.c.txid == progress.done)
     reset = read_open_reset(connection, topology)
+    losses, lost_offsets = _lost(connection, topology)
     return TopologyStatus(
         name=topology,
         incarnation=progress.incarnation,
+        birth_txid=read_birth_txid(connection, owner),
         done=progress.done,
         pinned=progress.pinned,
-        live=_count(connection, PLAN, topology, PlanStatus.LIVE),
+        live=_count_live(connection, owner),
         last_txid=progress.last_txid,
         last_attempt=progress.last_attempt,
         epoch=held.number,
@@ -164,9 +170,11 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         refusal=read_refusal(connection, owner, progress.done),
         decisions=tuple(str(decision) for decision in read_decisions(connection, owner, progress.done)),
         open_reset=f"states={reset.states!r}, to incarnation {reset.incarnation}" if reset else None,
-        losses=_count(connection, LOSS, topology, PlanStatus.DONE),
+        losses=losses,
+        lost_offsets=lost_offsets,
         dead_letters=_count(connection, DEAD_LETTER, topology),
         diverted_rows=_count(connection, DIVERTED, topology),
+        births=read_births(connection, owner) or (),
     )
 
 
@@ -178,19 +186,23 @@ def _batches(connection: Connection, topology: str, limit: int) -> tuple[BatchRo
 def _progress(connection: Connection, topology: str) -> tuple[PartitionProgress, ...]:
     progress = _known(connection, topology)
     owner = Owner(topology, progress.incarnation)
-    last = read_last_live(connection, owner)
-    done = read_done_plan(connection, owner, progress)
-    return progress_of(read_starts(connection, owner) or (), done, last.plan if last else None)
+    chain = read_chain(connection, owner, progress)
+    done = next((stored.plan for stored in chain if stored.status is PlanStatus.DONE), None)
+    last = chain[-1].plan if chain else None
+    return progress_of(read_starts(connection, owner) or (), done, last)
 
 
 def _story(connection: Connection, topology: str, txid: int) -> TxidStory:
-    def kept(table: Table) -> Result[tuple[object, ...]]:
-        of_txid = select(table).where(table.c.topology == topology, table.c.txid == txid)
-        return connection.execute(of_txid.order_by(*table.primary_key))
+    def kept(table: Table) -> list[Row[tuple[object, ...]]]:
+        # ordered here: for the sake of an order SQLite would take the index of the key, and go through all history
+        rows = connection.execute(select(table).where(table.c.topology == topology, table.c.txid == txid))
+        return sorted(rows, key=lambda row: tuple(row._mapping[column.name] for column in table.primary_key))
 
+    attempts = kept(PLAN)
+    plans = {row.attempt: plan_of(row, row.ranges) for row in attempts}
     return TxidStory(
-        attempts=tuple(_attempt(row) for row in kept(PLAN)),
-        pin=tuple(_pin(row) for row in kept(PIN)),
+        attempts=tuple(_attempt(row) for row in attempts),
+        pin=tuple(_pin(row, plans) for row in kept(PIN)),
         commit=tuple(_filled(BatchRow, row) for row in kept(COMMIT)),
         losses=tuple(_filled(LossRow, row) for row in kept(LOSS)),
         dead_letters=tuple(_filled(DeadLetterRow, row) for row in kept(DEAD_LETTER)),
@@ -220,14 +232,15 @@ def _attempt(row: Row[tuple[object, ...]]) -> AttemptRow:
         losses=codec.LOSSES.decode(row.losses),
         timers=codec.TIMERS.decode(row.timers),
         received=codec.RECEIVED.decode(row.received),
+        diverts=codec.DIVERTS.decode(row.diverts),
     )
 
 
-def _pin(row: Row[tuple[object, ...]]) -> PinRow:
+def _pin(row: Row[tuple[object, ...]], plans: Mapping[int, Plan]) -> PinRow:
     return _filled(
         PinRow,
         row,
-        plan=codec.PLAN.decode(row.plan),
+        plan=plans[row.attempt] if row.plan == codec.PLAN_OF_THE_ATTEMPT else codec.PLAN.decode(row.plan),
         manifests=codec.MANIFESTS.decode(row.manifests),
         states=codec.STATES.decode(row.states),
     )
@@ -239,9 +252,21 @@ def _filled(kind: Callable[..., Shown], row: Row[tuple[object, ...]], **decoded:
     return kind(**{name: columns[name] for name in kind.__annotations__ if name not in decoded}, **decoded)
 
 
-def _count(connection: Connection, table: Table, topology: str, status: PlanStatus | None = None) -> int:
-    conditions = [table.c.topology == topology]
-    if status is not None:
-        conditions.append(table.c.status == status.value)
-    count: int = connection.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one()
+def _lost(connection: Connection, topology: str) -> tuple[int, int]:
+    """Return how many losses are done, and how many offsets they have together."""
+    offsets = func.coalesce(func.sum(LOSS.c.stop_offset - LOSS.c.start_offset), 0)
+    counted = LOSS.c.topology == topology, LOSS.c.status == PlanStatus.DONE.value
+    losses, lost = connection.execute(select(func.count(), offsets).where(*counted)).one()
+    return losses, int(lost)
+
+
+def _count(connection: Connection, table: Table, topology: str) -> int:
+    rows = select(func.count()).select_from(table).where(table.c.topology == topology)
+    count: int = connection.execute(rows).scalar_one()
+    return count
+
+
+def _count_live(connection: Connection, owner: Owner) -> int:
+    live = [PLAN.c.topology == owner.topology, PLAN.c.incarnation == owner.incarnation, PLAN.c.status == IS_LIVE]
+    count: int = connection.execute(select(func.count()).select_from(PLAN).where(*live)).scalar_one()
     return count

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from trident.base.errors import ConfigurationError
+from trident.base.checks import check_count, check_seconds
 from trident.base.ranges import Edge
 from trident.spouts.decoders.base import TaskDecoder
+from trident.spouts.handing_out import hand_out
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
 from trident.spouts.spread import spread
@@ -29,8 +30,8 @@ class ArrowReader:
     stall_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        if self.chunk_records < 1 or self.stall_seconds <= 0:
-            raise ConfigurationError("ArrowReader: chunk_records and stall_seconds must be above zero")
+        check_count("chunk_records", self.chunk_records)
+        check_seconds("stall_seconds", self.stall_seconds)
 
     def read(
         self,
@@ -42,6 +43,8 @@ class ArrowReader:
     ) -> DataFrame:
         """See `RangeReader`; several ranges share a task where there are fewer tasks than ranges."""
         groups = spread(edges, tasks)
-        task = ReadRanges(options.for_librdkafka(), groups, decoder, self.chunk_records, self.stall_seconds)
+        told = options.for_librdkafka()
+        hand_out(spark, told.secrets)
+        task = ReadRanges(told, groups, decoder, self.chunk_records, self.stall_seconds)
         frame = spark.range(0, len(groups), 1, len(groups)).mapInArrow(task, decoder.task_schema)
         return decoder.finish(frame)

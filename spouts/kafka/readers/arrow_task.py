@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -22,6 +22,7 @@ from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Headers, TaskDecoder
 from trident.spouts.kafka.consumers import borrowed_consumer
 from trident.spouts.kafka.errors import PARTITION_EOF, raise_for_event
+from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.readers.pause import collector_paused
 from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.tally import RangeTally
@@ -34,7 +35,7 @@ _WAIT_SECONDS = 0.02
 class ReadRanges:
     """The function given to `mapInArrow`; `groups[i]` are the ranges of the task that gets row i."""
 
-    options: Mapping[str, str] = field(repr=False)
+    options: ConsumerOptions
     groups: tuple[tuple[Edge, ...], ...]
     decoder: TaskDecoder
     chunk_records: int
@@ -51,7 +52,7 @@ class ReadRanges:
         open_ranges = {edge.range.id: _OpenRange(edge) for edge in edges}
         unfinished = {id_: item for id_, item in open_ranges.items() if not item.ended}
         if unfinished:
-            with borrowed_consumer(self.options) as consumer:
+            with borrowed_consumer(self.options.whole()) as consumer:
                 _assign(consumer, unfinished.values())
                 for records in self._fetch(consumer, unfinished):
                     yield from self.decoder.decode(records)

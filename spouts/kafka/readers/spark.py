@@ -19,6 +19,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge, PartitionId, RangeManifest
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import Headers, TaskDecoder
+from trident.spouts.kafka.logs import no_commands_logged
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.pause import collector_paused
 from trident.spouts.rows import control_batch
@@ -75,11 +76,12 @@ def _load(spark: SparkSession, options: KafkaOptions, edges: Sequence[Edge], hea
         assign.setdefault(id_.topic, []).append(id_.partition)
         starts.setdefault(id_.topic, {})[str(id_.partition)] = edge.range.start
         stops.setdefault(id_.topic, {})[str(id_.partition)] = edge.range.stop
-    reader = spark.read.format("kafka").options(**options.for_spark())
-    reader = reader.option("assign", json.dumps(assign)).option("includeHeaders", str(headers).lower())
-    reader = reader.option("startingOffsets", json.dumps(starts)).option("endingOffsets", json.dumps(stops))
     try:
-        return reader.option("failOnDataLoss", "true").load()
+        with no_commands_logged():
+            reader = spark.read.format("kafka").options(**options.for_spark())
+            reader = reader.option("assign", json.dumps(assign)).option("includeHeaders", str(headers).lower())
+            reader = reader.option("startingOffsets", json.dumps(starts)).option("endingOffsets", json.dumps(stops))
+            return reader.option("failOnDataLoss", "true").load()
     except AnalysisException as error:
         raise ConfigurationError(
             "SparkReader needs Spark's Kafka connector in the session; nothing was read. Build the session with "

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 )
 
 from trident.base.errors import ConfigurationError
-from trident.operations.base import Fields
+from trident.operations.base import Fields, check_comparable
 from trident.state.layout import Merge, Value
 
 _ORDERED = (NumericType, StringType, DateType, TimestampType, TimestampNTZType, BooleanType)
@@ -78,6 +78,7 @@ class OneColumn(ABC):
 def require_ordered(verb: str, wanted: str, name: str, fields: Fields) -> None:
     """Refuse a field that is not there or whose values have no order."""
     fields.require(wanted, f"{verb} for {name!r}")
+    check_comparable(fields.schema[wanted], f"{verb} for {name!r}")
     type_ = fields.schema[wanted].dataType
     if not isinstance(type_, _ORDERED):
         raise ConfigurationError(

@@ -8,9 +8,9 @@ from typing import ClassVar, Generic, TypeVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from trident.base.errors import ConfigurationError
+from trident.base.errors import ConfigurationError, RefusedError
 from trident.operations.aggregators.base import OneColumn, StoredColumn
-from trident.operations.base import Fields, field, guarded
+from trident.operations.base import Fields, check_field, field, guarded
 from trident.state.layout import Merge, Value
 
 V = TypeVar("V")
@@ -31,6 +31,8 @@ class Combiner(OneColumn, Generic[V]):
     """The Spark type of a value V, such as "bigint" or "decimal(20,2)"; a subclass must set it."""
 
     def __init__(self, *fields: str) -> None:
+        for name in fields:
+            check_field(type(self).__name__, name)
         self.fields = fields
 
     @abstractmethod
@@ -46,6 +48,8 @@ class Combiner(OneColumn, Generic[V]):
         verb = type(self).__name__
         if not isinstance(getattr(type(self), "result_type", None), str):
             raise ConfigurationError(f"{verb} for {name!r} must set result_type to a Spark type such as 'bigint'")
+        if not isinstance(getattr(self, "fields", None), tuple):
+            raise ConfigurationError(f"{verb} for {name!r}: its __init__ must call super().__init__(*fields)")
         for wanted in self.fields:
             fields.require(wanted, f"{verb} for {name!r}")
 
@@ -60,4 +64,10 @@ class Combiner(OneColumn, Generic[V]):
 
     def combine_values(self, left: Value, right: Value) -> Value:
         """Combine two values that came out of this combiner."""
-        return self.combine(left, right)  # type: ignore[arg-type]  # both were made by init or combine
+        value = self.combine(left, right)  # type: ignore[arg-type]  # both were made by init or combine
+        if value is None:
+            raise RefusedError(
+                f"{type(self).__name__}.combine returned None for a stored and a new value; it must return the value "
+                "of both (a missing return?); the stored ones are unchanged"
+            )
+        return value

@@ -9,7 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from trident.operations.aggregators.base import OneColumn, require_ordered
-from trident.operations.base import Fields, field
+from trident.operations.base import Fields, check_field, field
 from trident.state.layout import Merge
 
 
@@ -20,6 +20,9 @@ class Min(OneColumn):
     field: str
 
     merge: ClassVar[Merge] = Merge.LEAST
+
+    def __post_init__(self) -> None:
+        check_field("Min", self.field)
 
     def check(self, name: str, fields: Fields) -> None:
         """The field must be there and have an order."""
@@ -37,6 +40,9 @@ class Max(OneColumn):
     field: str
 
     merge: ClassVar[Merge] = Merge.GREATEST
+
+    def __post_init__(self) -> None:
+        check_field("Max", self.field)
 
     def check(self, name: str, fields: Fields) -> None:
         """The field must be there and have an order."""

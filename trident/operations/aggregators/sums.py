@@ -11,7 +11,7 @@ from pyspark.sql.types import DecimalType, IntegralType
 
 from trident.base.errors import ConfigurationError
 from trident.operations.aggregators.base import OneColumn
-from trident.operations.base import Fields, field
+from trident.operations.base import Fields, check_field, field
 from trident.state.layout import Merge
 
 
@@ -26,6 +26,9 @@ class Sum(OneColumn):
     field: str
 
     merge: ClassVar[Merge] = Merge.ADD
+
+    def __post_init__(self) -> None:
+        check_field("Sum", self.field)
 
     def check(self, name: str, fields: Fields) -> None:
         """The field must be there and hold exact numbers."""

@@ -1,0 +1,35 @@
+"""Whoever stops Spark under a running topology is told what happened to the data and what to do; nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from integration_tests.dsl.stopping_job import RECORDS
+
+
+@pytest.mark.parametrize("states", [1, pytest.param(2, marks=pytest.mark.verify)])
+def test_a_session_that_is_stopped_under_a_run_is_said_and_the_next_run_goes_on(states: int, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "integration_tests.dsl.stopping_job", str(tmp_path), str(states)],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    ended = [line for line in done.stdout.splitlines() if line.startswith("ended")]
+    assert len(ended) == 2
+    for text in ended:
+        assert text.startswith("ended FatalError")
+        assert "the Spark session was stopped (spark.stop())" in text
+        assert "Nothing of the batch was applied, what was done before stays" in text
+        assert "run it again" in text
+    sums = [line for line in done.stdout.splitlines() if line.startswith("sum")]
+    assert sums == [f"sum {RECORDS} {sum(range(RECORDS))}"] * states

@@ -1,0 +1,198 @@
+"""An owner of a topology behind a proxy, and the successor that has to get past it when it freezes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import psycopg
+
+from integration_tests.fix_postgres import Postgres
+from tests.coordinators.fakes import ListJob, Topic, make_job
+from trident.base.crash_points import CrashPoint, armed
+from trident.base.errors import TridentError
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.ledger import PostgresLedger
+from trident.coordinators.options import RunOptions, Until
+from trident.spouts.base import Limits
+from trident.state import PostgresState
+from trident.testing.postgres_proxy import PostgresProxy
+
+LEASE = timedelta(seconds=2)
+LEASES = 2
+"""How many leases after it froze another one must have taken over: one runs out, the rest is for what it held."""
+OPTIONS = RunOptions(
+    until=Until.CAUGHT_UP,
+    lease=LEASE,
+    retry_pause=timedelta(0),
+    idle_interval=timedelta(milliseconds=5),
+    give_up_after=timedelta(seconds=20),
+)
+PLACES = ("beside the ledger", "apart from it", "one of each")
+
+
+@dataclass(frozen=True)
+class Databases:
+    """Addresses of the ledger and of the states that live apart from it."""
+
+    ledger: str
+    apart: str
+
+    def through(self, proxy: PostgresProxy) -> Databases:
+        return Databases(proxy.through(self.ledger), proxy.through(self.apart))
+
+    def job(self, place: str) -> ListJob:
+        """Return a topology of three batches, each of some forty kilobytes, so that a COPY is sent in pieces."""
+        records = [(f"{n % 30:03d}" + "x" * 2000, n + 1) for n in range(60)]
+        states = []
+        if place != "apart from it":
+            states.append(PostgresState("inside"))
+        if place != "beside the ledger":
+            states.append(PostgresState("outside", dsn=self.apart))
+        return make_job(Topic([records]), *states, limits=Limits(max_records=20))
+
+    def run(self, place: str, options: RunOptions = OPTIONS) -> None:
+        TopologyRun(self.job(place).plan(), PostgresLedger(self.ledger), options).run()
+
+    def rows(self, place: str) -> dict[str, dict[str, tuple[int, int]]]:
+        found = {}
+        for name, dsn in (("inside", self.ledger), ("outside", self.apart)):
+            if (name == "inside") != (place == "apart from it") or (name == "outside" and place == "one of each"):
+                with psycopg.connect(dsn) as connection:
+                    rows = connection.execute(f"SELECT account, n, total FROM {name}").fetchall()  # type: ignore[call-overload, unused-ignore]
+                found[name] = {row[0]: (row[1], row[2]) for row in rows}
+        return found
+
+
+def databases(postgres: Postgres) -> Databases:
+    return Databases(postgres.new_dsn(), postgres.new_dsn())
+
+
+def messages_of_a_run(where: Databases, place: str) -> int:
+    """Return how often a run that nothing disturbs sends something."""
+    with PostgresProxy(where.ledger) as proxy:
+        where.through(proxy).run(place)
+        return proxy.sent
+
+
+@dataclass
+class Owner:
+    """Runs in a thread of this process; frozen by its proxy alone, as a network that has gone dark does it."""
+
+    where: Databases
+    place: str
+    ended_with: TridentError | None = None
+    _thread: threading.Thread = field(init=False)
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def is_at_work(self) -> bool:
+        return self._thread.is_alive()
+
+    def freeze(self) -> None:
+        """Do nothing: what it sends and hears is kept back already."""
+
+    def wake(self) -> None:
+        """Do nothing."""
+
+    def wait(self) -> None:
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self.where.run(self.place)
+        except TridentError as error:
+            self.ended_with = error
+
+
+@dataclass
+class StoppedOwner:
+    """Runs in a process of its own, which is stopped by SIGSTOP."""
+
+    where: Databases
+    place: str
+    _process: subprocess.Popen[bytes] = field(init=False)
+
+    def start(self) -> None:
+        words = [
+            sys.executable,
+            "-m",
+            "integration_tests.frozen.playing",
+            self.where.ledger,
+            self.where.apart,
+            self.place,
+        ]
+        self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def is_at_work(self) -> bool:
+        return self._process.poll() is None
+
+    def freeze(self) -> None:
+        os.kill(self._process.pid, signal.SIGSTOP)
+
+    def wake(self) -> None:
+        os.kill(self._process.pid, signal.SIGCONT)
+
+    def wait(self) -> None:
+        self._process.wait(60)
+
+
+@dataclass
+class Played:
+    """What came of one freeze."""
+
+    happened: bool
+    seconds: float
+    """From the freeze to the successor's having read where every state stands."""
+    rows: dict[str, dict[str, tuple[int, int]]]
+    rows_after_waking: dict[str, dict[str, tuple[int, int]]]
+
+
+def play(where: Databases, place: str, number: int, *, by_signal: bool) -> Played:
+    """Freeze an owner in the middle of the so-many-th message that it sends, and let another one take over."""
+    with PostgresProxy(where.ledger) as proxy:
+        owner = (StoppedOwner if by_signal else Owner)(where.through(proxy), place)
+        frozen = proxy.freeze_at(number)
+        owner.start()
+        while not frozen.wait(0.05) and owner.is_at_work():
+            pass
+        happened = frozen.is_set()
+        owner.freeze()
+        began = time.monotonic()
+        try:
+            with noting() as moments:
+                where.run(place)
+            rows = where.rows(place)
+        finally:
+            owner.wake()
+            proxy.release()
+            owner.wait()
+    return Played(happened, moments[-1] - began, rows, where.rows(place))
+
+
+@contextmanager
+def noting() -> Iterator[list[float]]:
+    """Note when a take-over of this process has read where the states stand; the frozen owner gets nowhere."""
+    moments: list[float] = []
+
+    def note(point: CrashPoint, _: int) -> None:
+        if point is CrashPoint.AFTER_CHECKING:
+            moments.append(time.monotonic())
+
+    with armed(note):
+        yield moments
+
+
+if __name__ == "__main__":
+    Databases(sys.argv[1], sys.argv[2]).run(sys.argv[3], replace(OPTIONS, give_up_after=timedelta(seconds=5)))

@@ -1,0 +1,42 @@
+"""An owner that freezes inside of any statement or COPY is replaced within two leases, and changes nothing later."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from integration_tests.fix_postgres import Postgres
+from integration_tests.frozen.playing import LEASE, LEASES, PLACES, databases, messages_of_a_run, play
+from tests.effort import base_seed, effort
+
+
+def draws(place: str, postgres: Postgres) -> list[int]:
+    """Return at which messages to freeze: each so many from a drawn one on."""
+    total = messages_of_a_run(databases(postgres), place)
+    step = -(-total // effort().freezes)
+    return list(range(random.Random(f"{base_seed()} {place}").randint(1, step), total + 1, step))
+
+
+@pytest.mark.verify(short=True)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_network_that_goes_dark_inside_of_any_message(postgres: Postgres, place: str) -> None:
+    for number in draws(place, postgres):
+        check(postgres, place, number, by_signal=False)
+
+
+@pytest.mark.verify(short=True)
+def test_a_process_that_is_stopped_inside_of_any_message(postgres: Postgres) -> None:
+    place = random.Random(base_seed()).choice(PLACES)
+    for number in draws(place, postgres):
+        check(postgres, place, number, by_signal=True)
+
+
+def check(postgres: Postgres, place: str, number: int, *, by_signal: bool) -> None:
+    where = databases(postgres)
+    played = play(where, place, number, by_signal=by_signal)
+    expected = where.job(place).topic.expected()
+    told = f"{place}, frozen in message {number}"
+    assert all(rows == expected for rows in played.rows.values()), told
+    assert played.rows_after_waking == played.rows, told
+    assert played.seconds < LEASES * LEASE.total_seconds(), told

@@ -1,0 +1,75 @@
+"""Python values as Arrow arrays, exactly or not at all: Arrow itself cuts 2.5 to 2 and a moment to its day."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from numbers import Integral
+
+import numpy as np
+import pyarrow as pa
+
+from trident.state.arrays import AnyArray, settled_array, unheld
+
+
+class InexactError(ValueError):
+    """A Python value can't be held by a column of this type as it is; the text names no value."""
+
+
+def exact_array(values: Sequence[object], type_: pa.DataType) -> AnyArray:
+    """Return the values as an array of the type in its one form; raises InexactError unless each is held exactly.
+
+    Floats may be rounded to the precision of a float column, as arithmetic does; nothing else is.
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if any(not _suits(kind, type_) for kind in kinds) or not _fit(values, kinds, type_):
+        raise InexactError
+    try:
+        array: AnyArray = pa.array(values, type_)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        raise InexactError from None
+    if pa.types.is_floating(type_) and _became_infinite(values, array):
+        raise InexactError
+    if unheld(array) is not None:
+        raise InexactError
+    settled: AnyArray = settled_array(pa.chunked_array([array])).combine_chunks()
+    return settled
+
+
+def _suits(kind: type, type_: pa.DataType) -> bool:
+    """Tell whether values of a Python type may be in a column; Arrow itself is asked about the rest."""
+    if pa.types.is_integer(type_):
+        return kind is not bool and issubclass(kind, Integral | float | np.floating)
+    if pa.types.is_timestamp(type_):
+        return issubclass(kind, datetime)
+    if pa.types.is_date(type_):
+        return issubclass(kind, date) and not issubclass(kind, datetime)
+    return True
+
+
+def _fit(values: Sequence[object], kinds: set[type], type_: pa.DataType) -> bool:
+    """Tell whether all values have what Arrow would cut off: a fraction, microseconds, a zone where one is needed."""
+    check: Callable[[object], bool] | None = None
+    if pa.types.is_integer(type_) and any(issubclass(kind, float | np.floating) for kind in kinds):
+        check = _is_whole
+    if pa.types.is_timestamp(type_):
+        unit = {"s": 1_000_000, "ms": 1_000}.get(type_.unit, 1)
+
+        def check(value: object) -> bool:
+            assert isinstance(value, datetime)
+            return (value.utcoffset() is None) == (type_.tz is None) and value.microsecond % unit == 0
+
+    return check is None or all(check(value) for value in values if value is not None)
+
+
+def _is_whole(value: object) -> bool:
+    return not isinstance(value, float | np.floating) or float(value).is_integer()
+
+
+def _became_infinite(values: Sequence[object], array: AnyArray) -> bool:
+    found = array.to_numpy(zero_copy_only=False)
+    if not np.isinf(found).any():
+        return False
+    infinite = [value for value in values if value is not None and math.isinf(value)]  # type: ignore[arg-type]
+    return int(np.isinf(found).sum()) != len(infinite)

@@ -1,0 +1,105 @@
+"""Sessions of PostgreSQL that show for whom they are at work, and how a successor ends those of a stopped owner.
+
+A process that was stopped, or cut off, in the middle of a COPY or of a long message leaves a backend that waits for it
+without any limit of the server's, with all its locks. So each fenced transaction shows topology and epoch as its
+`application_name`, and who takes over ends the sessions of older epochs: what they have not committed is void anyway.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+
+import psycopg
+from sqlalchemy import Connection, text
+
+from trident.base.identity import Epoch
+from trident.state.databases.base import Work
+from trident.state.postgres.schema import MAKING_TABLES
+
+_log = logging.getLogger("trident.postgres")
+_MARK = text("SELECT set_config('application_name', :mark, true)")
+_SESSIONS = """
+    SELECT a.pid, a.application_name, coalesce(r.rolname, '?'), current_user::text FROM pg_stat_activity AS a
+    LEFT JOIN pg_roles AS r ON r.oid = a.usesysid
+    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.application_name LIKE 'trident %'"""
+_END = "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE pid = %s AND application_name = %s"
+"""The name is compared again: a number may belong to another session by now."""
+_LONG_OPEN = """
+    SELECT a.pid, coalesce(r.rolname, '?'), a.application_name FROM pg_stat_activity AS a
+    LEFT JOIN pg_roles AS r ON r.oid = a.usesysid
+    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.backend_type = 'client backend'
+          AND a.xact_start < clock_timestamp() - make_interval(secs => %s)
+    ORDER BY a.xact_start LIMIT 5"""
+
+
+_STUCK = f"""
+    SELECT pid, pg_terminate_backend(pid, %s) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = '{MAKING_TABLES}'
+          AND wait_event = 'ClientRead' AND query_start < clock_timestamp() - make_interval(secs => %s)
+          AND pg_has_role(usesysid, 'USAGE')"""
+
+
+def mark_of(work: Work) -> str:
+    """Return what `application_name` is while a session is at work for a topology."""
+    assert work.epoch is not None
+    return f"trident {work.epoch.number} {_digest(work.topology, work.epoch)}"
+
+
+def show_mark(connection: Connection, work: Work) -> None:
+    """Show the mark up to the end of the transaction."""
+    connection.execute(_MARK, {"mark": mark_of(work)})
+
+
+def end_older(connection: psycopg.Connection, work: Work, wait_seconds: float) -> list[str]:
+    """End the sessions of older epochs in this database, waiting so long for each; returns what could not be ended.
+
+    The connection commits by itself. No session without such a mark is ever ended, whatever it holds.
+    """
+    left = []
+    for pid, name, role, own_role in connection.execute(_SESSIONS).fetchall():
+        if not is_older(name, work):
+            continue
+        try:
+            ended = connection.execute(_END, (int(wait_seconds * 1000), pid, name)).fetchone()
+        except psycopg.errors.InsufficientPrivilege:
+            left.append(
+                f"backend {pid} of role {role!r}, at work for an older epoch of {work.topology!r}, may not be ended by "
+                f'role {own_role!r}: GRANT pg_signal_backend TO "{own_role}" (or GRANT "{role}" TO "{own_role}"), or '
+                f"end it by hand: SELECT pg_terminate_backend({pid})"
+            )
+        else:
+            if ended is not None:
+                _log.warning("ended backend %d, left open by an older epoch of topology %r", pid, work.topology)
+    for each in left:
+        _log.warning("%s", each)
+    return left
+
+
+def end_stuck(connection: psycopg.Connection, seconds: float, wait_seconds: float) -> None:
+    """End sessions that make tables and have waited so long, in the middle of a statement, for a client that is gone.
+
+    They work for no topology yet; a live one never waits for its client there.
+    """
+    for pid, _ in connection.execute(_STUCK, (int(wait_seconds * 1000), seconds)).fetchall():
+        _log.warning("ended backend %d, left open by a process that stopped while it made tables", pid)
+
+
+def long_open(connection: psycopg.Connection, seconds: float) -> list[str]:
+    """Return which sessions have been in a transaction for longer than a wait for a lock, as far as may be seen."""
+    rows = connection.execute(_LONG_OPEN, (seconds,)).fetchall()
+    return [f"backend {pid} of role {role!r} ({name or 'no application_name'})" for pid, role, name in rows]
+
+
+def is_older(name: str, work: Work) -> bool:
+    """Tell whether a session of this name is at work for the same ledger's topology under an older epoch."""
+    words = name.split(" ")
+    if work.epoch is None or len(words) != 3 or words[0] != "trident":
+        return False
+    is_of_this_line = words[2] == _digest(work.topology, work.epoch)
+    return is_of_this_line and words[1].isdecimal() and int(words[1]) < work.epoch.number
+
+
+def _digest(topology: str, epoch: Epoch) -> str:
+    """Return what stands for one ledger's topology: another ledger may have one of this name on the same server."""
+    return hashlib.blake2b(f"{epoch.line} {topology}".encode(), digest_size=8).hexdigest()

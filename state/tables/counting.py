@@ -1,0 +1,137 @@
+"""Whether a table still has the rows that its position stands for: it may have been emptied or made anew by hand.
+
+Each apply keeps account of the rows that it makes, in its own transaction. Counting a large table takes long, so a
+take-over compares what costs little: the exact number of a small table, that a large one has any row at all, and,
+where the database tells (PostgreSQL), that it is still the same storage; a table that was truncated, dropped and made
+again, or rewritten, is another one and is counted once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, text
+
+from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_KEEPING_ROWS
+from trident.base.errors import MismatchError, RefusedError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.databases.base import HasSchemas
+from trident.state.tables.meta import AppliedRow
+from trident.state.tables.place import TablePlace
+from trident.state.tables.shape import TXID, TableShape
+from trident.state.tables.staged import StagedTable
+
+_CHEAP = 100_000
+"""Up to how many rows a table is counted at each take-over."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableCounting:
+    """See `CountsRows`."""
+
+    place: TablePlace
+
+    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
+        """Compare the table with the account; one that was never counted is counted now."""
+        place = self.place
+        with place.working(owner, epoch) as transaction:
+            connection = transaction.connection
+            row = place.owned(connection, owner, epoch)
+            if row is None:
+                return
+            relation = place.dialect.relation(connection, place.shape.table)
+            is_same = row.row_count is not None and row.relation == relation
+            found = count_rows(connection, place.shape, _limit(row.row_count) if is_same else None)
+            if row.row_count is not None and _differs(row.row_count, found, is_same):
+                raise MismatchError(_different(place, row, found))
+            if not is_same:
+                place.applied.counted(connection, owner.topology, found, relation)
+
+
+def count_rows(connection: Connection, shape: TableShape, limit: int | None) -> int:
+    """Return how many rows the table has, at most so many."""
+    rows = f"SELECT 1 FROM {shape.quoted}" + ("" if limit is None else f" LIMIT {limit}")
+    return int(connection.execute(text(f"SELECT count(*) FROM ({rows}) AS r")).scalar_one())
+
+
+def note_rows(connection: Connection, place: TablePlace, topology: str) -> None:
+    """Count all rows and take them for those that belong to the position: it is new, or a person has said so."""
+    relation = place.dialect.relation(connection, place.shape.table)
+    place.applied.counted(connection, topology, count_rows(connection, place.shape, None), relation)
+
+
+def refuse_emptied(connection: Connection, place: TablePlace, topology: str) -> None:
+    """Raise MismatchError for a table that had rows and has none: there is nothing to keep."""
+    row = place.applied.read(connection, topology, locked=False)
+    if row is not None and row.row_count and not count_rows(connection, place.shape, 1):
+        raise MismatchError(_different(place, row, 0))
+
+
+def refuse_unowned(connection: Connection, place: TablePlace) -> None:
+    """Raise MismatchError for a new state's table that has rows, of which nothing says how far they have read.
+
+    Or one that is another's. Of a state that the ledger knows the coordinator says it: emptied, that would be gone.
+    """
+    refuse_owned_elsewhere(connection, place)  # a writer may have come since it was looked at
+    if count_rows(connection, place.shape, 1):
+        raise MismatchError(
+            f"table {place.shape.table!r} has rows but no owner: nothing says how far they have read. Nothing was "
+            f"changed. Empty it by hand, then the state is a new one and holds what comes from now on; or {RESET_ANEW}."
+        )
+
+
+def refuse_owned_elsewhere(connection: Connection, place: TablePlace) -> None:
+    """Raise MismatchError for a table that another state has, whose position is kept in another schema.
+
+    Two addresses may lead to one table, each with a path of its own to where positions are kept.
+    """
+    relation = place.dialect.relation(connection, place.shape.table)
+    if relation is None or not isinstance(place.database, HasSchemas):
+        return
+    identity = relation.partition(":")[0]
+    found = place.database.elsewhere(connection, "trident_applied", "relation", f"{identity}:", begins=True)
+    if found.schemas:
+        raise MismatchError(
+            f"table {place.shape.table!r} belongs to another state already: trident_applied in schema "
+            f"{found.schemas[0]!r} of this database has a position for it. Nothing was changed: use another table, or "
+            "that schema in the state's address."
+        )
+
+
+def check_merged(connection: Connection, staged: StagedTable, batch: BatchId, expected: int, changed: int) -> None:
+    """Raise unless a merge changed as many rows as were staged; what the table's own triggers left out is refused."""
+    if changed == expected:
+        return
+    shape = staged.shape
+    later = text(f"SELECT EXISTS (SELECT 1 FROM {shape.quoted} WHERE {TXID} > :txid)")
+    is_later = shape.has_txid and connection.execute(later, {"txid": batch.txid}).scalar_one()
+    if changed < expected and not is_later and staged.count_keys(connection) == expected:
+        raise RefusedError(
+            f"{expected - changed} of {expected} staged rows were not stored in {shape.table!r}: a trigger or rule of "
+            "the table left them out"
+        )
+    raise MismatchError(
+        f"{batch}: merging {expected} staged rows changed {changed} rows of {shape.table!r} (a key that was staged "
+        "twice, or a stored row of a later txid); rolled back, the stored state is unchanged"
+    )
+
+
+def _limit(row_count: int | None) -> int:
+    return row_count + 1 if row_count is not None and row_count <= _CHEAP else 1
+
+
+def _differs(row_count: int, found: int, is_same: bool) -> bool:
+    return found == 0 if is_same and row_count > _CHEAP else found != row_count
+
+
+def _different(place: TablePlace, row: AppliedRow, found: int) -> str:
+    expected = row.row_count or 0
+    holds = f"more than the {expected} rows" if found > expected else f"{found} rows, not the {expected}"
+    ways = f"or {RESET_CLEARING}"
+    if found:
+        ways += f"; if that was on purpose, {RESET_KEEPING_ROWS}"
+    return (
+        f"table {place.shape.table!r} of state {place.name!r} holds {holds} that belong to txid {row.position.txid}, "
+        "where it stands: it was emptied, dropped, changed by hand or restored without its rows. Nothing was changed "
+        f"(a missing table was made anew, empty). Restore it to the same point as the ledger, {ways}."
+    )

@@ -1,0 +1,329 @@
+"""Every argument that a user can give refuses what it can't be, when it is given: found by looking, not by a list.
+
+An argument that is new is found by itself. With an annotation that is known here it is asked at once; with another
+one, or of something public that is new, the first two tests fail until it is said what to refuse and how to call it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import SimpleNamespace
+from typing import Final, Literal
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+import trident
+from tests.base.public import PublicArgument, arguments, owners
+from trident import ConfigurationError, Count, MemoryLedger, RunOptions, Topology
+from trident.engine.staging import Staging
+from trident.graph.nodes import SourceNode
+from trident.language.stream import Stream
+from trident.local import kafka, kafka_cluster, postgres, session, spark_cluster
+from trident.spouts import (
+    BadRecord,
+    FixedBatchSpout,
+    Json,
+    LostOffsets,
+    OpaqueKafkaSpout,
+    SpoutKind,
+    TransactionalKafkaSpout,
+)
+from trident.spouts.kafka.readers.arrow import ArrowReader
+from trident.spouts.kafka.readers.spark import SparkReader
+from trident.state import BackingMapState, MemoryState, PostgresState, SqliteState
+from trident.testing import BackingMapHarness
+
+NAN: Final = float("nan")
+ENDLESS: Final = float("inf")
+OTHER: Final = object()
+TEXT = (5, True, b"bytes", "", "  ", OTHER)
+COUNT = ("3", b"3", True, 0, -1, 2.5, NAN, OTHER)
+SECONDS = (None, "3", b"3", True, -1, NAN, ENDLESS, OTHER, timedelta(seconds=1))
+DURATION = (None, "3", 5, 2.5, True, NAN, OTHER, timedelta(seconds=-1), timedelta.max)
+POLICY = (5, True, b"opaque", "", "for ever", "OPAQUE", OTHER)
+FLAG = (None, "no", 0, 1, b"", OTHER)
+THING = ("a text", b"bytes", 5, True, NAN, OTHER, type)
+MANY = (*TEXT, None)
+
+REFUSED: Final[Mapping[str, Sequence[object]]] = {
+    "str": (*TEXT, None),
+    "str | None": TEXT,
+    "str | Path": (5, True, b"bytes", "", None, OTHER, "a\0b"),
+    "str | Path | None": (5, True, b"bytes", "", OTHER, "a\0b"),
+    "str | Sequence[str]": (*TEXT, None, [], [5], [""], [None]),
+    "int": (*COUNT, None),
+    "int | None": COUNT,
+    "float": SECONDS,
+    "bool": FLAG,
+    "timedelta": DURATION,
+    "Sequence[Row]": ("a text", b"bytes", 5, None, True, ["a text"], [5], [None], {"a": 1}),
+    "Sequence[Sequence[int]] | None": ("a text", 5, True, ["a text"], [5], [[None]], [[-1]]),
+    "Mapping[str, str]": (None, *THING, {"a": 5}, {5: "a"}, {"a": b"b"}),
+    "Mapping[str, str] | None": (*THING, {"a": 5}, {5: "a"}, {"a": b"b"}),
+    "None": (5, "3", timedelta(seconds=1)),
+    # policies
+    **dict.fromkeys(("OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)),
+    **dict.fromkeys(("SpoutKind | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
+    "Literal['stopped', 'caught_up'] | None": POLICY,
+    "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
+    "ResetStart | StartAt | datetime | str | None": (*POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001
+    # things
+    **dict.fromkeys(("Spout", "Ledger", "State", "Topology", "Keep", "Decoder", "RangeReader"), (None, *THING)),
+    **dict.fromkeys(("BackingMap", "SparkSession", "Aggregator", "Column", "LedgerDatabase"), (None, *THING)),
+    **{f"{each} | None": THING for each in ("Clock", "MemoryDatabase", "Ledger", "RunOptions", "KafkaNode")},
+    "Topology | str": (None, 5, b"bytes", "", "a\nb", OTHER, type),
+    "Callable[[int], str]": (None, "a text", 5, int),
+    "Column | MaskFunction": (None, "a text", 5, b"bytes", int),
+    **{f"{each} | None": ("a text", 5, b"bytes", int) for each in ("BatchFunction", "RowsFunction")},
+}
+"""What an argument of that annotation must refuse."""
+MAY: Final[Mapping[str, Sequence[object]]] = {
+    "Keep(count)": (0,),
+    "SqliteLedger(busy_seconds)": (0,),
+    "LocalKafkaCluster.leader(partition)": (0,),
+    "Stream.each(schema)": (None,),
+}
+"""What one of them may be, unlike the others of its annotation."""
+SECRET: Final = {"dsn", "client_options"}
+ADDRESSES: Final = ("postgresql://ann:hunter2@127.0.0.1:9/none", "host=127.0.0.1 password=hunter2", "ann:hunter2@db")
+
+
+def same(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+class Map:
+    """Stands for a user's map, which is not asked."""
+
+    def multi_get(self, keys: Sequence[object]) -> Sequence[object]:
+        raise NotImplementedError
+
+    def multi_put(self, items: Sequence[object]) -> None:
+        raise NotImplementedError
+
+
+class Longest(trident.Combiner[str]):
+    result_type = "string"
+
+    def init(self, *values: object) -> str:
+        return str(values[0])
+
+    def combine(self, left: str, right: str) -> str:
+        return max(left, right, key=len)
+
+
+class Harness(BackingMapHarness):
+    def items(self) -> list[object]:  # type: ignore[override]
+        return []
+
+
+def stream() -> Stream:
+    """Return a stream that has no frame behind it: what is wrong is refused before Spark is asked."""
+    fields = StructType([StructField("a", StringType()), StructField("n", LongType())])
+    spout = FixedBatchSpout("a string, n bigint", [])
+    return Stream(Topology("t"), SourceNode("in", spout), SimpleNamespace(schema=fields))  # type: ignore[arg-type]
+
+
+KAFKA = {"topics": "clicks", "bootstrap_servers": "127.0.0.1:9"}
+DECIDING = {"topology": Topology("t"), "ledger": MemoryLedger(), "txid": 1}
+FUNCTION = {"function": same, "schema": "n bigint"}
+CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object]]]] = {
+    "Topology": (Topology, {"name": "t"}),
+    "Topology.stream": ("stream", {"name": "in", "spout": FixedBatchSpout("n int", [])}),
+    "Topology.stop": ("stop", {}),
+    "Topology.run": ("run", {"spark": SimpleNamespace(sql=same, createDataFrame=same, conf=None)}),
+    "RunOptions": (RunOptions, {}),
+    "Keep": (trident.Keep, {}),
+    "Count": (Count, {}),
+    "Sum": (trident.Sum, {"field": "n"}),
+    "Min": (trident.Min, {"field": "n"}),
+    "Max": (trident.Max, {"field": "n"}),
+    "Combiner": (Longest, {"fields": "a"}),
+    "MemoryLedger": (MemoryLedger, {}),
+    "PostgresLedger": (trident.PostgresLedger, {"dsn": "postgresql://127.0.0.1:9/none"}),
+    "SqliteLedger": (trident.SqliteLedger, {"path": "ledger.sqlite"}),
+    "retry": (trident.retry, DECIDING),
+    "undo": (trident.undo, DECIDING),
+    "divert": (trident.divert, {**DECIDING, "state": "s"}),
+    "status": (trident.status, {"topology": "t", "ledger": MemoryLedger()}),
+    "reset": (trident.reset, {"topology": Topology("t"), "ledger": MemoryLedger(), "states": "clear"}),
+    "batch_time": (trident.batch_time, {}),
+    "recommended_options": (trident.recommended_options, {}),
+    "local_session": (session.local_session, {"app_name": "a"}),
+    "Stream.filter": ("filter", {"condition": same}),
+    "Stream.each": ("each", FUNCTION),
+    "Stream.map": ("map", FUNCTION),
+    "Stream.flat_map": ("flat_map", FUNCTION),
+    "Stream.project": ("project", {"fields": "a"}),
+    "Stream.group_by": ("group_by", {"fields": "a"}),
+    "Stream.aggregate": ("aggregate", {"aggregators": Count()}),
+    "Stream.persistent_aggregate": ("persistent_aggregate", {"state": MemoryState("s"), "aggregators": Count()}),
+    "GroupedStream.aggregate": ("aggregate", {"aggregators": Count()}),
+    "GroupedStream.persistent_aggregate": ("persistent_aggregate", {"state": MemoryState("s"), "aggregators": Count()}),
+    "FixedBatchSpout": (FixedBatchSpout, {"schema": "n int", "rows": [(1,), {"n": 2}]}),
+    "FeederBatchSpout": (trident.spouts.FeederBatchSpout, {"schema": "n int"}),
+    "FeederBatchSpout.feed": ("feed", {"rows": [(1,)]}),
+    "Json": (Json, {"schema": "n int"}),
+    "Raw": (trident.spouts.Raw, {}),
+    "OpaqueKafkaSpout": (OpaqueKafkaSpout, KAFKA),
+    "TransactionalKafkaSpout": (TransactionalKafkaSpout, KAFKA),
+    "ArrowReader": (ArrowReader, {}),
+    "SparkReader": (SparkReader, {}),
+    "BackingMapState": (BackingMapState, {"name": "s", "backing_map": Map()}),
+    "MemoryState": (MemoryState, {"name": "s"}),
+    "MemoryState.rows": ("rows", {"ledger_database": MemoryLedger().database}),
+    "PostgresState": (PostgresState, {"name": "s"}),
+    "SqliteState": (SqliteState, {"name": "s"}),
+    "BackingMapHarness": (Harness, {"backing_map": Map()}),
+    "LocalKafka": (kafka.LocalKafka, {}),
+    "LocalKafka.create_topic": ("create_topic", {"name": "t"}),
+    "LocalKafkaCluster": (kafka_cluster.LocalKafkaCluster, {}),
+    "LocalKafkaCluster.broker": ("broker", {"number": 1}),
+    "LocalKafkaCluster.create_topic": ("create_topic", {"name": "t"}),
+    "LocalKafkaCluster.leader": ("leader", {"topic": "t", "partition": 0}),
+    "LocalKafkaCluster.is_in_sync": ("is_in_sync", {"topic": "t"}),
+    "LocalPostgres": (postgres.LocalPostgres, {}),
+    "LocalSparkCluster": (spark_cluster.LocalSparkCluster, {}),
+}
+"""How each is called rightly: a method by its name, on what is made for its class."""
+MADE: Final[Mapping[str, Callable[[], object]]] = {
+    "Topology": lambda: Topology("t"),
+    "Stream": stream,
+    "GroupedStream": lambda: stream().group_by("a"),
+    "FeederBatchSpout": lambda: trident.spouts.FeederBatchSpout("n int"),
+    "MemoryState": lambda: MemoryState("s"),
+    "LocalKafka": lambda: kafka.LocalKafka(),
+    "LocalKafkaCluster": lambda: kafka_cluster.LocalKafkaCluster(),
+}
+WAITING = ("start", "stop", "launch", "wait", "close", "kill", "prepare", "create_database")
+"""What takes no argument: of servers."""
+
+
+def is_called(owner: str) -> bool:
+    return owner in CALLS or owner.rpartition(".")[2] in WAITING
+
+
+def call(argument: PublicArgument, value: object) -> object:
+    """Call what the argument is of rightly but for this argument."""
+    target, rest = CALLS[argument.owner]
+    made = MADE[argument.owner.partition(".")[0]]() if isinstance(target, str) else None
+    function = getattr(made, target) if isinstance(target, str) else target
+    without = FUNCTION if argument.name == "columns" else {}  # either a function with its fields, or columns
+    given = {**{name: each for name, each in rest.items() if name not in without}, argument.name: value}
+    positional: list[object] = []
+    named: dict[str, object] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name not in given:
+            continue
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL):
+            positional.append(given[name])
+        else:
+            named["result" if parameter.kind is parameter.VAR_KEYWORD else name] = given[name]
+    return function(*positional, **named)
+
+
+def is_asked_for_secrets(argument: PublicArgument) -> bool:
+    """Not what would start a server, nor what says by its name which field or topology is not there."""
+    return not argument.owner.lower().startswith("local") and argument.name not in ("fields", "schema", "topology")
+
+
+def test_everything_public_is_asked() -> None:
+    missing = sorted(owner for owner in owners() if not is_called(owner))
+    assert not missing, "say in CALLS how it is called, or in public.NOT_ASKED why a user gives it nothing"
+    assert not sorted(set(CALLS) - owners()), "is gone, or is not public"
+
+
+def test_every_annotation_is_known() -> None:
+    unknown = [f"{each}: {each.annotation}" for each in arguments() if each.annotation not in REFUSED]
+    assert not unknown, "say in REFUSED what such an argument must refuse"
+    assert len(arguments()) > 100
+
+
+@pytest.mark.parametrize("argument", arguments(), ids=str)
+def test_what_an_argument_can_not_be_is_refused_by_name(argument: PublicArgument) -> None:
+    taken = []
+    for value in REFUSED[argument.annotation]:
+        if any(value is each for each in MAY.get(str(argument), ())):
+            continue
+        try:
+            call(argument, value)
+        except ConfigurationError as error:
+            said = str(error)
+        else:
+            taken.append(value)
+            continue
+        words = (argument.name, argument.name.rstrip("s"), argument.owner.rpartition(".")[2], "result")
+        assert any(word in said for word in words), f"{value!r}: the text does not say which argument: {said}"
+        if argument.name in SECRET and isinstance(value, str | bytes) and len(value) > 2:
+            assert repr(value) not in said
+    assert not taken, f"{argument} takes {taken!r}"
+
+
+@pytest.mark.parametrize("argument", [each for each in arguments() if is_asked_for_secrets(each)], ids=str)
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_password_that_is_given_in_the_wrong_place_is_not_shown(argument: PublicArgument, address: str) -> None:
+    """An address where a ledger, a name or a policy is meant."""
+    said = ""
+    try:
+        call(argument, address)
+    except ConfigurationError as error:
+        said = str(error)
+    assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("owner", sorted(owner for owner, (target, _) in CALLS.items() if inspect.isclass(target)))
+def test_what_is_right_is_taken(owner: str, tmp_path: object) -> None:
+    target, given = CALLS[owner]
+    assert callable(target)
+    many = {name: value for name, value in given.items() if name == "fields"}
+    made = target(*many.values(), **{name: value for name, value in given.items() if name not in many})
+    close = getattr(made, "close", None)
+    if close is not None:
+        close()
+
+
+@pytest.mark.parametrize(
+    ("options", "until", "end"),
+    [
+        (None, None, "stopped"),
+        (RunOptions(until="caught_up"), None, "caught_up"),  # type: ignore[arg-type]
+        (RunOptions(until="caught_up"), "stopped", "stopped"),  # type: ignore[arg-type]
+        (None, "caught_up", "caught_up"),
+    ],
+)
+def test_what_the_options_say_counts_unless_the_call_says_otherwise(
+    options: RunOptions | None, until: Literal["stopped", "caught_up"] | None, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Options that end a run when it has caught up were outvoted by a default that nobody had given."""
+    seen: list[RunOptions] = []
+
+    def keep(_: object, __: object, ___: object, chosen: RunOptions, ____: object) -> None:
+        seen.append(chosen)
+
+    topology = Topology("t")
+    monkeypatch.setattr(topology, "compile", lambda: None)
+    monkeypatch.setattr("trident.language.topology.make_run", keep)
+    monkeypatch.setattr("trident.language.topology.run_to_end", lambda _: None)
+    spark = SimpleNamespace(sql=same, createDataFrame=same, conf=None)
+    topology.run(spark, until=until, options=options)  # type: ignore[arg-type]
+    assert [chosen.until.value for chosen in seen] == [end]
+
+
+@pytest.mark.parametrize("name", ["kind", "on_bad_record", "on_lost_offsets"])
+def test_a_spout_of_ones_own_says_policies_by_members(name: str) -> None:
+    """A text there would be compared with members by identity, and be none of them."""
+    theirs = {"kind": SpoutKind.OPAQUE, "on_bad_record": BadRecord.FAIL, "on_lost_offsets": LostOffsets.STOP}
+    spout = SimpleNamespace(open=same, description=dict, limits=None, **{**theirs, name: theirs[name].value})
+    with pytest.raises(ConfigurationError, match=f"{name} of the spout of stream 'in' must be a"):
+        Topology("t").stream("in", spout)
+
+
+@pytest.mark.parametrize("staging", [Staging.DRIVER, "driver"])
+def test_a_text_that_names_a_policy_is_that_policy(staging: str) -> None:
+    """A run gets as far as its graph, which has nothing in it: the policy was taken."""
+    with pytest.raises(ConfigurationError, match="ends in no state"):
+        Topology("t").run(SimpleNamespace(sql=same, createDataFrame=same, conf=None), staging=staging)  # type: ignore[arg-type]

@@ -1,0 +1,668 @@
+"""Every command of every error text, taken out of the error as it was raised, carried out, and the sums compared.
+
+A scenario brings a topology into one trouble and says, command by command, what every state holds once the topology
+has run again. A command that a text names and no scenario expects fails; so does advice that no scenario makes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.cli.advised import NOON, Sums, World, carry_out, commands_in, policies_in, summed
+from tests.coordinators.fakes import POISON, Topic
+from tests.coordinators.test_decisions import APART, BIG, MIXED, SHORTCUT, Scene, dying_at, without_txid
+from trident.base import advice
+from trident.base.crash_points import CrashPoint
+from trident.spouts.base import BadRecord, LostOffsets
+from trident.state import BackingMapState
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass
+class Trouble:
+    """What was said, and what every state holds after each of the commands and a run."""
+
+    text: str
+    expected: dict[str, dict[str, Sums]]
+    moment: int = 1
+    """The hour after noon that stands for MOMENT."""
+
+
+def both(sums: Sums) -> dict[str, Sums]:
+    return {"balances": sums, "totals": sums}
+
+
+def ledger_lost(world: World) -> Trouble:
+    world.run()
+    world.lose("ledger")
+    world.more()
+    return Trouble(world.stops(), {"lost clear": both(world.all), "lost moment": both(world.all)})
+
+
+def ledgers_tables_lost(world: World) -> Trouble:
+    """The states' tables and positions live in the same database, and stayed."""
+    world.run()
+    kept = ["balances", "totals", "trident_applied", "trident_state_schema"]
+    world.drop_tables("ledger", kept)
+    world.more()
+    return Trouble(world.stops(), {"lost clear": both(world.all), "lost moment": both(world.all)})
+
+
+def only_rows_left(world: World) -> Trouble:
+    """Ledger and positions are lost, the rows stayed."""
+    world.run()
+    world.drop_tables("ledger", ["balances", "totals"])
+    world.more()
+    return Trouble(world.stops(), {"clear": both(world.all), "moment": both(world.all)})
+
+
+def only_rows_left_and_adopted(world: World) -> Trouble:
+    """A person says `adopt` and nothing else: nobody knows how far the rows have read."""
+    only_rows_left(world)
+    return Trouble(adopted(world), {"clear": both(world.all), "moment": both(world.all)})
+
+
+def ledger_lost_and_adopted(world: World) -> Trouble:
+    ledger_lost(world)
+    said = adopted(world, "--ledger-lost")
+    return Trouble(said, {"lost clear": both(world.all), "lost moment": both(world.all)})
+
+
+def only_rows_left_and_adopted_as_lost(world: World) -> Trouble:
+    only_rows_left(world)
+    said = adopted(world, "--ledger-lost")
+    return Trouble(said, {"lost clear": both(world.all), "lost moment": both(world.all)})
+
+
+def adopted(world: World, *more: str) -> str:
+    """Reset with kept rows and nothing more, which is refused; return what is said."""
+    before = world.sums()
+    said = failing(world, ["reset", "MODULE:TOPOLOGY", *more, "--states", "adopt"])
+    assert world.sums() == before
+    return said
+
+
+def failing(world: World, words: list[str]) -> str:
+    with pytest.MonkeyPatch.context() as patch:
+        said: list[str] = []
+        patch.setattr("trident.cli.app.complain", lambda error, _: said.append(str(error)))
+        assert carry_out(world, world.folder, words, {}) != 0
+    return said[0]
+
+
+def state_from_a_backup(world: World) -> Trouble:
+    """`totals` is behind, `balances` is not: with one moment for all, one of them is exact and the other as said."""
+    world.run()
+    world.back_up("totals")
+    world.more()
+    world.run()
+    world.restore("totals")
+    twice = summed([*world.before, *world.after, *world.after])
+    return Trouble(world.stops(), {"clear": both(world.all), "moment": {"balances": twice, "totals": world.all}})
+
+
+def state_from_a_backup_and_adopted(world: World) -> Trouble:
+    made = state_from_a_backup(world)
+    return Trouble(adopted(world), made.expected)
+
+
+def state_from_a_backup_with_a_pin(world: World) -> Trouble:
+    world.run()
+    world.back_up("totals")
+    world.more()
+    world.run()
+    world.more()
+    world.die(CrashPoint.AFTER_PIN)
+    world.restore("totals")
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
+def state_from_a_backup_with_a_pin_and_adopted(world: World) -> Trouble:
+    made = state_from_a_backup_with_a_pin(world)
+    return Trouble(adopted(world), made.expected)
+
+
+def ledger_from_a_backup(world: World) -> Trouble:
+    world.run()
+    world.back_up("ledger")
+    world.more()
+    world.run()
+    world.restore("ledger")
+    return Trouble(world.stops(), {"lost clear": both(world.all), "lost moment": both(world.all)}, moment=2)
+
+
+def ledger_from_a_backup_with_a_pin(world: World) -> Trouble:
+    world.run()
+    world.more()
+    world.die(CrashPoint.AFTER_PIN)
+    world.back_up("ledger")
+    world.run()
+    world.more()
+    world.run()
+    world.restore("ledger")
+    return Trouble(world.stops(), {"lost clear": both(world.all)}, moment=2)
+
+
+def ledger_from_a_backup_with_a_pin_and_adopted(world: World) -> Trouble:
+    made = ledger_from_a_backup_with_a_pin(world)
+    return Trouble(adopted(world, "--ledger-lost"), made.expected)
+
+
+def ledger_behind_by_epochs_only(world: World) -> Trouble:
+    world.run()
+    world.back_up("ledger")
+    world.run()
+    world.run()
+    world.restore("ledger")
+    world.more()
+    return Trouble(world.stops(), {"lost clear": both(world.all), "lost moment": both(world.all)})
+
+
+def state_gone(world: World) -> Trouble:
+    world.run()
+    world.lose("totals")
+    world.more()
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
+def table_thinned(world: World) -> Trouble:
+    world.run()
+    world.by_hand("totals", "DELETE FROM totals WHERE account = 'b'")
+    world.more()
+    left = summed([record for record in world.before if record[0] != "b"] + world.after)
+    return Trouble(world.stops(), {"clear": both(world.all), "adopt": {"balances": world.all, "totals": left}})
+
+
+def table_emptied(world: World) -> Trouble:
+    world.run()
+    world.by_hand("totals", "DELETE FROM totals")
+    world.more()
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
+def table_emptied_and_adopted(world: World) -> Trouble:
+    """There is nothing to keep; a reset that can't be carried out is not recorded either."""
+    made = table_emptied(world)
+    return Trouble(adopted(world), made.expected)
+
+
+def position_lost(world: World) -> Trouble:
+    """The ledger knows the state, and its rows stayed."""
+    world.run()
+    world.lose_position("totals")
+    world.more()
+    return Trouble(world.stops(), {"clear": both(world.all), "moment": both(world.all)})
+
+
+def position_lost_beside_the_ledger(world: World) -> Trouble:
+    return position_lost(world)
+
+
+def positions_lost_of_all(world: World) -> Trouble:
+    world.run()
+    world.lose_position("balances", "totals")
+    world.more()
+    return Trouble(world.stops(), {"clear": both(world.all), "moment": both(world.all)})
+
+
+def position_lost_and_adopted(world: World) -> Trouble:
+    """Nobody knows how far the rows have read: there is nothing to resume."""
+    made = position_lost(world)
+    return Trouble(adopted(world), made.expected)
+
+
+def position_lost_with_a_pin(world: World) -> Trouble:
+    """The rows may have what is pinned, or not: no moment says what they hold."""
+    world.run()
+    world.more()
+    world.die(CrashPoint.AFTER_PIN)
+    world.lose_position("totals")
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
+def position_lost_with_a_pin_and_adopted(world: World) -> Trouble:
+    made = position_lost_with_a_pin(world)
+    return Trouble(adopted(world), made.expected)
+
+
+def position_lost_of_a_state_that_has_just_been_born(world: World) -> Trouble:
+    """Its birth is recorded, it could be registered: what its table holds is nobody's."""
+    world.die(CrashPoint.AFTER_RECORDING_BIRTHS)
+    for name in ("balances", "totals"):
+        world.by_hand(name, f"INSERT INTO {name} (account, n, total, txid) VALUES ('x', 1, 1, 0)")
+    strange = {"x": (1, 1), **world.all}
+    return Trouble(world.stops(), {"clear": both(world.all), "moment": both(strange)}, moment=0)
+
+
+def position_and_rows_lost(world: World) -> Trouble:
+    """There is nothing to keep, whatever moment a person names."""
+    world.run()
+    world.lose_position("totals")
+    world.by_hand("totals", "DELETE FROM totals")
+    world.more()
+    said = world.stops()
+    assert "state 'totals' is gone" in said
+    kept = failing(world, ["reset", "MODULE:TOPOLOGY", "--states", "adopt", "--start", NOON.isoformat()])
+    assert "state 'totals' is gone" in kept
+    return Trouble(said, {"clear": both(world.all)})
+
+
+def position_lost_in_a_recorded_reset(world: World) -> Trouble:
+    adopting(world)
+    world.lose_position("totals")
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
+def adopting(world: World) -> None:
+    """A reset that keeps rows is recorded, and dies before a state has followed."""
+    world.run()
+    with dying_at(CrashPoint.AFTER_DECIDING_RESET):
+        carry_out(world, world.folder, ["reset", "MODULE:TOPOLOGY", "--states", "adopt"], {})
+    world.more()
+
+
+def state_from_a_backup_in_a_recorded_reset(world: World) -> Trouble:
+    world.run()
+    world.back_up("totals")
+    world.more()
+    world.run()
+    adopting(world)
+    world.restore("totals")
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
+def table_emptied_in_a_recorded_reset(world: World) -> Trouble:
+    adopting(world)
+    world.by_hand("totals", "DELETE FROM totals")
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
+def rows_too_new_for_a_recorded_reset(world: World) -> Trouble:
+    adopting(world)
+    world.by_hand("totals", "UPDATE totals SET txid = 99 WHERE account = 'b'")
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
+def topic_made_anew(world: World) -> Trouble:
+    world.run()
+    expected = made_anew(world)
+    return Trouble(world.stops(), expected)
+
+
+def topic_deleted(world: World) -> Trouble:
+    """Between two runs; to create it, as the text says, is one half of the way."""
+    world.run()
+    world.topic.is_deleted = True
+    said = world.stops()
+    assert "was deleted" in said
+    expected = made_anew(world)
+    assert commands_in(world.stops()).keys() == expected.keys()
+    return Trouble(said, expected)
+
+
+def made_anew(world: World) -> dict[str, dict[str, Sums]]:
+    """Let there be a topic of the same name, and say what a topology holds that begins to read it."""
+    counted = world.before
+    anew = Topic([[], []], topic_id="another", came={0: [], 1: []})
+    world.topic = anew
+    world.before = []
+    world.more()
+    return {"clear": both(world.all), "moment": both(summed([*counted, *world.after]))}
+
+
+def rows_of_another_moment_resumed(world: World) -> Trouble:
+    """They were adopted with a moment, and then a person asks for where they stood."""
+    made = state_from_a_backup(world)
+    words = ["reset", "MODULE:TOPOLOGY", "--states", "adopt", "--start"]
+    moment = (NOON + timedelta(hours=made.moment)).isoformat()
+    assert carry_out(world, world.folder, [*words, moment], {}) == 0
+    before = world.sums()
+    said = failing(world, [*words, "resume"])
+    assert world.sums() == before
+    return Trouble(said, made.expected)
+
+
+def log_shorter_than_what_was_read(world: World) -> Trouble:
+    world.run()
+    del world.topic.partitions[0][20:], world.topic.came[0][20:]
+    world.after = world.come(0, [("late", 3)] * 2, 1)
+    held = Topic(world.topic.partitions).expected()
+    return Trouble(world.stops(), {"clear": both(held), "moment": both(world.all)})
+
+
+def log_cut_and_grown_again(world: World) -> Trouble:
+    world.topic.epoch = 3
+    world.run()
+    world.topic.cut(0, 20)
+    del world.topic.came[0][20:]
+    world.after = world.come(0, [("late", 3)] * 40, 1)
+    held = Topic(world.topic.partitions).expected()
+    return Trouble(world.stops(), {"clear": both(held), "moment": both(world.all)})
+
+
+def planned_and_cut(world: World) -> Trouble:
+    world.transactional()
+    world.topic.epoch = 3
+    world.run()
+    world.come(0, [("gone", 1)] * 8, 1)
+    world.die(CrashPoint.AFTER_PLAN)
+    world.topic.cut(0, 27)
+    del world.topic.came[0][27:]
+    world.come(0, [("late", 3)] * 9, 1)
+    held = Topic(world.topic.partitions).expected()
+    return Trouble(world.stops(), {"clear": both(held), "adopt": both(held)})
+
+
+def planned_of_another_topic(world: World) -> Trouble:
+    world.transactional()
+    world.run()
+    world.topic.partitions.append([("gone", 1)] * 5)
+    world.die(CrashPoint.AFTER_PLAN)
+    world.topic.partitions[2] = [("late", 3)] * 9
+    world.topic.ids[2] = "another"
+    held = Topic(world.topic.partitions).expected()
+    return Trouble(world.stops(), {"clear": both(held), "adopt": both(held)})
+
+
+def offsets_gone(world: World) -> Trouble:
+    """Two of partition 0 were never counted and are gone; what was counted before is gone too."""
+    world.run()
+    world.more()
+    world.topic.earliest[0] = 27
+    left = summed(world.topic.partitions[0][27:] + world.topic.partitions[1])
+    lost = world.topic.partitions[0][25:27]
+    kept = Counter([*world.before, *world.after]) - Counter(lost)
+    counted = summed(kept.elements())
+    return Trouble(
+        world.stops(),
+        {"clear": both(left), "moment": both(counted), "on_lost_offsets": both(counted)},
+    )
+
+
+def offsets_gone_of_a_transactional_stream(world: World) -> Trouble:
+    world.transactional()
+    made = offsets_gone(world)
+    del made.expected["on_lost_offsets"]
+    return made
+
+
+def offsets_gone_of_an_opaque_stream(world: World) -> Trouble:
+    made = offsets_gone(world)
+    return replace(made, expected={"on_lost_offsets": made.expected["on_lost_offsets"]})
+
+
+def bad_record(world: World) -> Trouble:
+    world.run()
+    world.more()
+    good = world.all
+    world.come(0, [POISON], 1)
+    return Trouble(world.stops(), {"on_bad_record": both(good)})
+
+
+def staging_lost(world: World) -> Trouble:
+    world.run()
+    world.more()
+    world.die(CrashPoint.AFTER_PIN)
+    world.by_hand("totals", 'DELETE FROM "trident_staging_totals"')
+    return Trouble(world.stops(), {"undo": both(world.all), "clear": both(world.all)})
+
+
+class OnlyPuts:
+    """A user's store in memory that the library can't empty."""
+
+    def __init__(self) -> None:
+        self.kept: dict[object, object] = {}
+
+    def multi_get(self, keys: list[object]) -> list[object]:
+        return [self.kept.get(key) for key in keys]
+
+    def multi_put(self, items: list[tuple[object, object]]) -> None:
+        self.kept.update(items)
+
+
+class MapWorld(World):
+    """One state in a map."""
+
+    def sums(self) -> dict[str, Sums]:
+        (state,) = self.made
+        assert isinstance(state, BackingMapState)
+        assert isinstance(state.backing_map, OnlyPuts)
+        rows = {key[0]: value.current for key, value in state.backing_map.kept.items() if hasattr(value, "current")}
+        return {"balances": {account: (values[0], values[1]) for account, values in rows.items()}}
+
+
+def map_that_can_not_be_emptied(world: World) -> Trouble:
+    world.__class__ = MapWorld
+    world.made = [BackingMapState("balances", OnlyPuts())]  # type: ignore[arg-type]
+    world.run()
+    world.more()
+    said = failing(world, ["reset", "MODULE:TOPOLOGY", "--states", "clear"])
+    return Trouble(said, {"adopt": {"balances": world.all}})
+
+
+_RANGES, _STANDING = "coordinators/plans/ranges.py", "coordinators/holding/standing.py"
+_TAKEOVER, _DECIDING = "coordinators/holding/takeover.py", "coordinators/decisions/deciding.py"
+_COUNTING, _COMMITTER = "state/tables/counting.py", "coordinators/batches/committer.py"
+
+BESIDE = {ledgers_tables_lost, only_rows_left, only_rows_left_and_adopted, only_rows_left_and_adopted_as_lost}
+BESIDE |= {position_lost_beside_the_ledger}
+
+SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
+    ledger_lost: (f"{_STANDING} RESET_LOST",),
+    ledgers_tables_lost: (),
+    only_rows_left: (f"{_COUNTING} RESET_ANEW",),
+    only_rows_left_and_adopted: (f"{_DECIDING} RESET_ANEW",),
+    only_rows_left_and_adopted_as_lost: (f"{_DECIDING} RESET_LOST",),
+    ledger_lost_and_adopted: (),
+    state_from_a_backup: (f"{_STANDING} RESET_ANEW",),
+    state_from_a_backup_and_adopted: (),
+    state_from_a_backup_with_a_pin: (f"{_STANDING} RESET_CLEARING",),
+    state_from_a_backup_with_a_pin_and_adopted: (f"{_DECIDING} RESET_CLEARING",),
+    ledger_from_a_backup: (f"{_STANDING} RESET_LOST",),
+    ledger_from_a_backup_with_a_pin: (f"{_STANDING} RESET_LOST_CLEARING",),
+    ledger_from_a_backup_with_a_pin_and_adopted: (f"{_DECIDING} RESET_LOST_CLEARING",),
+    ledger_behind_by_epochs_only: (f"{_TAKEOVER} RESET_LOST",),
+    state_gone: (f"{_STANDING} RESET_CLEARING",),
+    table_thinned: (f"{_COUNTING} RESET_CLEARING", f"{_COUNTING} RESET_KEEPING_ROWS"),
+    table_emptied: (),
+    table_emptied_and_adopted: (),
+    position_lost: (f"{_STANDING} RESET_ANEW",),
+    position_lost_beside_the_ledger: (),
+    positions_lost_of_all: (),
+    position_lost_and_adopted: (),
+    position_lost_with_a_pin: (f"{_STANDING} RESET_CLEARING",),
+    position_lost_with_a_pin_and_adopted: (),
+    position_lost_of_a_state_that_has_just_been_born: (),
+    position_and_rows_lost: (),
+    position_lost_in_a_recorded_reset: (),
+    state_from_a_backup_in_a_recorded_reset: (),
+    table_emptied_in_a_recorded_reset: (),
+    rows_too_new_for_a_recorded_reset: (f"{_TAKEOVER} RESET_CLEARING",),
+    rows_of_another_moment_resumed: (),
+    topic_made_anew: (f"{_RANGES} RESET_ANEW",),
+    topic_deleted: (f"{_RANGES} RESET_ANEW",),
+    log_shorter_than_what_was_read: (f"{_RANGES} RESET_CLEARING", f"{_RANGES} RESET_FROM_A_MOMENT"),
+    log_cut_and_grown_again: (),
+    planned_and_cut: (f"{_RANGES} RESET",),
+    planned_of_another_topic: (f"{_RANGES} RESET",),
+    offsets_gone_of_a_transactional_stream: (f"{_RANGES} RESET_ANEW",),
+    offsets_gone_of_an_opaque_stream: (),
+    bad_record: (),
+    staging_lost: (f"{_COMMITTER} UNDO", f"{_COMMITTER} RESET_CLEARING"),
+    map_that_can_not_be_emptied: ("state/maps/resetting.py RESET_KEEPING_ROWS",),
+}
+
+ELSEWHERE = {
+    # the same words in the same trouble as `topic_made_anew`, seen by Kafka: integration_tests/kafka_traps
+    "spouts/kafka/source.py RESET_ANEW": 2,
+    # `test_a_refusal_that_waits_for_a_person` below
+    "coordinators/refusals.py RETRY": 1,
+    "coordinators/refusals.py DIVERT": 1,
+    "coordinators/refusals.py UNDO": 1,
+    # tests/cli/test_status.py
+    "trident/cli/reading.py RESET_CLEARING": 1,
+}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_every_way_that_a_text_names_gives_the_sums_that_it_promises(
+    scenario: Callable[[World], Trouble], tmp_path: Path
+) -> None:
+    (tmp_path / "trouble").mkdir()
+    there = World(tmp_path / "trouble", apart=scenario not in BESIDE)
+    trouble = scenario(there)
+    for says in SCENARIOS[scenario]:
+        assert getattr(advice, says.split()[1]) in trouble.text
+    known = scenario.__name__.startswith("position")
+    assert not (known and "by hand" in trouble.text), "rows of a state that the ledger knows are not to be destroyed"
+    commands, policies = commands_in(trouble.text), policies_in(trouble.text)
+    assert {*commands, *policies} == trouble.expected.keys()
+    for way, expected in trouble.expected.items():
+        world = there.copied(tmp_path / way)
+        if way in policies:
+            kind, _, member = policies[way].partition(".")
+            world.options[way] = {"LostOffsets": LostOffsets, "BadRecord": BadRecord}[kind][member]
+        else:
+            moment = NOON + timedelta(hours=trouble.moment)
+            assert carry_out(world, world.folder, commands[way], {"MOMENT": moment.isoformat()}) == 0, way
+        world.run()
+        assert world.sums() == expected, way
+    world.run()  # and a restart, which finds nothing to do
+    assert world.sums() == expected
+
+
+@pytest.mark.parametrize(("hour", "is_twice", "is_skipped"), [(0, True, False), (1, False, False), (2, False, True)])
+def test_a_moment_skips_or_counts_twice_what_the_text_says(
+    hour: int, is_twice: bool, is_skipped: bool, world: World
+) -> None:
+    trouble = ledger_lost(world)
+    words = commands_in(trouble.text)["lost moment"]
+    assert carry_out(world, world.folder, words, {"MOMENT": (NOON + timedelta(hours=hour)).isoformat()}) == 0
+    world.run()
+    records = [*world.before, *([] if is_skipped else world.after), *(world.before if is_twice else [])]
+    assert world.sums() == both(summed(records))
+
+
+def test_a_table_that_is_emptied_by_hand_as_the_text_says_is_a_new_state(tmp_path: Path) -> None:
+    world = World(tmp_path, apart=False)
+    said = only_rows_left(world).text
+    assert "Empty it by hand" in said
+    with closing(sqlite3.connect(world.file("ledger"))) as connection, connection:
+        connection.execute("DELETE FROM balances")
+        connection.execute("DELETE FROM totals")
+    world.run()
+    assert world.sums() == both(world.all)
+
+
+def test_a_new_state_whose_table_has_rows_leaves_no_trace(tmp_path: Path) -> None:
+    """It is refused before it is born: without it the topology goes on, and with an empty table it is born later."""
+    world = World(tmp_path, apart=False)
+    balances, totals = world.states()
+    world.made = [balances]
+    world.run()
+    world.made = [balances, totals]
+    (tmp_path / "other").mkdir()
+    other = World(tmp_path / "other", apart=False)
+    other.run()
+    with closing(sqlite3.connect(other.file("ledger"))) as connection:
+        made = connection.execute("SELECT sql FROM sqlite_master WHERE tbl_name = 'totals' AND sql IS NOT NULL")
+        statements = [row[0] for row in made]
+    world.by_hand("ledger", *statements, "INSERT INTO totals (account, n, total, txid) VALUES ('x', 1, 1, 1)")
+    world.more()
+    world.stops()
+    world.made = [balances]
+    world.run()
+    assert world.rows("balances") == world.all
+    world.by_hand("ledger", "DELETE FROM totals")
+    world.made = [balances, totals]
+    world.run()
+    late = world.come(0, [("last", 1)], 2)
+    world.run()
+    assert world.rows("totals") == summed(late)
+
+
+@pytest.mark.parametrize("places", [SHORTCUT, MIXED, APART], ids=["shortcut", "one beside, one apart", "apart"])
+def test_a_refusal_that_waits_for_a_person(places: frozenset[str], tmp_path: Path) -> None:
+    ways = {"retry", "divert"} | ({"undo"} if places else set())
+    for way in sorted(ways):
+        folder = tmp_path / way
+        folder.mkdir()
+        scene = Scene(folder, places)
+        scene.be_refused()
+        text = str(scene.be_refused())
+        commands = commands_in(text)
+        assert commands.keys() == ways
+        assert carry_out(scene, folder, commands[way], {}) == 0
+        if way != "divert":
+            scene.mend()
+        scene.go_on()
+        assert scene.rows("balances") == scene.topic.expected()
+        whole = scene.topic.expected()
+        assert scene.rows("totals") == (without_txid(scene.topic, 12) if way == "divert" else whole)
+        assert BIG[0] in whole
+
+
+def test_status_names_the_same_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from trident.cli.app import run
+
+    scene = Scene(tmp_path, APART)
+    in_the_run, text = str(scene.be_refused()), str(scene.be_refused())
+    assert commands_in(in_the_run) == commands_in(text)
+    assert run(["status", "payments", "--ledger", str(tmp_path / "ledger.sqlite")]) == 5
+    assert commands_in(capsys.readouterr().out) == commands_in(text)
+
+
+def test_no_advice_is_without_a_scenario() -> None:
+    """New advice, or a new place that gives it, needs a scenario that carries it out."""
+    used = Counter(name for path in product_files() for name in given_in(path))
+    covered = Counter(says for made in SCENARIOS.values() for says in made) + Counter(ELSEWHERE)
+    assert not used - covered, "advice that no scenario carries out"
+    assert used.keys() == covered.keys(), "a scenario of advice that nobody gives"
+    given = {says.split()[1] for says in used}
+    assert given == {name for name in vars(advice) if name.isupper() and not name.startswith("_")}
+
+
+def given_in(path: Path) -> list[str]:
+    """Return the advice that a module gives, as often as it does."""
+    tree = ast.parse(path.read_text())
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = {alias.name for node in imports if node.module == "trident.base.advice" for alias in node.names}
+    used = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in names]
+    return [f"{path.relative_to(ROOT).as_posix()} {name}" for name in used]
+
+
+def test_commands_are_written_in_one_place_only() -> None:
+    command = re.compile(r"trident (reset|undo|retry|divert)\b|--states|--ledger-lost")
+    for path in product_files():
+        if path.name == "advice.py" or "cli" in path.parts:
+            continue
+        tree = ast.parse(path.read_text())
+        found = [
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        assert not [text for text in found if command.search(text)], path
+
+
+def product_files() -> list[Path]:
+    folders = ("base", "coordinators", "spouts", "state", "trident")
+    return [path for folder in folders for path in (ROOT / folder).rglob("*.py") if not _is_linked(path)]
+
+
+def _is_linked(path: Path) -> bool:
+    return any(parent.is_symlink() for parent in path.parents if ROOT in parent.parents)

@@ -1,0 +1,97 @@
+"""What a command imports to find a topology: nothing of it runs, and whatever it raises is said in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trident.base.errors import ConfigurationError
+from trident.cli.app import run
+from trident.cli.loading import load_topology
+
+RUNS = """
+from trident import Topology
+topology = Topology("payments")
+topology.run(None)
+"""
+IN_A_THREAD = """
+import threading
+from trident import Topology
+topology = Topology("payments")
+said = []
+def work():
+    try:
+        topology.run(None)
+    except Exception as error:
+        said.append(error)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+raise said[0]
+"""
+NEEDS = "def topology(servers, topic, *, limit, level=1): ..."
+AT_IMPORT = "put run() under `if __name__ == '__main__':`; nothing was decided"
+FUNCTION = "def topology():\n    "
+CASES = {
+    "runs": (RUNS, AT_IMPORT),
+    "runs in a thread": (IN_A_THREAD, AT_IMPORT),
+    "a function that runs": (
+        "from trident import Topology\ndef topology():\n    Topology('payments').run(None)\n",
+        "runs its topology in",
+    ),
+    "needs arguments": (NEEDS, "needs arguments (servers, topic, limit)"),
+    "raises": (
+        "topology = {}['K']",
+        "raised KeyError: 'K' (line 1 of job.py) when it is imported; nothing was decided",
+    ),
+    "ends the process": ("import sys\nsys.exit(0)", "raised SystemExit: 0 (line 2 of job.py)"),
+    "does not parse": ("topology =", "raised SyntaxError"),
+    "misses a package": ("import no_such_package", "can't import"),
+    "a function that raises": (FUNCTION + "raise OSError('no disk')", "raised OSError: no disk (line 2 of job.py) in"),
+    "a function that ends the process": (FUNCTION + "raise SystemExit", "raised SystemExit (line 2 of job.py) in"),
+    "no session": (
+        "from trident import Topology\nfrom trident.spouts import FixedBatchSpout\n"
+        "topology = Topology('payments').stream('s', FixedBatchSpout('a int', [(1,)], max_records_per_batch=1))\n",
+        "job.py:make), for which a session is made",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def without_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trident.cli.loading._have_session", lambda: None)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("command", ["undo", "reset"])
+def test_a_module_that_can_not_be_loaded_is_wrong_use(
+    case: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, text = CASES[case]
+    file = tmp_path / "job.py"
+    file.write_text(source)
+    more = ["3"] if command == "undo" else ["--states", "adopt"]
+    assert run([command, f"{file}:topology", *more, "--yes", "--ledger", str(tmp_path / "none.sqlite")]) == 2
+    said = capsys.readouterr().err
+    assert text in said
+    assert "Traceback" not in said
+
+
+def test_what_a_module_raises_shows_no_address(tmp_path: Path) -> None:
+    file = tmp_path / "job.py"
+    file.write_text("raise OSError('no way to postgresql://user:s3cret@h/db')")
+    with pytest.raises(ConfigurationError, match=r"raised OSError \(line 1 of job.py\)") as error:
+        load_topology(f"{file}:topology")
+    assert "s3cret" not in str(error.value)
+
+
+def test_a_topology_that_was_loaded_can_run(tmp_path: Path) -> None:
+    """The refusal ends with the loading: what is wrong here is the session."""
+    file = tmp_path / "job.py"
+    file.write_text(
+        "from trident import Topology\ntopology = Topology('payments')\n"
+        "if __name__ == '__main__':\n    topology.run(None)\n"
+    )
+    with pytest.raises(ConfigurationError, match="spark must be"):
+        load_topology(f"{file}:topology").run(None)  # type: ignore[arg-type]

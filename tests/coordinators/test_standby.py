@@ -1,0 +1,65 @@
+"""A coordinator that waits for another one's lease: it takes over when that one ends, and stops quietly when asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.coordinators.fakes import Topic, make_job
+from tests.coordinators.test_run import OPTIONS
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
+from trident.coordinators.options import OnRunning
+from trident.coordinators.registered import Lease
+from trident.state import MemoryState, SqliteState
+from trident.state.target import State
+
+
+@pytest.mark.parametrize("make", [lambda _: MemoryLedger(), lambda folder: SqliteLedger(folder / "l.sqlite")])
+def test_one_that_is_stopped_while_it_waits_returns_quietly_with_nothing_done(
+    make: Callable[[Path], MemoryLedger | SqliteLedger], tmp_path: Path
+) -> None:
+    ledger = make(tmp_path)
+    state: State = MemoryState("balances") if isinstance(ledger, MemoryLedger) else SqliteState("balances")
+    ledger.open()
+    held = ledger.acquire("payments", Lease("another", timedelta(minutes=1)))
+    waiting = threading.Event()
+    options = replace(OPTIONS, on_running=OnRunning.WAIT, lease=timedelta(seconds=20))
+    told = cast(Ledger, _Told(ledger, waiting))
+    run = TopologyRun(make_job(Topic([[("a", 1)]]), state).plan(), told, options)
+    with ThreadPoolExecutor() as threads:
+        ending = threads.submit(run.run)
+        assert waiting.wait(5)
+        begun = time.monotonic()
+        run.stop()
+        run.stop()
+        assert ending.result(5).batches == 0
+        assert time.monotonic() - begun < 1, "it need not wait for the next look at the lease"
+    ledger.open()
+    ledger.renew("payments", held.epoch)  # whoever holds it goes on
+    ledger.close()
+
+
+class _Told:
+    """A ledger that says when its lease was asked for."""
+
+    def __init__(self, ledger: Ledger, asked: threading.Event) -> None:
+        self._ledger = ledger
+        self._asked = asked
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._ledger, name)
+
+    def acquire(self, topology: str, lease: Lease) -> object:
+        try:
+            return self._ledger.acquire(topology, lease)
+        finally:
+            self._asked.set()

@@ -1,0 +1,155 @@
+"""Functions and combiners of a user: what can't work is said when it is given, or with what it must return."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from trident import Combiner, ConfigurationError, Count, Topology
+from trident.base.control import CONTROL
+from trident.base.errors import RefusedError
+from trident.graph.nodes import SourceNode
+from trident.language.stream import Stream
+from trident.operations.aggregate import fold
+from trident.operations.arrow import Add, Expand, Keep, Replace
+from trident.operations.base import Fields
+from trident.spouts import FixedBatchSpout
+from trident.state import BackingMapState
+
+NUMBER: pa.DataType = pa.int64()
+TEXT: pa.DataType = pa.string()
+DECLARED = pa.schema([("m", NUMBER)])
+AFTER = pa.schema([("n", NUMBER), (CONTROL, TEXT)])
+WIDER = pa.schema([("n", NUMBER), ("m", NUMBER), (CONTROL, TEXT)])
+REPLACED = pa.schema([("m", NUMBER), (CONTROL, TEXT)])
+RECORDS = pa.RecordBatch.from_arrays([pa.array([1, 2]), pa.nulls(2, pa.string())], schema=AFTER)
+FIELDS = StructType([StructField("a", StringType()), StructField("n", LongType())])
+LOCK = threading.Lock()
+
+
+class Longest(Combiner[str]):
+    result_type = "string"
+    forgets = False
+
+    def init(self, *values: object) -> str:
+        return str(values[0])
+
+    def combine(self, left: str, right: str) -> str:
+        return None if self.forgets else max(left, right, key=len)  # type: ignore[return-value]
+
+
+class Forgetful(Longest):
+    forgets = True
+
+
+class Locked(Longest):
+    def __init__(self, field: str) -> None:
+        super().__init__(field)
+        self.lock = threading.Lock()
+
+
+class WithoutFields(Longest):
+    def __init__(self) -> None:
+        pass
+
+
+def stream() -> Stream:
+    spout = FixedBatchSpout("a string, n bigint", [])
+    sample = SimpleNamespace(schema=FIELDS)
+    return Stream(Topology("t"), SourceNode("in", spout), sample)  # type: ignore[arg-type]  # Spark is not asked
+
+
+def steps(function: Callable[[pa.RecordBatch], object]) -> dict[str, Callable[..., object]]:
+    return {
+        "filter": Keep(function, AFTER),  # type: ignore[arg-type]
+        "each": Add(function, DECLARED, WIDER),  # type: ignore[arg-type]
+        "map": Replace(function, DECLARED, REPLACED),  # type: ignore[arg-type]
+        "flat_map": Expand(function, DECLARED, REPLACED),  # type: ignore[arg-type]
+    }
+
+
+@pytest.mark.parametrize("verb", steps(lambda _: None))
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, "returned None"), (7, "returned int"), ("abc", "returned str"), ([[1]], ""), ([None], "")],
+)
+def test_a_function_that_returns_no_arrow_data_is_told_what_to_return(verb: str, value: object, said: str) -> None:
+    step = steps(lambda _: value)[verb]
+    with pytest.raises(ConfigurationError, match=f"given to {verb} returned .*; it must return an? ") as caught:
+        list(step([RECORDS]))  # type: ignore[call-overload]
+    assert said in str(caught.value)
+    assert "nothing of the batch was applied" in str(caught.value)
+
+
+def test_a_combiner_that_forgets_to_return_loses_nothing_silently() -> None:
+    """Taken for "no value", the result of two records would be that of the second."""
+    rows = [{"f0": "a", "row": True}, {"f0": "b", "row": True}, {"f0": "c", "row": True}]
+    lists = pa.array([rows], pa.list_(pa.struct([("f0", pa.string()), ("row", pa.bool_())])))
+    assert isinstance(lists, pa.ListArray)
+    with pytest.raises(ConfigurationError, match=r"Forgetful.combine returned None; it must return"):
+        fold(Forgetful("a"), lists)  # type: ignore[arg-type]  # of texts
+    with pytest.raises(RefusedError, match=r"Forgetful.combine returned None for a stored and a new value"):
+        Forgetful("a").combine_values("x", "y")
+    assert fold(Longest("a"), lists) == ["a"]  # type: ignore[arg-type]  # of texts
+
+
+def locked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    with LOCK:
+        return batch
+
+
+def with_two(left: pa.RecordBatch, right: pa.RecordBatch) -> pa.RecordBatch:
+    return left if left else right
+
+
+async def later(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+@pytest.mark.parametrize("verb", ["filter", "each", "map", "flat_map"])
+def test_a_function_that_can_not_run_in_a_task_is_refused_when_it_is_given(verb: str) -> None:
+    connection = threading.RLock()
+    password = "secret-password"
+
+    def capturing(batch: pa.RecordBatch) -> pa.RecordBatch:
+        with connection:
+            return batch if password else batch.slice(0)
+
+    def give(function: object) -> object:
+        rest = () if verb == "filter" else ("m bigint",)
+        return getattr(stream(), verb)(function, *rest)
+
+    with pytest.raises(ConfigurationError, match=f"function given to {verb} can't be sent.*'connection'") as caught:
+        give(capturing)
+    assert "secret-password" not in str(caught.value)
+    with pytest.raises(ConfigurationError, match=f"function given to {verb} can't be sent"):
+        give(functools.partial(with_two, LOCK))  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=f"function given to {verb} must take one argument"):
+        give(with_two)
+    with pytest.raises(ConfigurationError, match=f"function given to {verb} is asynchronous"):
+        give(later)
+
+
+def test_a_combiner_that_can_not_run_in_a_task_is_refused_when_it_is_given() -> None:
+    with pytest.raises(ConfigurationError, match=r"Locked for 'longest' can't be sent.*'lock'"):
+        stream().group_by("n").aggregate(longest=Locked("a"))
+    with pytest.raises(ConfigurationError, match=r"must call super\(\).__init__"):
+        WithoutFields().check("longest", Fields(FIELDS))
+
+
+def test_a_map_state_needs_a_map() -> None:
+    with pytest.raises(ConfigurationError, match="backing_map must be an object with multi_get and multi_put"):
+        BackingMapState("s", None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="backing_map must be an object with multi_get and multi_put"):
+        BackingMapState("s", {})  # type: ignore[arg-type]
+
+
+def test_what_is_right_is_still_taken() -> None:
+    assert stream().group_by("a", "n").keys == ("a", "n")
+    Count().check("n", Fields(FIELDS))
