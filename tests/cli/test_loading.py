@@ -60,7 +60,10 @@ CASES = {
 
 @pytest.fixture(autouse=True)
 def without_a_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command's process has none yet; this one's may have been left by other tests."""
     monkeypatch.setattr("trident.cli.loading._have_session", lambda: None)
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    monkeypatch.setattr("pyspark.sql.SparkSession._instantiatedSession", None)
 
 
 @pytest.mark.parametrize("case", CASES)
