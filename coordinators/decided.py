@@ -101,3 +101,5 @@ class ResetDecision:
     stood: tuple[StartPosition, ...] | None = None
     """Up to where all records are in the rows, at the last txid that was done: what a later reset may resume from while
     nothing more is done; None: nobody knows. With emptied states: up to where they had been read."""
+    foreign: tuple[str, ...] = ()
+    """Incarnations of a ledger that was lost: states that have not followed yet are still of these."""

@@ -60,7 +60,11 @@ def beginning(snapshot: Snapshot, start: str | None, streams: tuple[str, ...], *
     if start is None:
         return Beginning(snapshot.reset.start, snapshot.reset.streams, here)
     stood = where_it_stood(snapshot)
-    return None if stood is None else Beginning(ResetStart.RESUME, streams, stood or None)
+    if stood is None:
+        return None
+    if not stood:  # nothing was ever resolved, so that nothing was read: what was named since is taken back
+        return Beginning(None, streams)
+    return Beginning(ResetStart.RESUME, streams, stood)
 
 
 def where_it_stood(snapshot: Snapshot) -> tuple[StartPosition, ...] | None:

@@ -26,7 +26,7 @@ from trident.coordinators.decisions.beginning import (
 )
 from trident.coordinators.holding.carrying_out import check_divert, check_undo, due_decisions, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
-from trident.coordinators.holding.standing import ApartError, require_all
+from trident.coordinators.holding.standing import ApartError, foreign_incarnations, require_all
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.decisions import check_decision
@@ -139,7 +139,10 @@ def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_
         states = "adopt" if wanted.keep_rows else "clear"
         begin = _begin(taking.snapshot, wanted, tuple(sorted(taking.spec.spouts)))
         stood = _where_rows_stood(taking, taking.snapshot, positions, wanted, kept)
-        decision = ResetDecision(wanted.incarnation, birth, states, begin.start, begin.streams, begin.begins, stood)
+        foreign = foreign_incarnations(taking.snapshot, positions)
+        decision = ResetDecision(
+            wanted.incarnation, birth, states, begin.start, begin.streams, begin.begins, stood, foreign
+        )
         taking.register()
         record = partial(taking.ledger.decide_reset, taking.epoch, taking.spec.name, decision)
         taking.repeater.call("recording a reset", record)

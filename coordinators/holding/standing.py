@@ -71,15 +71,26 @@ def where_they_stand(
 
 
 def require_known(snapshot: Snapshot, positions: Mapping[str, Position | None]) -> None:
-    """Raise MismatchError for a state of an incarnation that the ledger has never had: it is another ledger's."""
+    """Raise MismatchError for a state of an incarnation that the ledger has never had: it is another ledger's.
+
+    Where a reset has begun that was decided because the ledger was lost, it has named what it had found.
+    """
+    named = snapshot.open_reset.foreign if snapshot.open_reset is not None else ()
+    foreign = set(foreign_incarnations(snapshot, positions)).difference(named)
     for name, position in positions.items():
-        if position is not None and position.owner.incarnation not in snapshot.incarnations:
+        if position is not None and position.owner.incarnation in foreign:
             raise MismatchError(
                 f"state {name!r} belongs to incarnation {position.owner.incarnation} of topology "
                 f"{snapshot.owner.topology!r}, which this ledger has never had: it was filled with another ledger, or "
                 "with one that was lost and made anew. Nothing was changed, and whoever runs with that ledger goes on. "
                 f"Correct the ledger's address; if it is lost for good, stop what runs with it and {RESET_LOST}."
             )
+
+
+def foreign_incarnations(snapshot: Snapshot, positions: Mapping[str, Position | None]) -> tuple[str, ...]:
+    """Return the incarnations of these states that the ledger has never had."""
+    found = {position.owner.incarnation for position in positions.values() if position is not None}
+    return tuple(sorted(found - snapshot.incarnations))
 
 
 def known_without_position(snapshot: Snapshot, positions: Mapping[str, Position | None]) -> frozenset[str]:

@@ -41,9 +41,12 @@ class MapResetting:
         self.place.backing_map.multi_put([(self.place.claimed, mark), (self.place.reserved, begun)])
 
     def check_adopt(self, topology: str) -> int | None:
-        """Return where the map stands: its keys can't be listed."""
+        """Return the txid after the one where the map stands: its keys can't be listed, and some may have it already.
+
+        Whoever died between two chunks had put keys of it; where the ledger is lost too, nobody else knows.
+        """
         position = position_of(self.place.read(topology))
-        return position.txid if position is not None else None
+        return position.txid + 1 if position is not None else None
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Keep all rows and bind them to the new owner at the birth txid."""

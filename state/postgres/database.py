@@ -22,6 +22,7 @@ from trident.state.databases.transactions import run_transaction
 from trident.state.postgres.addresses import masked, normal_dsn
 from trident.state.postgres.errors import classify, is_lock_timeout, is_lost, is_of_a_function, is_read_only
 from trident.state.postgres.paths import SearchPath, asked_path, found_path, pin_own, pin_path, place_of, schemas_with
+from trident.state.postgres.patience import PatientConnection
 from trident.state.postgres.schema import POSTGRES_TERMS
 from trident.state.postgres.sessions import end_older, end_stuck, long_open, mark_of, show_mark
 
@@ -52,7 +53,7 @@ SELECT set_config('lock_timeout', %(lock)s, false),
        set_config('standard_conforming_strings', 'on', false),
        (SELECT count(set_config(name, '0', false)) FROM pg_settings
         WHERE name IN ('statement_timeout', 'idle_session_timeout', 'transaction_timeout')),
-       pg_backend_pid(), current_setting('server_encoding')
+       extract(epoch FROM pg_postmaster_start_time())::text, pg_backend_pid(), current_setting('server_encoding')
 """
 _FROM_THE_START = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c lock_timeout=0"
 """Else a role's own limits could end the statement that replaces them."""
@@ -244,7 +245,7 @@ def connect(
     """
     half = f"{max(1, int(lease_seconds * 500))}ms"
     parts = conninfo_to_dict(dsn)
-    connection = psycopg.connect(
+    connection = PatientConnection.connect(
         make_conninfo(dsn, **_options(parts)),
         connect_timeout=10,
         keepalives=1,
@@ -257,11 +258,13 @@ def connect(
         application_name=mark_of(work) if work else parts.get("application_name", "trident"),
     )
     check = f"{max(1, min(2000, int(lease_seconds * 250)))}ms"
+    connection.be_patient(dsn, lease_seconds)
     try:
         pin(connection)  # before any other statement, whose words might mean something else
         row = connection.execute(_SETTINGS, {"lock": half, "idle": half, "check": check}).fetchone()
         connection.commit()
         assert row is not None
+        connection.is_of(row[-3])
         _refuse_pooler(dsn, connection.info.backend_pid, row[-2])
         _refuse_encoding(dsn, row[-1])
     except BaseException:

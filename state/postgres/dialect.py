@@ -35,6 +35,11 @@ _UNIQUE = text("""
           AND i.indexprs IS NULL""")
 
 
+_ACTS = text("""
+    SELECT EXISTS (SELECT 1 FROM pg_class AS c WHERE (c.relhastriggers OR c.relhasrules) AND
+        (c.oid = to_regclass(:table) OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass(:table)))))""")
+
+
 class PostgresDialect:
     """Types, locks and texts of PostgreSQL 15 or later; stateless."""
 
@@ -105,6 +110,10 @@ class PostgresDialect:
         statement = text("SELECT c.oid || ':' || c.relfilenode FROM pg_class AS c WHERE c.oid = to_regclass(:table)")
         found: str | None = connection.execute(statement, {"table": quote_table(table)}).scalar()
         return found
+
+    def acts_by_itself(self, connection: Connection, table: str) -> bool:
+        """Ask for the table and its partitions; what foreign keys bring with them counts too."""
+        return bool(connection.execute(_ACTS, {"table": quote_table(table)}).scalar_one())
 
     def make_durable(self, connection: Connection, table: str) -> None:
         """Turn an unlogged staging table into a logged one."""

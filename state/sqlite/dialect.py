@@ -136,6 +136,16 @@ class SqliteDialect:
         """Return None: a table that is made anew may lie where the old one was."""
         return None
 
+    def acts_by_itself(self, connection: Connection, table: str) -> bool:
+        """Look for triggers; texts of both cases name one table."""
+        schema, _, name = table.rpartition(".")
+        listed = f"{quote(schema or 'main')}.sqlite_master"
+        found = text(
+            f"SELECT EXISTS (SELECT 1 FROM {listed} WHERE type = 'trigger' AND lower(tbl_name) = lower(:name)) "
+            "OR EXISTS (SELECT 1 FROM sqlite_temp_master WHERE type = 'trigger' AND lower(tbl_name) = lower(:name))"
+        )
+        return bool(connection.execute(found, {"name": name}).scalar_one())
+
     def make_durable(self, connection: Connection, table: str) -> None:
         """Do nothing: each table is durable."""
 

@@ -83,6 +83,9 @@ class Dialect(Protocol):
         None where it does not tell.
         """
 
+    def acts_by_itself(self, connection: Connection, table: str) -> bool:
+        """Tell whether the table has triggers or rules, by which it may hold something else than was written."""
+
     def make_durable(self, connection: Connection, table: str) -> None:
         """Have a staging table survive a crash of the server, whatever it was made as."""
 

@@ -58,6 +58,12 @@ def stored_statement(shape: TableShape, source: str, pattern: NullPattern) -> st
     )
 
 
+def merged_statement(shape: TableShape, source: str, pattern: NullPattern) -> str:
+    """Return the SELECT of how many keys of `source` are stored with the txid; needs the parameter `txid`."""
+    conditions = all_of([*matches(shape, pattern), f"t.{TXID} = :txid"])
+    return f"SELECT count(*) FROM {shape.quoted} AS t, {source} AS s WHERE {conditions}"
+
+
 def patterns_statement(shape: TableShape, source: str) -> str:
     """Return the SELECT of the null patterns that occur in `source`."""
     return f"SELECT DISTINCT {', '.join(f's.{quote(key.name)} IS NULL' for key in shape.keys)} FROM {source} AS s"

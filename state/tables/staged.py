@@ -8,7 +8,13 @@ import pyarrow as pa
 from sqlalchemy import Connection, text
 
 from trident.state.tables.dialect import Dialect, ReadyRows, run_all
-from trident.state.tables.merge import NullPattern, insert_statement, patterns_statement, update_statement
+from trident.state.tables.merge import (
+    NullPattern,
+    insert_statement,
+    merged_statement,
+    patterns_statement,
+    update_statement,
+)
 from trident.state.tables.names import quote
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import Writes
@@ -55,6 +61,13 @@ class StagedTable:
         if changed == expected:  # mostly every key is known, and the INSERT would only look for rows to skip
             return Merged(changed, 0)
         return Merged(changed, sum(self._insert(connection, txid, pattern) for pattern in patterns))
+
+    def count_merged(self, connection: Connection, txid: int) -> int:
+        """Return how many of the rows are in the state's table as those of the txid."""
+        statements = [
+            merged_statement(self.shape, quote(self.table), pattern) for pattern in self.patterns(connection, False)
+        ]
+        return sum(int(connection.execute(text(each), {"txid": txid}).scalar_one()) for each in statements)
 
     def patterns(self, connection: Connection, no_null_keys: bool) -> list[NullPattern]:
         """Return which of the key columns are null together."""

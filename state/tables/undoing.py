@@ -80,4 +80,10 @@ def _undo_rows(connection: Connection, shape: TableShape, txid: int) -> int:
     changes = [f"{quote(column.name)} = {quote(PREVIOUS + column.name)}" for column in shape.values]
     changes += [f"{TXID} = :txid - 1", f"{PREVIOUS_TXID} = :txid - 1"]
     connection.execute(text(f"UPDATE {shape.quoted} SET {', '.join(changes)} WHERE {TXID} = :txid"), values)
+    left = connection.execute(text(f"SELECT count(*) FROM {shape.quoted} WHERE {TXID} = :txid"), values).scalar_one()
+    if left:
+        raise CannotUndoError(
+            f"{left} rows of table {shape.table!r} could not be brought back from txid {txid}: a trigger or rule of "
+            "the table left them as they were. Nothing of this table was changed; mend it, and the next start goes on"
+        )
     return gone

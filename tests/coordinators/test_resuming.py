@@ -129,6 +129,22 @@ def test_a_start_that_nothing_has_begun_from_is_taken_back(
     assert sums(tmp_path / "ledger.sqlite", "balances") == topic.expected()
 
 
+@pytest.mark.parametrize("until", [None, CrashPoint.AFTER_REGISTRATION], ids=["never started", "died early"])
+@pytest.mark.parametrize("slip", ["latest", "2100-01-01T00:00:00+00:00"])
+def test_a_start_is_taken_back_before_the_first_one_was_ever_resolved(
+    slip: str, until: CrashPoint | None, topic: Topic, ledger: SqliteLedger, tmp_path: Path
+) -> None:
+    plan = make_job(topic, SqliteState("balances")).plan()
+    if until is not None:
+        with dying_at(until):
+            TopologyRun(plan, ledger, OPTIONS).run()
+    reset(plan, ledger, slip)
+    TopologyRun(plan, ledger, OPTIONS).run()  # it is resolved now, and nothing is done
+    reset(plan, ledger, ResetStart.RESUME)
+    TopologyRun(plan, ledger, OPTIONS).run()
+    assert sums(tmp_path / "ledger.sqlite", "balances") == topic.expected()
+
+
 @pytest.mark.parametrize("keep_rows", [True, False])
 def test_emptied_rows_are_not_brought_back_by_a_resumed_start(
     keep_rows: bool, topic: Topic, ledger: SqliteLedger, tmp_path: Path
@@ -292,6 +308,31 @@ def test_a_ledger_that_knows_nothing_of_the_rows_can_not_resume_and_says_what_ca
     new.close()
     # latest is resolved at the first start after the reset: what came before that was skipped, as was asked for
     assert "late" not in found
+
+
+@pytest.mark.parametrize("point", [CrashPoint.AFTER_DECIDING_RESET, CrashPoint.AFTER_RESETTING_STATE])
+@pytest.mark.parametrize("keep_rows", [True, False])
+def test_a_reset_after_a_lost_ledger_that_was_cut_off_is_finished_by_the_next_start(
+    keep_rows: bool, point: CrashPoint, topic: Topic, ledger: SqliteLedger, tmp_path: Path
+) -> None:
+    one, two = (SqliteState(name, path=tmp_path / f"{name}.sqlite") for name in ("one", "two"))
+    other = SqliteState("two", path=tmp_path / "other.sqlite")
+    plan = make_job(topic, one, two).plan()
+    TopologyRun(plan, ledger, OPTIONS).run()
+    new = SqliteLedger(tmp_path / "new.sqlite")
+    with dying_at(point):
+        reset(plan, new, "latest" if keep_rows else None, keep_rows=keep_rows, ledger_lost=True)
+    strange = SqliteLedger(tmp_path / "strange.sqlite")
+    TopologyRun(make_job(topic, other).plan(), strange, OPTIONS).run()
+    with pytest.raises(MismatchError, match="which this ledger has never had"):
+        TopologyRun(
+            make_job(topic, one, other).plan(), new, OPTIONS
+        ).run()  # what was found then is named, and nothing else
+    TopologyRun(plan, new, OPTIONS).run()
+    for name in ("one", "two"):
+        assert sums(tmp_path / f"{name}.sqlite", name) == topic.expected()
+    for each in (new, strange):
+        each.close()
 
 
 @pytest.mark.parametrize("make", [MemoryLedger, SqliteLedger])

@@ -262,7 +262,8 @@ def _reset(row: StoredRow) -> ResetDecision:
     streams = None if row.streams is None else codec.STREAMS.decode(row.streams)
     begins = None if row.begins is None else codec.STARTS.decode(row.begins)
     stood = None if row.stood is None else codec.STARTS.decode(row.stood)
-    return ResetDecision(row.incarnation, row.birth_txid, row.states, row.start, streams, begins, stood)
+    foreign = () if row.foreign_incarnations is None else codec.STREAMS.decode(row.foreign_incarnations)
+    return ResetDecision(row.incarnation, row.birth_txid, row.states, row.start, streams, begins, stood, foreign)
 
 
 def read_done_plan(connection: Connection, owner: Owner, progress: Progress) -> Plan | None:

@@ -45,6 +45,7 @@ def decide_reset(connection: Connection, epoch: Epoch, topology: str, decision: 
         "streams": None if decision.streams is None else codec.STREAMS.encode(decision.streams),
         "begins": None if decision.begins is None else codec.STARTS.encode(decision.begins),
         "stood": None if decision.stood is None else codec.STARTS.encode(decision.stood),
+        "foreign_incarnations": codec.STREAMS.encode(decision.foreign) if decision.foreign else None,
     }
     if progress.incarnation == decision.incarnation or not insert_new(connection, RESET, row):
         raise MismatchError(

@@ -239,6 +239,7 @@ RESET = Table(
     Column("streams", Text),
     Column("begins", Text),
     Column("stood", Text),
+    Column("foreign_incarnations", Text),
 )
 
 # Why a coordinator stopped at a txid; an epoch stops once.

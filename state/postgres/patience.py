@@ -1,0 +1,140 @@
+"""A connection that notices when its server waits for it in turn, or has forgotten it.
+
+What TCP does not acknowledge ends by TCP's own limits (keepalives, `tcp_user_timeout`). Something in between (a tunnel,
+a proxy, a firewall with a table of its own) can acknowledge everything and pass nothing on: then both sides wait for
+each other without any limit, with the locks of the one and the lease of the other.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.rows import TupleRow
+
+R = TypeVar("R")
+_NOTHING = 0
+"""What the driver is told when neither direction is ready."""
+_LOOK = """
+    SELECT extract(epoch FROM pg_postmaster_start_time())::text, a.state, a.wait_event_type, a.pid IS NOT NULL
+    FROM (SELECT 1) AS one LEFT JOIN pg_stat_activity AS a ON a.pid = %s"""
+_LOOKS = 2
+"""How often in a row the server must say that it does nothing for this connection: an answer may be on its way."""
+_UNANSWERED = 4
+"""How many looks in a row may go unanswered, about two leases: a server that is away ends nothing by that alone."""
+
+
+class AnswerLostError(psycopg.OperationalError):
+    """The server has nothing more to say to a connection that waits for it; the connection is closed."""
+
+
+@dataclass(slots=True)
+class _Silence:
+    """How long nothing has come on one connection, and what was found meanwhile."""
+
+    pause: float
+    lost: int = 0
+    unanswered: int = 0
+    look_at: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.again()
+
+    def again(self) -> None:
+        """Look again after a pause."""
+        self.look_at = time.monotonic() + self.pause
+
+    def broken(self) -> None:
+        """Something has come."""
+        self.lost = self.unanswered = 0
+        self.again()
+
+
+class PatientConnection(psycopg.Connection[TupleRow]):
+    """psycopg's connection; where it has waited for long, it asks on another one whether the server is at work for it.
+
+    A statement may take as long as it takes, and wait for locks; `AnswerLostError` is raised when the session is gone,
+    or waits for its client, as seen twice. Nothing is asked before `be_patient` was called. Each connection of a
+    process looks for itself, in the thread that waits.
+    """
+
+    _dsn: str | None = None
+    _pause = 0.0
+    _server = ""
+    _until: float | None = None
+
+    def be_patient(self, dsn: str, lease_seconds: float) -> None:
+        """Ask by this address, four times per lease."""
+        self._dsn, self._pause = dsn, lease_seconds / 4
+
+    def is_of(self, server: str) -> None:
+        """Say which start of the server it is: another one's sessions mean nothing."""
+        self._server = server
+
+    def wait(self, gen: PQGen[R], interval: float = 0.1, timeout: float | None = None) -> R:
+        """Wait as psycopg does, each time that nothing has come for a pause with a look."""
+        watched = self._watched(gen)
+        return super().wait(watched, interval) if timeout is None else super().wait(watched, interval, timeout)
+
+    def _watched(self, gen: PQGen[R]) -> PQGen[R]:
+        silence = _Silence(self._pause)
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if ready != _NOTHING:
+                    silence.broken()
+                elif time.monotonic() >= silence.look_at:
+                    self._look(silence)
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+
+    def _look(self, silence: _Silence) -> None:
+        """Ask after the session, and give up what is lost."""
+        if self._until is not None and time.monotonic() >= self._until:
+            self._give_up("the server does not answer")
+        if self._dsn is None:
+            return silence.again()
+        is_at_work = self._is_at_work(self._dsn)
+        if is_at_work is None:
+            silence.unanswered += 1
+        else:
+            silence.unanswered = 0
+            silence.lost = 0 if is_at_work else silence.lost + 1
+        if silence.lost >= _LOOKS:
+            self._give_up("the server's session is gone or waits for this process, which waits for its answer")
+        if silence.unanswered >= _UNANSWERED:
+            self._give_up("the server answers nobody")
+        return silence.again()
+
+    def _is_at_work(self, dsn: str) -> bool | None:
+        """Tell whether the server is at work for this connection; None: nobody says so."""
+        try:
+            with closing(_other(dsn, max(2.0, self._pause))) as other:
+                row = other.execute(_LOOK, (self.info.backend_pid,)).fetchone()
+        except (psycopg.errors.ConnectionTimeout, AnswerLostError):
+            return None
+        except psycopg.Error:
+            return True  # it answers, if only that it takes no further connections
+        assert row is not None
+        server, state, waits_for, is_there = row
+        if self._server and server != self._server:
+            return True  # another server by now: what this one does can't be asked
+        return is_there and not (str(state).startswith("idle") or (state == "active" and waits_for == "Client"))
+
+    def _give_up(self, why: str) -> None:
+        self.pgconn.finish()
+        raise AnswerLostError(f"an answer never came: {why}")
+
+
+def _other(dsn: str, seconds: float) -> PatientConnection:
+    """Open a connection to ask on, which waits so long at most."""
+    other = PatientConnection.connect(dsn, autocommit=True, connect_timeout=max(2, int(seconds)))
+    other._until, other._pause = time.monotonic() + seconds, 0.1
+    return other
