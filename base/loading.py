@@ -1,4 +1,4 @@
-"""Whether a command is loading a topology just now, to decide about it: then nothing of it may run.
+"""Whether a command is loading a topology just now, to decide about it: then nothing of it may run or decide.
 
 A plain value of the process, so that a thread that a module starts while it is imported is held back as well.
 """
@@ -10,21 +10,24 @@ from contextlib import contextmanager
 
 from trident.base.errors import ConfigurationError
 
-_why: str | None = None
+_loaded: tuple[str, str] | None = None
 
 
 @contextmanager
-def only_loading(why_not: str) -> Iterator[None]:
-    """Refuse every run meanwhile, in these words."""
-    global _why
-    before, _why = _why, why_not
+def only_loading(place: str, when: str) -> Iterator[None]:
+    """Refuse meanwhile what `refuse_while_loading` is asked about, as done by that place."""
+    global _loaded
+    before, _loaded = _loaded, (place, when)
     try:
         yield
     finally:
-        _why = before
+        _loaded = before
 
 
-def refuse_while_loading() -> None:
-    """Raise ConfigurationError while a topology is loaded."""
-    if _why is not None:
-        raise ConfigurationError(_why)
+def refuse_while_loading(what: str) -> None:
+    """Raise ConfigurationError while a topology is loaded: who loads it says what is done with it."""
+    if _loaded is not None:
+        place, when = _loaded
+        raise ConfigurationError(
+            f"{place} {what} {when}: put that under `if __name__ == '__main__':`; nothing was decided"
+        )

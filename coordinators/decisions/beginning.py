@@ -56,7 +56,7 @@ def beginning(snapshot: Snapshot, start: str | None, streams: tuple[str, ...], *
         return Beginning(start, streams)
     here = going_on(snapshot.done_plan, snapshot.starts)
     if snapshot.done_plan is not None or snapshot.reset is None:
-        return Beginning(ResetStart.RESUME, streams, here)
+        return Beginning(ResetStart.RESUME, streams, here) if here else Beginning(None, streams)
     if start is None:
         return Beginning(snapshot.reset.start, snapshot.reset.streams, here)
     stood = where_it_stood(snapshot)

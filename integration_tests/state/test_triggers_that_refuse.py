@@ -20,6 +20,7 @@ from trident.coordinators.decisions.deciding import WantedDecision
 from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState
 from trident.state.postgres.database import PostgresDatabase
+from trident.state.postgres.errors import _FUNCTION, _IN_FUNCTION
 
 SECRET = 987654321
 RAISES = {
@@ -31,10 +32,25 @@ RAISES = {
     "an assertion": "ASSERT false, 'account ' || NEW.account || ' has ' || NEW.total",
     "a row that is not there": "PERFORM 1; SELECT 1 INTO STRICT NEW.n WHERE NEW.account = 'nobody ' || NEW.total",
 }
+QUIET = {"without a word": "RETURN NULL", "gives it another txid": "NEW.txid := 2"}
+STATEMENTS = {
+    "no such table": "EXECUTE format('INSERT INTO %I VALUES (1)', 'log_' || NEW.total)",
+    "no such column": "EXECUTE 'SELECT c' || NEW.total",
+    "no such function": "EXECUTE 'SELECT f' || NEW.total || '()'",
+    "no statement": "EXECUTE 'SELEC ' || NEW.total",
+    "no right": "SET LOCAL ROLE pg_monitor; EXECUTE 'SELECT ' || NEW.total || ' FROM balances'",
+    "no such type": "EXECUTE 'SELECT NULL::t' || NEW.total",
+    "a number": "EXECUTE 'SELECT ' || NEW.total || '/0'",
+    "in a function of its own": "PERFORM inner_one(NEW.total)",
+}
+"""What fails there is a statement of the function's: it says what that was made of."""
+INNER = """CREATE FUNCTION inner_one(amount numeric) RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN EXECUTE 'SELECT ' || amount || ' FROM nowhere' || amount; END $$"""
 
 
 def guarded(dsn: str, raises: str) -> None:
     with psycopg.connect(dsn) as connection:
+        connection.execute(INNER)
         connection.execute(
             f"""CREATE FUNCTION check_total() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN IF NEW.account = 'big' THEN {raises}; END IF; RETURN NEW; END $$"""  # type: ignore[arg-type, unused-ignore]
@@ -73,6 +89,11 @@ class Scene:
         ("with a code of its own", False),
         ("without a word", False),
         ("without a word", True),
+        ("gives it another txid", False),
+        ("gives it another txid", True),
+        ("no such table", False),
+        ("no such table", True),
+        ("in a function of its own", False),
     ],
     ids=lambda value: str(value).replace(" ", "_"),
 )
@@ -80,7 +101,7 @@ def test_what_a_trigger_refuses_is_recorded_and_can_be_diverted(
     postgres: Postgres, raises: str, apart: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "trident")
-    scene = Scene(postgres, {**RAISES, "without a word": "RETURN NULL"}[raises], apart)
+    scene = Scene(postgres, {**RAISES, **STATEMENTS, **QUIET}[raises], apart)
     with pytest.raises(DecisionNeededError) as refused:
         scene.go_on()
     with pytest.raises(DecisionNeededError):
@@ -90,7 +111,7 @@ def test_what_a_trigger_refuses_is_recorded_and_can_be_diverted(
     assert [row[:2] for row in recorded] == [("totals", "refused")]
     shown = f"{refused.value}{refused.value.__cause__!r}{recorded}{caplog.text}"
     assert str(SECRET) not in shown
-    words = "1 of 3 staged rows were not stored" if raises == "without a word" else "check_total"
+    words = "1 of 3 staged rows were not stored" if raises in QUIET else "check_total"
     assert words in recorded[0][2]
     plan = scene.job().plan()
     wanted = WantedDecision(DecisionKind.DIVERT, 3, "totals")
@@ -106,12 +127,12 @@ def test_what_a_trigger_refuses_is_recorded_and_can_be_diverted(
     assert {json.loads(row)["account"] for row in diverted.rows} == {"a1", "big", "new"}
 
 
-@pytest.mark.parametrize("raises", RAISES)
+@pytest.mark.parametrize("raises", RAISES | STATEMENTS)
 def test_whatever_a_function_raises_is_a_refusal_without_its_words(postgres: Postgres, raises: str) -> None:
     database = PostgresDatabase(postgres.dsn)
     with database.transaction() as transaction:
         transaction.connection.exec_driver_sql("CREATE TABLE totals (account text, n bigint, total bigint)")
-    guarded(postgres.dsn, RAISES[raises])
+    guarded(postgres.dsn, (RAISES | STATEMENTS)[raises])
     with pytest.raises(RefusedError, match="at function 'check_total'") as refused, database.transaction() as again:
         again.connection.exec_driver_sql(f"INSERT INTO totals VALUES ('big', 1, {SECRET})")
     assert str(SECRET) not in "".join(traceback.format_exception(refused.value))
@@ -131,3 +152,37 @@ def test_one_that_says_try_again_is_tried_again_and_shows_no_value(
     assert balances(scene.where, "totals") == scene.topic.expected()
     assert "check_total" in caplog.text
     assert str(SECRET) not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        "PL/pgSQL function book() line 1 at EXECUTE",
+        'SQL statement "SELECT c1"\nPL/pgSQL function inner_one(numeric) line 2 at EXECUTE\n'
+        'SQL statement "SELECT inner_one(NEW.total)"\nPL/pgSQL function book() line 1 at PERFORM',
+        "PL/pgSQL-Funktion book() Zeile 1 bei EXECUTE",
+        "función PL/pgSQL book() en la línea 1 en EXECUTE",
+        "fonction PL/pgSQL book(), ligne 1 à EXECUTE",
+        'PL/Python function "book"',
+        'SQL function "book" statement 1',
+    ],
+)
+def test_the_function_is_known_in_every_language(context: str) -> None:
+    line = context.rpartition("\n")[2]
+    assert _IN_FUNCTION.search(line)
+    found = _FUNCTION.search(line)
+    assert found is not None
+    assert (found.group(1) or found.group(2)) == "book"
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        "",
+        'COPY totals, line 1, column n: "9"',
+        'while updating tuple (0,1) in relation "totals"',
+        'SQL statement "SELECT 1 FROM ONLY "public"."t" x WHERE "id" OPERATOR(pg_catalog.=) $1 FOR KEY SHARE OF x"',
+    ],
+)
+def test_what_the_server_does_itself_is_no_function(context: str) -> None:
+    assert not _IN_FUNCTION.search(context)

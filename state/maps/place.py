@@ -66,14 +66,19 @@ class MapPlace:
 
         Two states over one map would take each other's keys for their own.
         """
-        mark = self.mark_of(owner.topology)
+        if self.is_claimed(owner.topology):
+            return True
+        return not self.put([(self.claimed, None, self.mark_of(owner.topology))])
+
+    def is_claimed(self, topology: str) -> bool:
+        """Tell whether the map is this state's already; raises MismatchError for one that is another's."""
+        mark = self.mark_of(topology)
         (found,) = self.backing_map.multi_get([self.claimed])
+        if found is not None and found != mark:
+            raise MismatchError(self._held_by(found))
         if found is None:
             self.refuse_others(mark)
-            return not self.put([(self.claimed, None, mark)])
-        if found != mark:
-            raise MismatchError(self._held_by(found))
-        return True
+        return found is not None
 
     def refuse_others(self, mark: BackingPosition | None = None) -> None:
         """Raise MismatchError for a map that a state with another number of key columns has claimed, too.

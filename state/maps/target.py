@@ -40,6 +40,7 @@ class MapTarget:
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where the state stands; the table for staged updates is the ledger's affair."""
+        self._place.is_claimed(topology)
         return position_of(self._place.read(topology))
 
     def prepare(self) -> None:

@@ -24,12 +24,15 @@ _OLDEST = 150000
 _COLUMNS = text("""
     SELECT a.attname, format_type(a.atttypid, a.atttypmod),
            a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
-           CASE WHEN c.collname NOT IN ('default', 'C', 'POSIX') THEN c.collname END
+           CASE WHEN c.collname NOT IN ('default', 'C', 'POSIX') THEN c.collname END,
+           a.attgenerated <> '' OR a.attidentity = 'a'
     FROM pg_attribute AS a LEFT JOIN pg_collation AS c ON c.oid = a.attcollation
     WHERE a.attrelid = to_regclass(:table) AND a.attnum > 0 AND NOT a.attisdropped""")
 _UNIQUE = text("""
-    SELECT (SELECT array_agg(CAST(a.attname AS text)) FROM pg_attribute AS a
-            WHERE a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey))
+    SELECT (SELECT array_agg(CAST(a.attname AS text))
+            FROM unnest(CAST(i.indkey AS int2[])) WITH ORDINALITY AS k (number, place)
+                 JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
+            WHERE k.place <= i.indnkeyatts)
     FROM pg_index AS i
     WHERE i.indrelid = to_regclass(:table) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
           AND i.indexprs IS NULL""")

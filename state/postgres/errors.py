@@ -30,7 +30,9 @@ _REFUSED = (
 )
 _LANGUAGES = ("pl_exec.c", "plpy_elog.c", "plperl.c", "pltcl.c")
 """Where the server raises what a function of a user's says, under whatever SQLSTATE that chose."""
-_FUNCTION = re.compile(r"([^\s()]+)\(")
+_IN_FUNCTION = re.compile(r"\bPL/\w+|^SQL function ")
+"""What the last line of a context has, in whatever language, when a function's own statement has failed."""
+_FUNCTION = re.compile(r"([^\s()\"]+)\(|\"([^\"]+)\"")
 _CONNECT_FATAL = {
     "password authentication failed": "the user or password is wrong",
     "no password supplied": "the server wants a password and the DSN has none",
@@ -60,6 +62,16 @@ def is_of_a_function(error: BaseException | None) -> bool:
     return isinstance(found, psycopg.Error) and (found.diag.source_file or "").endswith(_LANGUAGES)
 
 
+def _is_inside_a_function(error: psycopg.Error) -> bool:
+    """Tell whether a function raised it, or a statement of its own did: what that says may be made of a row, too."""
+    return is_of_a_function(error) or _IN_FUNCTION.search(_outermost(error)) is not None
+
+
+def _outermost(error: psycopg.Error) -> str:
+    """Return what our own statement has called; the lines before it may quote what that has executed."""
+    return (error.diag.context or "").rpartition("\n")[2]
+
+
 def is_lock_timeout(error: BaseException | None) -> bool:
     """Tell whether this error, or the driver's one inside of it, is that of a lock that was not given in time."""
     found = driver_error(error) if error is not None else None
@@ -74,11 +86,10 @@ def classify(error: BaseException) -> TridentError:
     if state is None:
         return _without_state(error)
     where = _where(error)
-    own_words = is_of_a_function(error)
     if state.startswith(_RETRYABLE):
-        said = f"an error{where}" if own_words else error.diag.message_primary
+        said = f"an error{where}" if is_of_a_function(error) else error.diag.message_primary
         return RetryableError(f"Postgres: {said} ({state}); rolled back, nothing was written")
-    if state.startswith(_REFUSED) or own_words:
+    if state.startswith(_REFUSED) or _is_inside_a_function(error):
         kind = type(error).__name__
         return RefusedError(f"Postgres refused the rows for good: {kind} ({state}){where}; nothing was written")
     if state.startswith(("28", "3D")):
@@ -99,10 +110,9 @@ def _without_state(error: psycopg.Error) -> TridentError:
 
 
 def _function_of(error: psycopg.Error) -> str | None:
-    """Return the name of the function that raised it; what comes behind the first line may quote a statement."""
-    innermost = (error.diag.context or "").partition("\n")[0]
-    found = _FUNCTION.search(innermost) if is_of_a_function(error) else None
-    return found.group(1) if found else None
+    """Return the name of the function that our own statement has called."""
+    found = _FUNCTION.search(_outermost(error)) if _is_inside_a_function(error) else None
+    return found.group(1) or found.group(2) if found else None
 
 
 def _where(error: psycopg.Error) -> str:

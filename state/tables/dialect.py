@@ -23,6 +23,8 @@ class FoundColumn:
     """Whether an INSERT that leaves it out is refused."""
     collation: str | None = None
     """By what its texts are compared, where that may be something else than their bytes."""
+    is_generated: bool = False
+    """Whether the database makes its values by itself and refuses any that are given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,16 @@ thread.start()
 thread.join()
 raise said[0]
 """
+DECIDES = """
+import trident
+from trident import Topology
+from trident.coordinators.ledger import MemoryLedger
+topology = Topology("payments")
+trident.{call}
+"""
 NEEDS = "def topology(servers, topic, *, limit, level=1): ..."
-AT_IMPORT = "put run() under `if __name__ == '__main__':`; nothing was decided"
+_AT = "when it is imported: put that under `if __name__ == '__main__':`; nothing was decided"
+AT_IMPORT = "put that under `if __name__ == '__main__':`; nothing was decided"
 FUNCTION = "def topology():\n    "
 CASES = {
     "runs": (RUNS, AT_IMPORT),
@@ -40,6 +49,13 @@ CASES = {
         "from trident import Topology\ndef topology():\n    Topology('payments').run(None)\n",
         "runs its topology in",
     ),
+    "resets": (DECIDES.format(call="reset(topology, MemoryLedger(), states='clear')"), f"resets its topology {_AT}"),
+    "retries": (DECIDES.format(call="retry('payments', MemoryLedger(), txid=1)"), f"decides about a txid {_AT}"),
+    "diverts": (
+        DECIDES.format(call="divert(topology, MemoryLedger(), txid=1, state='s')"),
+        f"decides about a txid {_AT}",
+    ),
+    "undoes": (DECIDES.format(call="undo(topology, MemoryLedger(), txid=1)"), f"decides about a txid {_AT}"),
     "needs arguments": (NEEDS, "needs arguments (servers, topic, limit)"),
     "raises": (
         "topology = {}['K']",
@@ -98,3 +114,11 @@ def test_a_topology_that_was_loaded_can_run(tmp_path: Path) -> None:
     )
     with pytest.raises(ConfigurationError, match="spark must be"):
         load_topology(f"{file}:topology").run(None)  # type: ignore[arg-type]
+
+
+def test_a_file_may_import_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "neighbour_of_a_job.py").write_text("NAME = 'payments'\n")
+    file = tmp_path / "job.py"
+    file.write_text("from neighbour_of_a_job import NAME\nfrom trident import Topology\ntopology = Topology(NAME)\n")
+    assert load_topology(f"{file}:topology").name == "payments"

@@ -39,6 +39,7 @@ _VALUES = (
     ),
 )
 _FROZEN = ("integration_tests/frozen/test_ending_sessions.py",)
+_ONE_CONNECTION = ("integration_tests/frozen/test_one_connection.py",)
 _WHOSE = ("integration_tests/frozen/test_whose_sessions.py",)
 _TRIGGERS = ("integration_tests/state/test_triggers_that_refuse.py",)
 _PATHS = ("integration_tests/state/test_search_paths.py",)
@@ -390,14 +391,14 @@ _STATE = (
     Mutant(
         "what a function of a user's raises is a refusal under whatever SQLSTATE",
         "state/postgres/errors.py",
-        "state.startswith(_REFUSED) or own_words",
+        "state.startswith(_REFUSED) or _is_inside_a_function(error)",
         "state.startswith(_REFUSED)",
         _TRIGGERS,
     ),
     Mutant(
         "what a function of a user's says is not quoted when it is tried again",
         "state/postgres/errors.py",
-        'said = f"an error{where}" if own_words else error.diag.message_primary',
+        'said = f"an error{where}" if is_of_a_function(error) else error.diag.message_primary',
         "said = error.diag.message_primary",
         _TRIGGERS,
     ),
@@ -1179,7 +1180,7 @@ _ARGUMENTS = (
     Mutant(
         "a map that is another state's is refused",
         "state/maps/place.py",
-        "        if found != mark:\n            raise MismatchError(self._held_by(found))\n",
+        "        if found is not None and found != mark:\n            raise MismatchError(self._held_by(found))\n",
         "",
         ("tests/state/test_places.py",),
     ),
@@ -1616,7 +1617,7 @@ _OF_ADVICE = (
     Mutant(
         "what a command imports runs nothing",
         "trident/language/topology.py",
-        "        refuse_while_loading()\n",
+        '        refuse_while_loading("runs its topology")\n',
         "",
         ("tests/cli/test_loading.py",),
     ),
@@ -1678,6 +1679,121 @@ _OF_ADVICE = (
     ),
 )
 
+_OF_WHAT_STAYED = (
+    Mutant(
+        "a txid that a map may have in part is not given to other records",
+        "state/maps/resetting.py",
+        "return position.txid + 1 if position is not None else None",
+        "return position.txid if position is not None else None",
+        ("tests/state/test_maps_half_put.py",),
+    ),
+    Mutant(
+        "a start that was named before one was resolved can be taken back",
+        "coordinators/decisions/beginning.py",
+        "    if not stood:  # nothing was ever resolved, so that nothing was read: what was named since is taken back\n"
+        "        return Beginning(None, streams)\n",
+        "",
+        _RESUMED,
+    ),
+    Mutant(
+        "a start finishes the reset of a lost ledger",
+        "coordinators/holding/standing.py",
+        "foreign = set(foreign_incarnations(snapshot, positions)).difference(named)",
+        "foreign = set(foreign_incarnations(snapshot, positions))",
+        _RESUMED,
+    ),
+    Mutant(
+        "a reset of a lost ledger takes only what it has found",
+        "coordinators/holding/standing.py",
+        "foreign = set(foreign_incarnations(snapshot, positions)).difference(named)",
+        "foreign = () if named else set(foreign_incarnations(snapshot, positions))",
+        _RESUMED,
+    ),
+    Mutant(
+        "a row that a trigger leaves as it was is not stored",
+        "state/tables/counting.py",
+        "if expected and shape.has_txid and staged.dialect.acts_by_itself(connection, shape.table):",
+        "if False:",
+        ("tests/state/test_rows_left_out.py",),
+    ),
+    Mutant(
+        "a trigger of PostgreSQL's is seen",
+        "state/postgres/dialect.py",
+        'return bool(connection.execute(_ACTS, {"table": quote_table(table)}).scalar_one())',
+        "return False",
+        _TRIGGERS,
+    ),
+    Mutant(
+        "what an undo could not bring back is no undo",
+        "state/tables/undoing.py",
+        "    if left:\n",
+        "    if False:\n",
+        ("tests/state/test_rows_left_out.py",),
+    ),
+    Mutant(
+        "a session that has forgotten its client is given up",
+        "state/postgres/patience.py",
+        "        if silence.lost >= _LOOKS:\n",
+        "        if False:\n",
+        _ONE_CONNECTION,
+    ),
+    Mutant(
+        "a server that answers nobody is given up",
+        "state/postgres/patience.py",
+        "        if silence.unanswered >= _UNANSWERED:\n",
+        "        if False:\n",
+        _ONE_CONNECTION,
+    ),
+    Mutant(
+        "what takes long is waited for",
+        "state/postgres/patience.py",
+        "silence.lost = 0 if is_at_work else silence.lost + 1",
+        "silence.lost += 1",
+        _ONE_CONNECTION,
+    ),
+    Mutant(
+        "a session that waits for its client does no work for it",
+        "state/postgres/patience.py",
+        'or (state == "active" and waits_for == "Client")',
+        "",
+        _ONE_CONNECTION,
+    ),
+    Mutant(
+        "a statement of a trigger's own that fails is a refusal",
+        "state/postgres/errors.py",
+        "return is_of_a_function(error) or _IN_FUNCTION.search(_outermost(error)) is not None",
+        "return is_of_a_function(error)",
+        _TRIGGERS,
+    ),
+    Mutant(
+        "what a command imports resets nothing",
+        "trident/managing/resets.py",
+        '    refuse_while_loading("resets its topology")\n',
+        "",
+        ("tests/cli/test_loading.py",),
+    ),
+    Mutant(
+        "a map is asked whose it is before anything is changed",
+        "state/maps/target.py",
+        "        self._place.is_claimed(topology)\n",
+        "",
+        ("tests/state/test_places.py",),
+    ),
+    Mutant(
+        "a column that the database fills is refused",
+        "state/tables/tables.py",
+        "        if column.is_generated:\n",
+        "        if False:\n",
+        ("integration_tests/state/test_postgres_values.py",),
+    ),
+    Mutant(
+        "a unique index is over its key columns, not over what it carries",
+        "state/postgres/dialect.py",
+        "            WHERE k.place <= i.indnkeyatts)\n",
+        "            )\n",
+        ("integration_tests/state/test_postgres_values.py",),
+    ),
+)
 MUTANTS = (
     *_VALUES,
     *_ARGUMENTS,
@@ -1696,4 +1812,5 @@ MUTANTS = (
     *_OF_HISTORY,
     *_OF_STARTS,
     *_OF_ADVICE,
+    *_OF_WHAT_STAYED,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from tests.coordinators.test_run import OPTIONS
 from tests.state.harnesses import ClearableMap, ConditionalMap, DictMap
 from trident import ConfigurationError, Count, MemoryLedger, SqliteLedger, Topology
 from trident.base.errors import MismatchError
+from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.graph.nodes import PersistNode, SourceNode
 from trident.spouts import FixedBatchSpout
@@ -128,6 +130,8 @@ def test_a_map_that_is_another_states_is_refused_when_it_is_opened(make: Callabl
     before = dict(kept.rows)
     other = BackingMapState("other", kept).open(COUNTS, MemoryDatabase())
     with pytest.raises(MismatchError, match="the map belongs to state 'mine' of topology 'orders'"):
+        other.look("orders")
+    with pytest.raises(MismatchError, match="the map belongs to state 'mine' of topology 'orders'"):
         other.raise_fence(OWNER, EPOCH)
     assert kept.rows == before
     mine.raise_fence(OWNER, EPOCH)
@@ -144,6 +148,8 @@ def test_a_map_is_one_states_whatever_its_keys_are(keys: int) -> None:
     before = dict(kept.rows)
     layout = StateLayout(tuple(KeyColumn(f"k{number}", pa.string()) for number in range(keys)), COUNTS.values)
     other = BackingMapState("other", kept).open(layout, MemoryDatabase())
+    with pytest.raises(MismatchError, match="the map belongs to state 'mine' of topology 'orders'"):
+        other.look("orders")
     with pytest.raises(MismatchError, match="the map belongs to state 'mine' of topology 'orders'"):
         other.raise_fence(OWNER, EPOCH)
     resetting = other.capabilities.resetting
@@ -177,6 +183,25 @@ def test_a_map_that_was_emptied_by_a_reset_is_still_its_states() -> None:
     resetting.clear(OWNER, EPOCH, 7)
     with pytest.raises(MismatchError, match="the map belongs to state 'mine'"):
         BackingMapState("other", kept).open(COUNTS, MemoryDatabase()).raise_fence(OWNER, EPOCH)
+
+
+def test_a_start_over_anothers_map_has_changed_nothing_anywhere(tmp_path: Path) -> None:
+    """Nor is a person asked to agree to a reset that is refused then."""
+    kept, own = ClearableMap(), tmp_path / "own.sqlite"
+    topic = Topic([[("a", 1)] * 5])
+    TopologyRun(make_job(topic, BackingMapState("theirs", kept)).plan("other"), MemoryLedger(), OPTIONS).run()
+    before = dict(kept.rows)
+    plan = make_job(topic, SqliteState("first", path=own), BackingMapState("mine", kept)).plan()
+    asked: list[object] = []
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    with pytest.raises(MismatchError, match="the map belongs to state 'theirs' of topology 'other'"):
+        TopologyRun(plan, ledger, OPTIONS).run()
+    with pytest.raises(MismatchError, match="the map belongs to state 'theirs' of topology 'other'"):
+        reset_topology(plan.spec, plan.states, ledger, keep_rows=False, start=None, options=OPTIONS, agree=asked.append)
+    ledger.close()
+    assert (kept.rows, asked) == (before, [])
+    with sqlite3.connect(own) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
 
 
 class Handle:

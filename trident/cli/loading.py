@@ -57,6 +57,7 @@ def _imported(place: str) -> ModuleType:
         raise ConfigurationError(f"there is no file {place!r}; nothing was done")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
+    sys.path.insert(0, str(path.parent.resolve()))  # as for `python file.py`: it may import its neighbours
     with _as_wrong_use(place, "when it is imported"):
         spec.loader.exec_module(module)
     return module
@@ -89,9 +90,8 @@ def _as_wrong_use(place: str, when: str) -> Iterator[None]:
     """Refuse runs meanwhile, and say what a module of the user's raises as what is wrong with the command's use."""
     from trident.engine.spark import NoSessionError
 
-    runs = f"{place} runs its topology {when}: put run() under `if __name__ == '__main__':`; nothing was decided"
     try:
-        with only_loading(runs):
+        with only_loading(place, when):
             yield
     except NoSessionError as error:
         raise ConfigurationError(

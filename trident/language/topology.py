@@ -87,7 +87,7 @@ class Topology:
         In the main thread SIGTERM drains as `stop()` does. Whatever ends it (an error is raised), the next
         run goes on exactly where this one was; it may be in another process or on another machine.
         """
-        refuse_while_loading()
+        refuse_while_loading("runs its topology")
         check_able("spark", spark, ("sql", "createDataFrame"), "a SparkSession", has=("conf",))
         if ledger is not None:
             check_able("ledger", ledger, ("open", "acquire", "register", "view"), _LEDGER, has=("database",))

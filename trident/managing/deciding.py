@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trident.base.checks import check_count, check_instance
+from trident.base.loading import refuse_while_loading
 from trident.base.names import check_given_name
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, retry_topology
@@ -17,6 +18,8 @@ from trident.managing.arguments import check_ledger, check_topology, name_of
 if TYPE_CHECKING:
     from trident.language.topology import Topology
 
+_DECIDES = "decides about a txid"
+
 
 def retry(topology: Topology | str, ledger: Ledger, *, txid: int, options: RunOptions | None = None) -> Decision:
     """Let the next start try a refused txid again: its cause is mended.
@@ -25,6 +28,7 @@ def retry(topology: Topology | str, ledger: Ledger, *, txid: int, options: RunOp
     planned again. Raises LeaseHeldError while a coordinator runs the topology, MismatchError when
     nothing of the txid was refused; nothing was changed then.
     """
+    refuse_while_loading(_DECIDES)
     name = name_of(topology)
     check_count("txid", txid)
     return retry_topology(name, check_ledger(ledger), txid, _options(options))
@@ -62,6 +66,7 @@ def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:
 
 
 def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options: RunOptions | None) -> Decision:
+    refuse_while_loading(_DECIDES)
     check_ledger(ledger)
     chosen = _options(options)
     compiled = check_topology(topology).compile()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from trident.base.checks import check_flag, check_instance, refused
+from trident.base.loading import refuse_while_loading
 from trident.base.policies import policy_of
 from trident.coordinators.decided import ResetDecision, ResetStart
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
@@ -55,6 +56,7 @@ def reset_if_agreed(
     options: RunOptions | None = None,
 ) -> ResetDecision:
     """Reset as `reset` does, when `agree` has heard what it is about to do; nothing is changed if that raises."""
+    refuse_while_loading("resets its topology")
     if not isinstance(states, str) or states not in ("clear", "adopt"):
         raise refused("states", "'clear' or 'adopt'", states)
     check_flag("ledger_lost", ledger_lost)

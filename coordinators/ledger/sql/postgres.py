@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 
 import psycopg
 
+from trident.base.errors import RetryableError
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.ledger.sql.opening import refuse_timeouts
@@ -54,6 +55,7 @@ class PostgresPresence:
         self._database = database
         self._lock = threading.Lock()
         self._connections: dict[int, psycopg.Connection] = {}
+        self._not_given: set[int] = set()
 
     def hold(self, topology: str, token: str) -> PresenceMark:
         """Open a connection and lock the epoch's key on it."""
@@ -61,8 +63,7 @@ class PostgresPresence:
         connection = self._connect()
         with self._lock:
             self._connections[key] = connection
-        row = self._ask(connection, key)
-        return PresenceMark(pid=row[1])
+        return PresenceMark(pid=self._lock_on(connection, key))
 
     def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
         """Tell whether the key can be locked, which it can't be while its holder's connection is open."""
@@ -82,9 +83,12 @@ class PostgresPresence:
             connection = self._connections.get(_key(topology, token))
         if connection is None:
             return
+        key = _key(topology, token)
         try:
+            if key in self._not_given:  # the session before was still there, for the server
+                self._lock_on(connection, key)
             connection.execute("SELECT 1")
-        except psycopg.OperationalError:
+        except (psycopg.OperationalError, RetryableError):
             self.end(topology, token)
             self.hold(topology, token)
 
@@ -110,6 +114,15 @@ class PostgresPresence:
         except psycopg.Error as error:
             raise classify(error) from error
         return connection
+
+    def _lock_on(self, connection: psycopg.Connection, key: int) -> int:
+        """Lock the key, or note that it has to be asked for again; returns the session's number."""
+        is_given, pid = self._ask(connection, key)
+        if is_given:
+            self._not_given.discard(key)
+        else:
+            self._not_given.add(key)
+        return pid
 
     def _ask(self, connection: psycopg.Connection, key: int) -> tuple[bool, int]:
         try:

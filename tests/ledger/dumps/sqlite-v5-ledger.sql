@@ -16,25 +16,25 @@ CREATE TABLE trident_applied (
             incarnation text NOT NULL, epoch bigint NOT NULL, token text NOT NULL,
             txid bigint NOT NULL, attempt bigint NOT NULL, birth_txid bigint NOT NULL, row_count bigint, relation text,
             PRIMARY KEY (topology, state));
-INSERT INTO "trident_applied" VALUES('payments','balances','balances','3a9146e113e1eaea',1,'4b506ccebc0dd5ec3ba3f4e53e8b0603',5,5,0,11,NULL);
+INSERT INTO "trident_applied" VALUES('payments','balances','balances','673758f81be74a90',1,'18d524e5457e312737e5baa87e024cd2',5,5,0,11,NULL);
 CREATE TABLE trident_commit (
         topology VARCHAR NOT NULL, incarnation VARCHAR NOT NULL, txid BIGINT NOT NULL, attempt BIGINT NOT NULL,
         tries BIGINT NOT NULL, epoch BIGINT NOT NULL, records BIGINT NOT NULL, dead_letters BIGINT NOT NULL,
         keys BIGINT NOT NULL, plan_ms BIGINT NOT NULL, process_ms BIGINT NOT NULL, commit_ms BIGINT NOT NULL,
         done_at VARCHAR NOT NULL,
         PRIMARY KEY (topology, incarnation, txid));
-INSERT INTO "trident_commit" VALUES('payments','3a9146e113e1eaea',1,1,1,1,10,0,20,27,1147,52,'2026-11-22T15:43:17.256+00:00');
-INSERT INTO "trident_commit" VALUES('payments','3a9146e113e1eaea',2,2,1,1,10,1,18,7,12,22,'2026-11-22T15:43:17.316+00:00');
-INSERT INTO "trident_commit" VALUES('payments','3a9146e113e1eaea',3,3,1,1,10,0,12,31,16,20,'2026-11-22T15:43:17.401+00:00');
-INSERT INTO "trident_commit" VALUES('payments','3a9146e113e1eaea',4,4,1,1,10,0,12,12,3,9,'2026-11-22T15:43:17.430+00:00');
+INSERT INTO "trident_commit" VALUES('payments','673758f81be74a90',1,1,1,1,10,0,20,3,256,15,'2026-11-22T19:09:56.294+00:00');
+INSERT INTO "trident_commit" VALUES('payments','673758f81be74a90',2,2,1,1,10,1,18,4,5,8,'2026-11-22T19:09:56.319+00:00');
+INSERT INTO "trident_commit" VALUES('payments','673758f81be74a90',3,3,1,1,10,0,12,4,4,7,'2026-11-22T19:09:56.338+00:00');
+INSERT INTO "trident_commit" VALUES('payments','673758f81be74a90',4,4,1,1,10,0,12,3,2,8,'2026-11-22T19:09:56.354+00:00');
 CREATE TABLE trident_dead_letter (
         topology VARCHAR NOT NULL, incarnation VARCHAR NOT NULL, txid BIGINT NOT NULL, spout VARCHAR NOT NULL,
         topic VARCHAR NOT NULL, partition BIGINT NOT NULL, record_offset BIGINT NOT NULL, attempt BIGINT NOT NULL,
         record_timestamp BIGINT, reason TEXT NOT NULL, record_key BLOB, record_value BLOB,
         pinned_at VARCHAR NOT NULL,
         PRIMARY KEY (topology, incarnation, txid, spout, topic, partition, record_offset));
-INSERT INTO "trident_dead_letter" VALUES('payments','3a9146e113e1eaea',2,'s','t',1,4,2,NULL,'unreadable',NULL,X'7B','2026-11-22T15:43:17.298+00:00');
-INSERT INTO "trident_dead_letter" VALUES('payments','3a9146e113e1eaea',5,'s','t',2,14,5,NULL,'unreadable',NULL,X'7B','2026-11-22T15:43:17.466+00:00');
+INSERT INTO "trident_dead_letter" VALUES('payments','673758f81be74a90',2,'s','t',1,4,2,NULL,'unreadable',NULL,X'7B','2026-11-22T19:09:56.313+00:00');
+INSERT INTO "trident_dead_letter" VALUES('payments','673758f81be74a90',5,'s','t',2,14,5,NULL,'unreadable',NULL,X'7B','2026-11-22T19:09:56.363+00:00');
 CREATE TABLE trident_decision (
         topology VARCHAR NOT NULL, epoch BIGINT NOT NULL, incarnation TEXT NOT NULL, txid BIGINT NOT NULL,
         attempt BIGINT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, decided_by TEXT NOT NULL,
@@ -48,53 +48,53 @@ CREATE TABLE trident_done_plan (
         topology VARCHAR NOT NULL, incarnation TEXT NOT NULL, txid BIGINT NOT NULL, attempt BIGINT NOT NULL,
         ranges TEXT NOT NULL,
         PRIMARY KEY (topology));
-INSERT INTO "trident_done_plan" VALUES('payments','3a9146e113e1eaea',4,4,'{"changed":[["s","t","id",null,[[0,16,20],[1,9,12],[2,9,12]]]]}');
+INSERT INTO "trident_done_plan" VALUES('payments','673758f81be74a90',4,4,'{"changed":[["s","t","id",null,[[0,16,20],[1,9,12],[2,9,12]]]]}');
 CREATE TABLE trident_fence (
         topology VARCHAR NOT NULL, number BIGINT NOT NULL, token TEXT NOT NULL, holder TEXT NOT NULL,
         session_pid BIGINT, session_host TEXT, session_started DOUBLE, raised_at VARCHAR NOT NULL,
         PRIMARY KEY (topology));
-INSERT INTO "trident_fence" VALUES('payments',1,'4b506ccebc0dd5ec3ba3f4e53e8b0603','host-a:29782',29782,'host-a',1795362188.46,'2026-11-22T15:43:15.513+00:00');
+INSERT INTO "trident_fence" VALUES('payments',1,'18d524e5457e312737e5baa87e024cd2','host-a:11943',11943,'host-a',1795374594.28,'2026-11-22T19:09:55.946+00:00');
 CREATE TABLE trident_heartbeat (
         topology VARCHAR NOT NULL, epoch BIGINT NOT NULL, beat_at VARCHAR NOT NULL, lease_seconds DOUBLE NOT NULL,
         released BOOLEAN NOT NULL,
         PRIMARY KEY (topology));
-INSERT INTO "trident_heartbeat" VALUES('payments',1,'2026-11-22T15:43:17.016+00:00',2.0,1);
+INSERT INTO "trident_heartbeat" VALUES('payments',1,'2026-11-22T19:09:55.946+00:00',2.0,1);
 CREATE TABLE trident_incarnation (
         topology VARCHAR NOT NULL, id VARCHAR NOT NULL, birth_txid BIGINT NOT NULL, created_at VARCHAR NOT NULL,
         reason TEXT NOT NULL, starts TEXT, status TEXT NOT NULL, births TEXT,
         PRIMARY KEY (topology, id));
-INSERT INTO "trident_incarnation" VALUES('payments','3a9146e113e1eaea',0,'2026-11-22T15:43:15.929+00:00','first start','[{"spout":"s","id":{"topic":"t","partition":0},"topic_id":"id","start":0,"epoch":null},{"spout":"s","id":{"topic":"t","partition":1},"topic_id":"id","start":0,"epoch":null},{"spout":"s","id":{"topic":"t","partition":2},"topic_id":"id","start":0,"epoch":null}]','open','[{"state":"balances","txid":0,"with_rows":false},{"state":"totals","txid":0,"with_rows":false}]');
+INSERT INTO "trident_incarnation" VALUES('payments','673758f81be74a90',0,'2026-11-22T19:09:56.004+00:00','first start','[{"spout":"s","id":{"topic":"t","partition":0},"topic_id":"id","start":0,"epoch":null},{"spout":"s","id":{"topic":"t","partition":1},"topic_id":"id","start":0,"epoch":null},{"spout":"s","id":{"topic":"t","partition":2},"topic_id":"id","start":0,"epoch":null}]','open','[{"state":"balances","txid":0,"with_rows":false},{"state":"totals","txid":0,"with_rows":false}]');
 CREATE TABLE trident_loss (
         topology VARCHAR NOT NULL, attempt BIGINT NOT NULL, spout VARCHAR NOT NULL, topic VARCHAR NOT NULL,
         partition BIGINT NOT NULL, start_offset BIGINT NOT NULL, stop_offset BIGINT NOT NULL, incarnation TEXT NOT NULL,
         txid BIGINT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, recorded_at VARCHAR NOT NULL,
         PRIMARY KEY (topology, attempt, spout, topic, partition, start_offset));
-INSERT INTO "trident_loss" VALUES('payments',3,'s','t',0,8,12,'3a9146e113e1eaea',3,'done','offsets were gone before they could be read','2026-11-22T15:43:17.356+00:00');
+INSERT INTO "trident_loss" VALUES('payments',3,'s','t',0,8,12,'673758f81be74a90',3,'done','offsets were gone before they could be read','2026-11-22T19:09:56.323+00:00');
 CREATE TABLE trident_pin (
         topology VARCHAR NOT NULL, incarnation VARCHAR NOT NULL, txid BIGINT NOT NULL, attempt BIGINT NOT NULL,
         epoch BIGINT NOT NULL, plan TEXT NOT NULL, manifests TEXT NOT NULL, states TEXT NOT NULL,
         pinned_at VARCHAR NOT NULL,
         PRIMARY KEY (topology, incarnation, txid));
-INSERT INTO "trident_pin" VALUES('payments','3a9146e113e1eaea',1,1,1,'{}','[["s",{"edge":1891103366140978970,"id":{"topic":"t","partition":0},"position":4,"digest":{"count":4,"low":8499000763,"high":6020366334,"xor":-2366500656525287339},"size_bytes":40,"newest":null}],["s",{"edge":6992121874536138586,"id":{"topic":"t","partition":1},"position":3,"digest":{"count":3,"low":8198611466,"high":7690257502,"xor":2827710363885277684},"size_bytes":30,"newest":null}],["s",{"edge":1326982153237860278,"id":{"topic":"t","partition":2},"position":3,"digest":{"count":3,"low":7828599485,"high":7739987886,"xor":5776354104709286691},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":10,"writes":[]},{"state":"totals","rows":10,"writes":[{"state":"totals","write_id":"2bb80320e9e04018b756be411673448d","digest":{"count":10,"low":24748463364,"high":23875480650,"xor":-125665038664727250}}]}]','2026-11-22T15:43:17.223+00:00');
-INSERT INTO "trident_pin" VALUES('payments','3a9146e113e1eaea',2,2,1,'{}','[["s",{"edge":6213034727384700765,"id":{"topic":"t","partition":0},"position":8,"digest":{"count":4,"low":9094917827,"high":9777324286,"xor":-2667881469679586609},"size_bytes":40,"newest":null}],["s",{"edge":7502185559585647129,"id":{"topic":"t","partition":1},"position":6,"digest":{"count":3,"low":7829741746,"high":4845278986,"xor":-2371495996774441076},"size_bytes":30,"newest":null}],["s",{"edge":4162259844859879020,"id":{"topic":"t","partition":2},"position":6,"digest":{"count":3,"low":7674514060,"high":4127129895,"xor":-3877374842051218062},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":9,"writes":[]},{"state":"totals","rows":9,"writes":[{"state":"totals","write_id":"5439c2341fb54601af649943785f8122","digest":{"count":9,"low":18303037447,"high":16756849748,"xor":7465731664611960713}}]}]','2026-11-22T15:43:17.296+00:00');
-INSERT INTO "trident_pin" VALUES('payments','3a9146e113e1eaea',3,3,1,'{}','[["s",{"edge":7671528815244823168,"id":{"topic":"t","partition":0},"position":16,"digest":{"count":4,"low":7308961176,"high":6819352514,"xor":-971853773564794956},"size_bytes":40,"newest":null}],["s",{"edge":1276118790344133184,"id":{"topic":"t","partition":1},"position":9,"digest":{"count":3,"low":2485935014,"high":10742783727,"xor":-4470561495925423240},"size_bytes":30,"newest":null}],["s",{"edge":3147288222030477399,"id":{"topic":"t","partition":2},"position":9,"digest":{"count":3,"low":5087235535,"high":7737651774,"xor":4416186592842412565},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":6,"writes":[]},{"state":"totals","rows":6,"writes":[{"state":"totals","write_id":"7244b8834dc545cb91e0130bae0ecf36","digest":{"count":6,"low":7499084577,"high":10311582929,"xor":4103697161970839635}}]}]','2026-11-22T15:43:17.386+00:00');
-INSERT INTO "trident_pin" VALUES('payments','3a9146e113e1eaea',4,4,1,'{}','[["s",{"edge":6400915724557758587,"id":{"topic":"t","partition":0},"position":20,"digest":{"count":4,"low":6562868148,"high":10381135040,"xor":-7424307704248816890},"size_bytes":40,"newest":null}],["s",{"edge":6029595879701758111,"id":{"topic":"t","partition":1},"position":12,"digest":{"count":3,"low":5509149607,"high":5826329423,"xor":-1319194361734820773},"size_bytes":30,"newest":null}],["s",{"edge":3242239599867318292,"id":{"topic":"t","partition":2},"position":12,"digest":{"count":3,"low":8377343765,"high":4695263004,"xor":8836137819986319609},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":6,"writes":[]},{"state":"totals","rows":6,"writes":[{"state":"totals","write_id":"be3c271965f4402caa0f5c1814f3665f","digest":{"count":6,"low":10708473339,"high":10196910302,"xor":6568236441488532625}}]}]','2026-11-22T15:43:17.422+00:00');
-INSERT INTO "trident_pin" VALUES('payments','3a9146e113e1eaea',5,5,1,'{}','[["s",{"edge":3661971693699026910,"id":{"topic":"t","partition":0},"position":24,"digest":{"count":4,"low":6177203969,"high":9166762821,"xor":7160968364863696639},"size_bytes":40,"newest":null}],["s",{"edge":8343966272459253734,"id":{"topic":"t","partition":1},"position":15,"digest":{"count":3,"low":11050248779,"high":4864124197,"xor":-1872763135543339053},"size_bytes":30,"newest":null}],["s",{"edge":2909252073609723827,"id":{"topic":"t","partition":2},"position":15,"digest":{"count":3,"low":7572195244,"high":8159084010,"xor":4230571151696431190},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":6,"writes":[]},{"state":"totals","rows":6,"writes":[{"state":"totals","write_id":"9b918fec6bfa4bfd8101d69282887145","digest":{"count":6,"low":14579633640,"high":13924690139,"xor":-3640133788044944872}}]}]','2026-11-22T15:43:17.466+00:00');
+INSERT INTO "trident_pin" VALUES('payments','673758f81be74a90',1,1,1,'{}','[["s",{"edge":7455276941830931001,"id":{"topic":"t","partition":0},"position":4,"digest":{"count":4,"low":8499000763,"high":6020366334,"xor":-2366500656525287339},"size_bytes":40,"newest":null}],["s",{"edge":3056673466176502477,"id":{"topic":"t","partition":1},"position":3,"digest":{"count":3,"low":8198611466,"high":7690257502,"xor":2827710363885277684},"size_bytes":30,"newest":null}],["s",{"edge":7931655703194158952,"id":{"topic":"t","partition":2},"position":3,"digest":{"count":3,"low":7828599485,"high":7739987886,"xor":5776354104709286691},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":10,"writes":[]},{"state":"totals","rows":10,"writes":[{"state":"totals","write_id":"02958af6875642b290bdf96c21bb81e9","digest":{"count":10,"low":23492695692,"high":23147277341,"xor":1426954109684221752}}]}]','2026-11-22T19:09:56.282+00:00');
+INSERT INTO "trident_pin" VALUES('payments','673758f81be74a90',2,2,1,'{}','[["s",{"edge":6684456886481931500,"id":{"topic":"t","partition":0},"position":8,"digest":{"count":4,"low":9094917827,"high":9777324286,"xor":-2667881469679586609},"size_bytes":40,"newest":null}],["s",{"edge":1970378927221273084,"id":{"topic":"t","partition":1},"position":6,"digest":{"count":3,"low":7829741746,"high":4845278986,"xor":-2371495996774441076},"size_bytes":30,"newest":null}],["s",{"edge":3048615244325874751,"id":{"topic":"t","partition":2},"position":6,"digest":{"count":3,"low":7674514060,"high":4127129895,"xor":-3877374842051218062},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":9,"writes":[]},{"state":"totals","rows":9,"writes":[{"state":"totals","write_id":"87f034e92d12497eae9e440fb650d21e","digest":{"count":9,"low":20124324891,"high":21990187070,"xor":-6024053395453263323}}]}]','2026-11-22T19:09:56.313+00:00');
+INSERT INTO "trident_pin" VALUES('payments','673758f81be74a90',3,3,1,'{}','[["s",{"edge":4375026525991443160,"id":{"topic":"t","partition":0},"position":16,"digest":{"count":4,"low":7308961176,"high":6819352514,"xor":-971853773564794956},"size_bytes":40,"newest":null}],["s",{"edge":1671215236053476089,"id":{"topic":"t","partition":1},"position":9,"digest":{"count":3,"low":2485935014,"high":10742783727,"xor":-4470561495925423240},"size_bytes":30,"newest":null}],["s",{"edge":132385763082575756,"id":{"topic":"t","partition":2},"position":9,"digest":{"count":3,"low":5087235535,"high":7737651774,"xor":4416186592842412565},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":6,"writes":[]},{"state":"totals","rows":6,"writes":[{"state":"totals","write_id":"92f492b096344993b2b74e1693e6a3ee","digest":{"count":6,"low":8944878687,"high":16091015431,"xor":458859821132143423}}]}]','2026-11-22T19:09:56.332+00:00');
+INSERT INTO "trident_pin" VALUES('payments','673758f81be74a90',4,4,1,'{}','[["s",{"edge":1771470115518612031,"id":{"topic":"t","partition":0},"position":20,"digest":{"count":4,"low":6562868148,"high":10381135040,"xor":-7424307704248816890},"size_bytes":40,"newest":null}],["s",{"edge":4094921483685496565,"id":{"topic":"t","partition":1},"position":12,"digest":{"count":3,"low":5509149607,"high":5826329423,"xor":-1319194361734820773},"size_bytes":30,"newest":null}],["s",{"edge":3917510393155315851,"id":{"topic":"t","partition":2},"position":12,"digest":{"count":3,"low":8377343765,"high":4695263004,"xor":8836137819986319609},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":6,"writes":[]},{"state":"totals","rows":6,"writes":[{"state":"totals","write_id":"9c0524d2fde14338af7e6a32fe9b5b57","digest":{"count":6,"low":13412875826,"high":7360654948,"xor":-4937820218637979570}}]}]','2026-11-22T19:09:56.349+00:00');
+INSERT INTO "trident_pin" VALUES('payments','673758f81be74a90',5,5,1,'{}','[["s",{"edge":7551448581966242759,"id":{"topic":"t","partition":0},"position":24,"digest":{"count":4,"low":6177203969,"high":9166762821,"xor":7160968364863696639},"size_bytes":40,"newest":null}],["s",{"edge":7557648574343482875,"id":{"topic":"t","partition":1},"position":15,"digest":{"count":3,"low":11050248779,"high":4864124197,"xor":-1872763135543339053},"size_bytes":30,"newest":null}],["s",{"edge":6608412984169999695,"id":{"topic":"t","partition":2},"position":15,"digest":{"count":3,"low":7572195244,"high":8159084010,"xor":4230571151696431190},"size_bytes":30,"newest":null}]]','[{"state":"balances","rows":6,"writes":[]},{"state":"totals","rows":6,"writes":[{"state":"totals","write_id":"a1225af367664a12ac600b1009cdb04b","digest":{"count":6,"low":8292597612,"high":9122467176,"xor":548010984658626992}}]}]','2026-11-22T19:09:56.363+00:00');
 CREATE TABLE trident_plan (
         topology VARCHAR NOT NULL, attempt BIGINT NOT NULL, incarnation TEXT NOT NULL, txid BIGINT NOT NULL,
         tries BIGINT NOT NULL, epoch BIGINT NOT NULL, predecessor BIGINT NOT NULL, status TEXT NOT NULL,
         batch_time VARCHAR NOT NULL, created_at VARCHAR NOT NULL, ranges TEXT NOT NULL, losses TEXT NOT NULL, timers TEXT NOT NULL DEFAULT '[]', received TEXT NOT NULL DEFAULT '[]', diverts TEXT NOT NULL DEFAULT '[]',
         PRIMARY KEY (topology, attempt));
-INSERT INTO "trident_plan" VALUES('payments',1,'3a9146e113e1eaea',1,1,1,0,'done','2026-11-22T15:43:16.024403+00:00','2026-11-22T15:43:16.033+00:00','{"changed":[["s","t","id",null,[[0,0,4],[1,0,3],[2,0,3]]]]}','[]','[]','[]','[]');
-INSERT INTO "trident_plan" VALUES('payments',2,'3a9146e113e1eaea',2,1,1,1,'done','2026-11-22T15:43:17.269937+00:00','2026-11-22T15:43:17.273+00:00','{"changed":[["s","t","id",null,[[0,4,8],[1,3,6],[2,3,6]]]]}','[]','[]','[]','[]');
-INSERT INTO "trident_plan" VALUES('payments',3,'3a9146e113e1eaea',3,1,1,2,'done','2026-11-22T15:43:17.329415+00:00','2026-11-22T15:43:17.335+00:00','{"changed":[["s","t","id",null,[[0,12,16],[1,6,9],[2,6,9]]]]}','[{"spout":"s","id":{"topic":"t","partition":0},"start":8,"stop":12,"reason":"offsets were gone before they could be read"}]','[]','[]','[]');
-INSERT INTO "trident_plan" VALUES('payments',4,'3a9146e113e1eaea',4,1,1,3,'done','2026-11-22T15:43:17.405214+00:00','2026-11-22T15:43:17.407+00:00','{"changed":[["s","t","id",null,[[0,16,20],[1,9,12],[2,9,12]]]]}','[]','[]','[]','[]');
-INSERT INTO "trident_plan" VALUES('payments',5,'3a9146e113e1eaea',5,1,1,4,'live','2026-11-22T15:43:17.436534+00:00','2026-11-22T15:43:17.442+00:00','{"changed":[["s","t","id",null,[[0,20,24],[1,12,15],[2,12,15]]]]}','[]','[]','[]','[]');
+INSERT INTO "trident_plan" VALUES('payments',1,'673758f81be74a90',1,1,1,0,'done','2026-11-22T19:09:56.016528+00:00','2026-11-22T19:09:56.018+00:00','{"changed":[["s","t","id",null,[[0,0,4],[1,0,3],[2,0,3]]]]}','[]','[]','[]','[]');
+INSERT INTO "trident_plan" VALUES('payments',2,'673758f81be74a90',2,1,1,1,'done','2026-11-22T19:09:56.301127+00:00','2026-11-22T19:09:56.303+00:00','{"changed":[["s","t","id",null,[[0,4,8],[1,3,6],[2,3,6]]]]}','[]','[]','[]','[]');
+INSERT INTO "trident_plan" VALUES('payments',3,'673758f81be74a90',3,1,1,2,'done','2026-11-22T19:09:56.321238+00:00','2026-11-22T19:09:56.322+00:00','{"changed":[["s","t","id",null,[[0,12,16],[1,6,9],[2,6,9]]]]}','[{"spout":"s","id":{"topic":"t","partition":0},"start":8,"stop":12,"reason":"offsets were gone before they could be read"}]','[]','[]','[]');
+INSERT INTO "trident_plan" VALUES('payments',4,'673758f81be74a90',4,1,1,3,'done','2026-11-22T19:09:56.340848+00:00','2026-11-22T19:09:56.342+00:00','{"changed":[["s","t","id",null,[[0,16,20],[1,9,12],[2,9,12]]]]}','[]','[]','[]','[]');
+INSERT INTO "trident_plan" VALUES('payments',5,'673758f81be74a90',5,1,1,4,'live','2026-11-22T19:09:56.356590+00:00','2026-11-22T19:09:56.358+00:00','{"changed":[["s","t","id",null,[[0,20,24],[1,12,15],[2,12,15]]]]}','[]','[]','[]','[]');
 CREATE TABLE trident_progress (
         topology VARCHAR NOT NULL, incarnation TEXT NOT NULL, done BIGINT NOT NULL, done_attempt BIGINT NOT NULL,
         pinned BIGINT, pinned_attempt BIGINT, last_txid BIGINT NOT NULL, last_attempt BIGINT NOT NULL, reset_to TEXT, undoing BIGINT, held BIGINT NOT NULL DEFAULT 0,
         PRIMARY KEY (topology));
-INSERT INTO "trident_progress" VALUES('payments','3a9146e113e1eaea',4,4,5,5,5,5,NULL,NULL,0);
+INSERT INTO "trident_progress" VALUES('payments','673758f81be74a90',4,4,5,5,5,5,NULL,NULL,0);
 CREATE TABLE trident_refusal (
         topology VARCHAR NOT NULL, epoch BIGINT NOT NULL, incarnation TEXT NOT NULL, txid BIGINT NOT NULL,
         attempt BIGINT NOT NULL, kind TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
@@ -102,23 +102,23 @@ CREATE TABLE trident_refusal (
         PRIMARY KEY (topology, epoch));
 CREATE TABLE trident_reset (
         topology VARCHAR NOT NULL, incarnation VARCHAR NOT NULL, birth_txid BIGINT NOT NULL, states TEXT NOT NULL,
-        start TEXT, epoch BIGINT NOT NULL, decided_at VARCHAR NOT NULL, finished_at VARCHAR, streams TEXT, begins TEXT, stood TEXT,
+        start TEXT, epoch BIGINT NOT NULL, decided_at VARCHAR NOT NULL, finished_at VARCHAR, streams TEXT, begins TEXT, stood TEXT, foreign_incarnations TEXT,
         PRIMARY KEY (topology, incarnation));
 CREATE TABLE trident_schema (version BIGINT NOT NULL, applied_at VARCHAR NOT NULL, PRIMARY KEY (version));
-INSERT INTO "trident_schema" VALUES(1,'2026-11-22T15:43:15.361+00:00');
-INSERT INTO "trident_schema" VALUES(2,'2026-11-22T15:43:15.372+00:00');
-INSERT INTO "trident_schema" VALUES(3,'2026-11-22T15:43:15.374+00:00');
-INSERT INTO "trident_schema" VALUES(4,'2026-11-22T15:43:15.397+00:00');
-INSERT INTO "trident_schema" VALUES(5,'2026-11-22T15:43:15.406+00:00');
+INSERT INTO "trident_schema" VALUES(1,'2026-11-22T19:09:55.921+00:00');
+INSERT INTO "trident_schema" VALUES(2,'2026-11-22T19:09:55.922+00:00');
+INSERT INTO "trident_schema" VALUES(3,'2026-11-22T19:09:55.923+00:00');
+INSERT INTO "trident_schema" VALUES(4,'2026-11-22T19:09:55.925+00:00');
+INSERT INTO "trident_schema" VALUES(5,'2026-11-22T19:09:55.926+00:00');
 CREATE TABLE "trident_staging_balances" ("trident_txid" bigint NOT NULL CHECK (typeof("trident_txid") IN ('integer', 'null') AND "trident_txid" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "trident_attempt" bigint NOT NULL CHECK (typeof("trident_attempt") IN ('integer', 'null') AND "trident_attempt" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "trident_write_id" text NOT NULL, "trident_digest" bigint NOT NULL CHECK (typeof("trident_digest") IN ('integer', 'null') AND "trident_digest" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "account" text, "n" bigint CHECK (typeof("n") IN ('integer', 'null') AND "n" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807), "total" bigint CHECK (typeof("total") IN ('integer', 'null') AND "total" BETWEEN -9223372036854775807 - 1 AND 9223372036854775807));
 CREATE TABLE trident_state_fence (topology text PRIMARY KEY, epoch bigint NOT NULL, token text NOT NULL);
 CREATE TABLE trident_state_schema (version BIGINT NOT NULL, applied_at VARCHAR NOT NULL, PRIMARY KEY (version));
-INSERT INTO "trident_state_schema" VALUES(1,'2026-11-22T15:43:15.836+00:00');
-INSERT INTO "trident_state_schema" VALUES(2,'2026-11-22T15:43:15.838+00:00');
+INSERT INTO "trident_state_schema" VALUES(1,'2026-11-22T19:09:55.985+00:00');
+INSERT INTO "trident_state_schema" VALUES(2,'2026-11-22T19:09:55.986+00:00');
 CREATE TABLE trident_topology (
         name VARCHAR NOT NULL, incarnation TEXT NOT NULL, spec TEXT NOT NULL, created_at VARCHAR NOT NULL,
         PRIMARY KEY (name));
-INSERT INTO "trident_topology" VALUES('payments','3a9146e113e1eaea','{"name":"payments","spouts":{"s":{"spout":"list"}},"states":{"balances":{"store":"sqlite","kind":"opaque","table":"balances","database":"ledger"},"totals":{"store":"sqlite","kind":"opaque","table":"totals","database":"own"}}}','2026-11-22T15:43:15.928+00:00');
+INSERT INTO "trident_topology" VALUES('payments','673758f81be74a90','{"name":"payments","spouts":{"s":{"spout":"list"}},"states":{"balances":{"store":"sqlite","kind":"opaque","table":"balances","database":"ledger"},"totals":{"store":"sqlite","kind":"opaque","table":"totals","database":"own"}}}','2026-11-22T19:09:56.003+00:00');
 CREATE UNIQUE INDEX trident_plan_live ON trident_plan (topology, txid) WHERE status = 'live';
 CREATE INDEX trident_plan_open ON trident_plan (topology, incarnation, txid) WHERE status = 'live';
 CREATE INDEX trident_plan_txid ON trident_plan (topology, txid, attempt);
