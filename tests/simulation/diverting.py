@@ -68,13 +68,18 @@ def refused_since(old: Entry, entry: Entry, refused: Mapping[int, Records]) -> d
 
 
 def check_void(old: Entry, entry: Entry, refused: Mapping[int, Records]) -> None:
-    """A decision is void when other records take the txid, and never else."""
+    """A decision is void when other records take the txid, or the same is decided about a later attempt at these."""
+    new = {_about(kept.decision) for epoch, kept in entry.decisions.items() if epoch not in old.decisions}
     for epoch, kept in entry.decisions.items():
         before = old.decisions.get(epoch)
-        if kept.void and before is not None and not before.void:
+        if kept.void and before is not None and not before.void and _about(kept.decision) not in new:
             plan = entry.live[-1].plan
             if plan.txid != kept.decision.txid or records_of(plan) == refused.get(kept.decision.attempt):
                 raise ViolationError(f"the {kept.decision} was made void by {plan}")
+
+
+def _about(decision: Decision) -> tuple[DecisionKind, int, str]:
+    return decision.kind, decision.txid, decision.state
 
 
 def _is_divert(decision: Decision, txid: int, state: str) -> bool:
