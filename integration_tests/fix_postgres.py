@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from functools import partial
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -42,7 +43,8 @@ def postgres_server(pytestconfig: pytest.Config) -> Iterator[str]:
     if given:
         yield given
         return
-    with or_skip(pytestconfig, LocalPostgres) as local:
+    # no test ends the machine, and making databases is most of what many of them do
+    with or_skip(pytestconfig, partial(LocalPostgres, durable=False)) as local:
         yield local.dsn
 
 

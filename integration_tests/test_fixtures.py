@@ -9,15 +9,21 @@ from pyspark.sql import SparkSession
 from integration_tests.fix_kafka import Kafka
 from integration_tests.fix_postgres import Postgres
 from integration_tests.fix_spark import connector
+from trident.local.postgres import LocalPostgres
 
 
 def test_postgres_is_empty_and_utf8(postgres: Postgres) -> None:
     with psycopg.connect(postgres.dsn) as connection:
         assert connection.execute("SHOW server_encoding").fetchone() == ("UTF8",)
-        assert connection.execute("SHOW fsync").fetchone() == ("on",)
         tables = connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
         assert tables == (0,)
     assert postgres.new_dsn() != postgres.dsn
+
+
+def test_a_local_server_is_durable_unless_it_is_for_tests() -> None:
+    with LocalPostgres() as server, psycopg.connect(server.dsn) as connection:
+        shown = [connection.execute(f"SHOW {name}").fetchone() for name in ("fsync", "full_page_writes")]  # type: ignore[call-overload, unused-ignore]
+    assert shown == [("on",), ("on",)]
 
 
 def test_kafka_keeps_what_was_produced(kafka: Kafka) -> None:

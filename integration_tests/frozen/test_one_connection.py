@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 import psycopg
 import pytest
 
 from integration_tests.fix_postgres import Postgres
+from integration_tests.fix_servers import or_skip
 from integration_tests.frozen.playing import LEASE, OPTIONS
 from tests.coordinators.fakes import Topic, make_job
 from trident.base.crash_points import CrashPoint, armed
@@ -20,9 +22,10 @@ from trident.base.errors import TridentError
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger
 from trident.coordinators.options import Until
+from trident.local.postgres import LocalPostgres
 from trident.state import PostgresState
 from trident.state.postgres.database import connect
-from trident.state.postgres.patience import AnswerLostError
+from trident.state.postgres.patience import AnswerLostError, _is_answered
 from trident.testing.postgres_proxy import Direction, PostgresProxy
 
 SECONDS = LEASE.total_seconds()
@@ -77,6 +80,36 @@ def copy_for_ever(connection: psycopg.Connection) -> None:
     with connection.cursor().copy("COPY t FROM STDIN") as copy:
         while True:
             copy.write("1\n" * 10_000)
+
+
+def test_no_session_outlives_its_server(pytestconfig: pytest.Config) -> None:
+    with or_skip(pytestconfig, partial(LocalPostgres, durable=False)) as server, PostgresProxy(server.dsn) as proxy:
+        connection = connect(proxy.through(server.dsn), SECONDS)
+        proxy.hold_answers(port_of(server.dsn, connection.info.backend_pid))
+
+        def restart() -> None:
+            server.stop()
+            server.start()
+
+        restarting = threading.Timer(SECONDS / 2, restart)
+        restarting.start()
+        with pytest.raises(AnswerLostError):
+            connection.execute("SELECT pg_sleep(600)")
+        restarting.join()
+
+
+@pytest.mark.parametrize(
+    ("text", "is_answered"),
+    [
+        ("connection failed: FATAL:  sorry, too many clients already", True),
+        ('connection failed: FATAL:  too many connections for role "ann"', True),
+        ("connection failed: FATAL:  the database system is starting up", False),
+        ("connection failed: Connection refused", False),
+        ("connection timeout expired", False),
+    ],
+)
+def test_who_refuses_a_connection_is_at_work(text: str, is_answered: bool) -> None:
+    assert _is_answered(psycopg.OperationalError(text)) is is_answered
 
 
 def test_what_takes_long_is_waited_for(postgres: Postgres) -> None:

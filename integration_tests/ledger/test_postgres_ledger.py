@@ -18,6 +18,7 @@ from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, PostgresLedger
+from trident.coordinators.ledger.sql.postgres import PostgresPresence, _key
 from trident.coordinators.ledger.sql.tables import METADATA, SCHEMA
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.planned import Plan
@@ -266,6 +267,40 @@ def test_a_session_that_was_cut_is_taken_up_by_the_next_heartbeat(open_ledger: O
     first.renew("payments", epoch)
     with pytest.raises(LeaseHeldError):
         open_ledger().acquire("payments", Lease("two", LONG))
+
+
+def test_a_presence_that_can_not_be_taken_up_is_tried_again_with_each_heartbeat(
+    open_ledger: OpenLedger, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server had no room for one more connection just then, or still knew the session before."""
+    ledger = open_ledger()
+    run = started(ledger)
+    presence = ledger._presence
+    assert isinstance(presence, PostgresPresence)
+
+    def full() -> psycopg.Connection:
+        raise RetryableError("sorry, too many clients already")
+
+    end_presence(postgres)
+    with monkeypatch.context() as patched:
+        patched.setattr(presence, "_connect", full)
+        for _ in range(2):
+            with pytest.raises(RetryableError):
+                ledger.renew("payments", run.epoch)
+    with psycopg.connect(postgres.dsn, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(%s)", (_key("payments", run.epoch.token),))
+        ledger.renew("payments", run.epoch)
+    ledger.renew("payments", run.epoch)
+    with pytest.raises(LeaseHeldError):
+        open_ledger().acquire("payments", Lease("another", timedelta(seconds=30)))
+
+
+def end_presence(postgres: Postgres) -> None:
+    with psycopg.connect(postgres.dsn, autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
 
 
 def test_an_owner_that_stopped_in_a_transaction_blocks_its_successor_for_less_than_a_lease(

@@ -5,19 +5,25 @@ from __future__ import annotations
 import json
 import logging
 import traceback
+from dataclasses import replace
+from datetime import timedelta
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
 from integration_tests.fix_postgres import Postgres
 from integration_tests.records import balances
+from integration_tests.state.test_tasks_role import login
 from tests.coordinators.fakes import Topic, make_job
-from tests.coordinators.test_run import OPTIONS, run
-from trident.base.errors import DecisionNeededError, RefusedError
+from tests.coordinators.test_run import OPTIONS
+from trident.base.errors import DecisionNeededError, FatalError, RefusedError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology
 from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger
+from trident.coordinators.options import RunOptions
 from trident.state import PostgresState
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.postgres.errors import _FUNCTION, _IN_FUNCTION
@@ -60,12 +66,23 @@ def guarded(dsn: str, raises: str) -> None:
         )
 
 
+def owned_by(role: str, *addresses: str) -> list[str]:
+    """Give databases to an ordinary role; returns its addresses of them."""
+    with psycopg.connect(addresses[0], autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'ordinary'")  # type: ignore[call-overload, unused-ignore]
+        for address in dict.fromkeys(addresses):
+            connection.execute(f"ALTER DATABASE {urlsplit(address).path[1:]} OWNER TO {role}")  # type: ignore[call-overload, unused-ignore]
+    return [login(address, role, "ordinary") for address in addresses]
+
+
 class Scene:
     """`totals` has a trigger that refuses the account `big`."""
 
-    def __init__(self, postgres: Postgres, raises: str, apart: bool) -> None:
+    def __init__(self, postgres: Postgres, raises: str, apart: bool, role: str | None = None) -> None:
         self.dsn = postgres.dsn
         self.where = postgres.new_dsn() if apart else postgres.dsn
+        if role is not None:
+            self.dsn, self.where = owned_by(role, self.dsn, self.where)
         self.apart = apart
         self.topic = Topic([[(f"a{n % 5}", n) for n in range(1, 13)]])
         self.go_on()
@@ -77,8 +94,8 @@ class Scene:
         own = self.where if self.apart else None
         return make_job(self.topic, *(PostgresState(name, dsn=own) for name in ("balances", "totals")))
 
-    def go_on(self) -> None:
-        run(self.job(), PostgresLedger(self.dsn))
+    def go_on(self, options: RunOptions = OPTIONS) -> None:
+        TopologyRun(self.job().plan(), PostgresLedger(self.dsn), options).run()
 
 
 @pytest.mark.parametrize(
@@ -152,6 +169,43 @@ def test_one_that_says_try_again_is_tried_again_and_shows_no_value(
     assert balances(scene.where, "totals") == scene.topic.expected()
     assert "check_total" in caplog.text
     assert str(SECRET) not in caplog.text
+
+
+def test_what_a_triggers_own_statement_waits_for_is_told_without_what_it_is_made_of(
+    postgres: Postgres, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    scene = Scene(postgres, "EXECUTE format('UPDATE log SET words = %L', NEW.total)", apart=False)
+    with psycopg.connect(postgres.dsn) as blocker:
+        blocker.execute("CREATE TABLE log (words text); INSERT INTO log VALUES ('none')")
+        blocker.commit()
+        blocker.execute("UPDATE log SET words = 'mine'")
+        with pytest.raises(FatalError, match="lock timeout") as waited:
+            scene.go_on(replace(OPTIONS, lease=timedelta(seconds=1), give_up_after=timedelta(seconds=2)))
+    assert str(SECRET) not in "".join(traceback.format_exception(waited.value)) + caplog.text
+    scene.go_on()
+    assert balances(scene.where, "totals") == scene.topic.expected()
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_what_a_policy_of_row_level_security_refuses_is_a_refusal(postgres: Postgres, apart: bool) -> None:
+    """An ordinary role that owns the tables; a superuser passes every policy."""
+    role = f"owner_{postgres.dsn[-12:]}"
+    scene = Scene(postgres, "NULL", apart, role)
+    with psycopg.connect(scene.where, autocommit=True) as connection:
+        connection.execute("DROP TRIGGER guard ON totals")
+        connection.execute("ALTER TABLE totals ENABLE ROW LEVEL SECURITY")
+        connection.execute("ALTER TABLE totals FORCE ROW LEVEL SECURITY")
+        connection.execute("CREATE POLICY small ON totals USING (true) WITH CHECK (account <> 'big')")
+    with pytest.raises(DecisionNeededError, match="'totals' refused"):
+        scene.go_on()
+    plan = scene.job().plan()
+    decide_topology(
+        plan.spec, plan.states, PostgresLedger(scene.dsn), WantedDecision(DecisionKind.DIVERT, 3, "totals"), OPTIONS
+    )
+    scene.go_on()
+    assert balances(scene.dsn if not apart else scene.where) == scene.topic.expected()
+    assert balances(scene.where, "totals") == scene.before
 
 
 @pytest.mark.parametrize(

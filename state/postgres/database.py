@@ -20,7 +20,7 @@ from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.state.databases.base import Elsewhere, SchemaTerms, SqlTransaction, Work
 from trident.state.databases.transactions import run_transaction
 from trident.state.postgres.addresses import masked, normal_dsn
-from trident.state.postgres.errors import classify, is_lock_timeout, is_lost, is_of_a_function, is_read_only
+from trident.state.postgres.errors import classify, is_lock_timeout, is_lost, is_read_only, may_quote_a_row
 from trident.state.postgres.paths import SearchPath, asked_path, found_path, pin_own, pin_path, place_of, schemas_with
 from trident.state.postgres.patience import PatientConnection
 from trident.state.postgres.schema import POSTGRES_TERMS
@@ -143,11 +143,10 @@ class PostgresDatabase:
         except RetryableError as error:
             if is_read_only(error.__cause__):
                 engine.dispose()  # sessions that began while the database was read-only stay so
-            if is_of_a_function(error.__cause__):
-                raise RetryableError(str(error)) from None  # the driver's text may quote a row
-            if not is_lock_timeout(error.__cause__):
-                raise
-            raise RetryableError(f"{error}{self._clear_the_way()}") from error.__cause__
+            way = self._clear_the_way() if is_lock_timeout(error.__cause__) else ""
+            # the driver's text may quote a row, or a statement that a function has made of one
+            cause = None if may_quote_a_row(error.__cause__) else error.__cause__
+            raise RetryableError(f"{error}{way}") from cause
 
     def end_older(self, topology: str, epoch: Epoch) -> None:
         """End every session at work here for the topology under an older epoch; see `EndsSessions`."""

@@ -28,6 +28,8 @@ _REFUSED = (
     "54",  # a limit of the server
     "P0",  # a function in PL/pgSQL: RAISE, ASSERT, no row where one must be
 )
+_OF_A_ROW = "ExecWithCheckOptions"
+"""Where the server holds new rows against policies of row-level security, under the SQLSTATE of a missing right."""
 _LANGUAGES = ("pl_exec.c", "plpy_elog.c", "plperl.c", "pltcl.c")
 """Where the server raises what a function of a user's says, under whatever SQLSTATE that chose."""
 _IN_FUNCTION = re.compile(r"\bPL/\w+|^SQL function ")
@@ -72,6 +74,12 @@ def _outermost(error: psycopg.Error) -> str:
     return (error.diag.context or "").rpartition("\n")[2]
 
 
+def may_quote_a_row(error: BaseException | None) -> bool:
+    """Tell whether the driver's text has words of a function's, or of what it executed."""
+    found = driver_error(error) if error is not None else None
+    return isinstance(found, psycopg.Error) and (is_of_a_function(found) or bool(found.diag.context))
+
+
 def is_lock_timeout(error: BaseException | None) -> bool:
     """Tell whether this error, or the driver's one inside of it, is that of a lock that was not given in time."""
     found = driver_error(error) if error is not None else None
@@ -89,7 +97,8 @@ def classify(error: BaseException) -> TridentError:
     if state.startswith(_RETRYABLE):
         said = f"an error{where}" if is_of_a_function(error) else error.diag.message_primary
         return RetryableError(f"Postgres: {said} ({state}); rolled back, nothing was written")
-    if state.startswith(_REFUSED) or _is_inside_a_function(error):
+    of_a_row = error.diag.source_function == _OF_A_ROW
+    if state.startswith(_REFUSED) or of_a_row or _is_inside_a_function(error):
         kind = type(error).__name__
         return RefusedError(f"Postgres refused the rows for good: {kind} ({state}){where}; nothing was written")
     if state.startswith(("28", "3D")):

@@ -20,12 +20,13 @@ R = TypeVar("R")
 _NOTHING = 0
 """What the driver is told when neither direction is ready."""
 _LOOK = """
-    SELECT extract(epoch FROM pg_postmaster_start_time())::text, a.state, a.wait_event_type, a.pid IS NOT NULL
+    SELECT extract(epoch FROM pg_postmaster_start_time())::text, pg_is_in_recovery(), a.state, a.wait_event_type,
+           a.pid IS NOT NULL
     FROM (SELECT 1) AS one LEFT JOIN pg_stat_activity AS a ON a.pid = %s"""
 _LOOKS = 2
 """How often in a row the server must say that it does nothing for this connection: an answer may be on its way."""
 _UNANSWERED = 4
-"""How many looks in a row may go unanswered, about two leases: a server that is away ends nothing by that alone."""
+"""How many looks in a row may go unanswered, about two leases: a server that is away for a moment ends nothing."""
 
 
 class AnswerLostError(psycopg.OperationalError):
@@ -118,19 +119,25 @@ class PatientConnection(psycopg.Connection[TupleRow]):
         try:
             with closing(_other(dsn, max(2.0, self._pause))) as other:
                 row = other.execute(_LOOK, (self.info.backend_pid,)).fetchone()
-        except (psycopg.errors.ConnectionTimeout, AnswerLostError):
-            return None
-        except psycopg.Error:
-            return True  # it answers, if only that it takes no further connections
+        except psycopg.Error as error:
+            return True if _is_answered(error) else None
         assert row is not None
-        server, state, waits_for, is_there = row
+        server, is_a_replica, state, waits_for, is_there = row
         if self._server and server != self._server:
-            return True  # another server by now: what this one does can't be asked
+            return None if is_a_replica else False  # no session outlives its server
         return is_there and not (str(state).startswith("idle") or (state == "active" and waits_for == "Client"))
 
     def _give_up(self, why: str) -> None:
         self.pgconn.finish()
         raise AnswerLostError(f"an answer never came: {why}")
+
+
+def _is_answered(error: psycopg.Error) -> bool:
+    """Tell whether a server at work has refused the connection: it has no room for one more, say.
+
+    One that is starting or stopping has no sessions that do anything.
+    """
+    return "FATAL" in str(error) and "database system is" not in str(error)
 
 
 def _other(dsn: str, seconds: float) -> PatientConnection:

@@ -79,7 +79,8 @@ def _undo_rows(connection: Connection, shape: TableShape, txid: int) -> int:
     gone = connection.execute(text(made), values).rowcount
     changes = [f"{quote(column.name)} = {quote(PREVIOUS + column.name)}" for column in shape.values]
     changes += [f"{TXID} = :txid - 1", f"{PREVIOUS_TXID} = :txid - 1"]
-    connection.execute(text(f"UPDATE {shape.quoted} SET {', '.join(changes)} WHERE {TXID} = :txid"), values)
+    known = f"{TXID} = :txid AND {PREVIOUS_TXID} IS NOT NULL"
+    connection.execute(text(f"UPDATE {shape.quoted} SET {', '.join(changes)} WHERE {known}"), values)
     left = connection.execute(text(f"SELECT count(*) FROM {shape.quoted} WHERE {TXID} = :txid"), values).scalar_one()
     if left:
         raise CannotUndoError(

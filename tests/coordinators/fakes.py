@@ -55,6 +55,8 @@ class Topic:
     came: dict[int, list[datetime]] = field(default_factory=dict)
     """When each partition's records came, for a start at a moment."""
     is_deleted: bool = False
+    begins: str = "earliest"
+    """Where its spout begins unless a reset says something else."""
 
     def cut(self, partition: int, end: int) -> None:
         """Lose the end of a partition; what is appended from now on is another leader's."""
@@ -99,7 +101,8 @@ class ListSource:
         )
 
     def starts(self, policy: object = None) -> tuple[PartitionBounds, ...]:
-        if policy is not None and str(policy) == "latest":
+        policy = policy or self.topic.begins
+        if str(policy) == "latest":
             return tuple(replace(item, earliest=item.stop) for item in self.bounds())
         if isinstance(policy, datetime) and self.topic.came:
             return tuple(replace(item, earliest=self._since(item, policy)) for item in self.bounds())

@@ -145,6 +145,19 @@ def test_a_start_is_taken_back_before_the_first_one_was_ever_resolved(
     assert sums(tmp_path / "ledger.sqlite", "balances") == topic.expected()
 
 
+def test_to_resume_what_was_never_resolved_asks_the_spouts(topic: Topic, ledger: SqliteLedger, tmp_path: Path) -> None:
+    topic.begins = "latest"
+    plan = make_job(topic, SqliteState("balances")).plan()
+    reset(plan, ledger, "earliest")
+    with dying_at(CrashPoint.AFTER_STARTS):
+        TopologyRun(plan, ledger, OPTIONS).run()
+    reset(plan, ledger, ResetStart.RESUME)
+    TopologyRun(plan, ledger, OPTIONS).run()
+    topic.partitions[0] += [("late", 3)] * 4
+    TopologyRun(plan, ledger, OPTIONS).run()
+    assert sums(tmp_path / "ledger.sqlite", "balances") == {"late": (4, 12)}
+
+
 @pytest.mark.parametrize("keep_rows", [True, False])
 def test_emptied_rows_are_not_brought_back_by_a_resumed_start(
     keep_rows: bool, topic: Topic, ledger: SqliteLedger, tmp_path: Path

@@ -195,7 +195,7 @@ def main() -> int:
     console = plain_console()
     if arguments.drawn is not None:
         mutants = drawn(mutants, arguments.drawn, arguments.seed, console)
-    with LocalPostgres() as server:
+    with LocalPostgres(durable=False) as server:
         if arguments.prove:
             return 1 if prove(mutants, server.dsn, console) else 0
         verdicts = judge_all(mutants, server.dsn, console)

@@ -74,18 +74,22 @@ def test_a_trigger_that_changes_nothing_of_ours_is_no_refusal(tmp_path: Path) ->
     assert found == {account: total for account, (_, total) in topic.expected().items()}
 
 
-def test_an_undo_that_a_trigger_hinders_goes_on_once_it_is_mended(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "hinders",
+    [
+        "BEFORE UPDATE ON totals WHEN NEW.account = 'a1' AND NEW.txid < OLD.txid",
+        "BEFORE DELETE ON totals WHEN OLD.account = 'new'",
+    ],
+)
+def test_an_undo_that_a_trigger_hinders_goes_on_once_it_is_mended(hinders: str, tmp_path: Path) -> None:
     file, own = tmp_path / "ledger.sqlite", tmp_path / "own.sqlite"
     topic = Topic([[(f"a{n % 5}", n) for n in range(1, 13)]])
     state = SqliteState("totals", path=own, kind=StateKind.OPAQUE)
     run(make_job(topic, state), SqliteLedger(file))
     with sqlite3.connect(own) as connection:
-        connection.execute(
-            "CREATE TRIGGER g BEFORE UPDATE ON totals WHEN NEW.account = 'a1' AND NEW.txid < OLD.txid "
-            "BEGIN SELECT RAISE(IGNORE); END"
-        )
+        connection.execute(f"CREATE TRIGGER g {hinders} BEGIN SELECT RAISE(IGNORE); END")
         connection.commit()
-        topic.partitions[0] += [("a1", 7), ("a2", 99)]
+        topic.partitions[0] += [("a1", 7), ("a2", 99), ("new", 5)]
         plan = make_job(topic, state).plan()
         with dying_at(CrashPoint.AFTER_APPLY):
             TopologyRun(plan, SqliteLedger(file), OPTIONS).run()

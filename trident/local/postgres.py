@@ -19,10 +19,7 @@ from trident.local.processes import ServerCommand, free_ports
 from trident.local.server import LocalServer
 
 _SETTINGS = {
-    # as in production: what is committed is on the disk
-    "fsync": "on",
     "synchronous_commit": "on",
-    "full_page_writes": "on",
     "shared_buffers": "256MB",
     "max_wal_size": "2GB",
     "listen_addresses": "127.0.0.1",
@@ -39,15 +36,17 @@ class LocalPostgres(LocalServer):
     It listens on 127.0.0.1 only and asks for a password made for this server. Started by root it
     runs as `nobody`, as PostgreSQL refuses to run as root. `stop()` and `kill()` keep the
     data and the port, so that `start()` brings the same server back; leaving the block deletes the
-    data. Not for use from several threads at once.
+    data. Not for use from several threads at once. With `durable=False` what is committed outlives the
+    server, killed or not, but not the machine: for tests, which make many databases.
     """
 
     # a fast shutdown: clients are ended, what is committed is on the disk
     stop_signal = signal.SIGINT
     start_seconds = 30
 
-    def __init__(self) -> None:
+    def __init__(self, *, durable: bool = True) -> None:
         super().__init__("postgres")
+        self._durable = durable
         self._user = "nobody" if os.geteuid() == 0 else None
         self._password = secrets.token_urlsafe(16)
         (self._port,) = free_ports(1)
@@ -77,7 +76,9 @@ class LocalPostgres(LocalServer):
         data = self._folder / "data"
         if not data.exists():
             self._make(data)
-        settings = [word for name, value in _SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        # as in production: what is committed is on the disk
+        synced = dict.fromkeys(("fsync", "full_page_writes"), "on" if self._durable else "off")
+        settings = [word for name, value in {**synced, **_SETTINGS}.items() for word in ("-c", f"{name}={value}")]
         words = [str(self._binaries() / "postgres"), "-D", str(data), "-p", str(self._port), *settings]
         # SIGQUIT: the server's own processes end with it
         return ServerCommand(words, self._folder / "server.log", signal.SIGQUIT, self._user)

@@ -54,16 +54,13 @@ class PostgresPresence:
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._connections: dict[int, psycopg.Connection] = {}
+        self._connections: dict[int, psycopg.Connection | None] = {}
+        """One for each epoch that is held; None while a lost one could not be replaced."""
         self._not_given: set[int] = set()
 
     def hold(self, topology: str, token: str) -> PresenceMark:
         """Open a connection and lock the epoch's key on it."""
-        key = _key(topology, token)
-        connection = self._connect()
-        with self._lock:
-            self._connections[key] = connection
-        return PresenceMark(pid=self._lock_on(connection, key))
+        return PresenceMark(pid=self._hold(_key(topology, token)))
 
     def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
         """Tell whether the key can be locked, which it can't be while its holder's connection is open."""
@@ -78,19 +75,19 @@ class PostgresPresence:
             connection.close()
 
     def keep(self, topology: str, token: str) -> None:
-        """Lock the epoch's key on a new connection when the server has closed the old one."""
-        with self._lock:
-            connection = self._connections.get(_key(topology, token))
-        if connection is None:
-            return
+        """Lock the epoch's key on a new connection when the server has closed the old one, again and again."""
         key = _key(topology, token)
+        with self._lock:
+            if key not in self._connections:
+                return
+            connection = self._connections[key]
         try:
-            if key in self._not_given:  # the session before was still there, for the server
-                self._lock_on(connection, key)
-            connection.execute("SELECT 1")
+            if connection is not None:
+                self._check(connection, key)
+                return
         except (psycopg.OperationalError, RetryableError):
-            self.end(topology, token)
-            self.hold(topology, token)
+            self._let_go(key, None)
+        self._hold(key)
 
     def end(self, topology: str, token: str) -> None:
         """Close the epoch's connection."""
@@ -105,7 +102,33 @@ class PostgresPresence:
             connections = list(self._connections.values())
             self._connections.clear()
         for connection in connections:
-            connection.close()
+            if connection is not None:
+                connection.close()
+
+    def _hold(self, key: int) -> int:
+        """Lock the key on a new connection, or note that it has to be asked for again; returns the session's number."""
+        connection = self._connect()
+        self._let_go(key, connection)
+        return self._lock_on(connection, key)
+
+    def _let_go(self, key: int, instead: psycopg.Connection | None) -> None:
+        with self._lock:
+            before, self._connections[key] = self._connections.get(key), instead
+        if before is not None:
+            before.close()
+
+    def _check(self, connection: psycopg.Connection, key: int) -> None:
+        if key in self._not_given:  # the session before was still there, for the server
+            self._lock_on(connection, key)
+        connection.execute("SELECT 1")
+
+    def _lock_on(self, connection: psycopg.Connection, key: int) -> int:
+        is_given, pid = self._ask(connection, key)
+        if is_given:
+            self._not_given.discard(key)
+        else:
+            self._not_given.add(key)
+        return pid
 
     def _connect(self) -> psycopg.Connection:
         try:
@@ -114,15 +137,6 @@ class PostgresPresence:
         except psycopg.Error as error:
             raise classify(error) from error
         return connection
-
-    def _lock_on(self, connection: psycopg.Connection, key: int) -> int:
-        """Lock the key, or note that it has to be asked for again; returns the session's number."""
-        is_given, pid = self._ask(connection, key)
-        if is_given:
-            self._not_given.discard(key)
-        else:
-            self._not_given.add(key)
-        return pid
 
     def _ask(self, connection: psycopg.Connection, key: int) -> tuple[bool, int]:
         try:
