@@ -21,8 +21,8 @@ OWN_CLOCK = "base/clock.py"
 ONE_CLOCK = ("base/", "spouts/", "state/", "coordinators/")
 """Where time is an argument."""
 CLOCKS = tuple(f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep"))
-TASK_CLOCKS = ("spouts/kafka/readers/arrow_task.py", "spouts/kafka/source.py")
-"""Patience with a broker: in a Spark task, which no coordinator's clock reaches, and while a spout is opened."""
+TASK_CLOCKS = ("spouts/kafka/readers/arrow_task.py", "spouts/kafka/source.py", "state/postgres/patience.py")
+"""Patience with a server: in a Spark task, which no coordinator's clock reaches, and while a spout is opened."""
 LINKED = tuple(f"trident/{name}/" for name in ("base", "spouts", "state", "coordinators"))
 
 

@@ -112,6 +112,19 @@ def test_who_refuses_a_connection_is_at_work(text: str, is_answered: bool) -> No
     assert _is_answered(psycopg.OperationalError(text)) is is_answered
 
 
+def test_a_narrow_line_is_waited_for(postgres: Postgres, proxy: PostgresProxy) -> None:
+    """Most of it lies in the buffers on the way while both sides wait: for more, and for an answer."""
+    with connect(proxy.through(postgres.dsn), SECONDS) as connection:
+        connection.execute("CREATE TABLE t (words text)")
+        proxy.slow_down(400_000)
+        words, began = "x" * 4_000_000, time.monotonic()
+        with connection.cursor().copy("COPY t FROM STDIN") as copy:
+            for start in range(0, len(words), 1_000):
+                copy.write(words[start : start + 1_000] + "\n")
+        assert time.monotonic() - began > 3 * SECONDS
+        assert connection.execute("SELECT sum(length(words)) FROM t").fetchone() == (len(words),)
+
+
 def test_what_takes_long_is_waited_for(postgres: Postgres) -> None:
     """Work, a lock, and a server that has no room for one more who asks."""
     connection = connect(postgres.dsn, SECONDS)

@@ -7,6 +7,9 @@ each other without any limit, with the locks of the one and the lease of the oth
 
 from __future__ import annotations
 
+import fcntl
+import sys
+import termios
 import time
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -21,10 +24,10 @@ _NOTHING = 0
 """What the driver is told when neither direction is ready."""
 _LOOK = """
     SELECT extract(epoch FROM pg_postmaster_start_time())::text, pg_is_in_recovery(), a.state, a.wait_event_type,
-           a.pid IS NOT NULL
+           a.pid IS NOT NULL, (SELECT c.bytes_processed FROM pg_stat_progress_copy AS c WHERE c.pid = a.pid)
     FROM (SELECT 1) AS one LEFT JOIN pg_stat_activity AS a ON a.pid = %s"""
-_LOOKS = 2
-"""How often in a row the server must say that it does nothing for this connection: an answer may be on its way."""
+_LOOKS = 3
+"""How often in a row the server must say that it does nothing for this connection, and has got nothing since."""
 _UNANSWERED = 4
 """How many looks in a row may go unanswered, about two leases: a server that is away for a moment ends nothing."""
 
@@ -33,11 +36,23 @@ class AnswerLostError(psycopg.OperationalError):
     """The server has nothing more to say to a connection that waits for it; the connection is closed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What the server does for a connection."""
+
+    is_at_work: bool
+    copied: int | None = None
+    """How many bytes of a COPY it has taken."""
+    unsent: int = 0
+    """How many bytes of ours still lie on this side."""
+
+
 @dataclass(slots=True)
 class _Silence:
     """How long nothing has come on one connection, and what was found meanwhile."""
 
     pause: float
+    last: _Found | None = None
     lost: int = 0
     unanswered: int = 0
     look_at: float = field(init=False)
@@ -53,6 +68,18 @@ class _Silence:
         """Something has come."""
         self.lost = self.unanswered = 0
         self.again()
+
+    def note(self, found: _Found | None) -> None:
+        """Count what was found, None if nobody has answered; what goes on, however slowly, is not lost."""
+        if found is None:
+            self.unanswered += 1
+            return
+        self.unanswered = 0
+        if found.is_at_work:
+            self.lost = 0
+        else:
+            self.lost = self.lost + 1 if found == self.last else 1
+        self.last = found
 
 
 class PatientConnection(psycopg.Connection[TupleRow]):
@@ -102,30 +129,26 @@ class PatientConnection(psycopg.Connection[TupleRow]):
             self._give_up("the server does not answer")
         if self._dsn is None:
             return silence.again()
-        is_at_work = self._is_at_work(self._dsn)
-        if is_at_work is None:
-            silence.unanswered += 1
-        else:
-            silence.unanswered = 0
-            silence.lost = 0 if is_at_work else silence.lost + 1
+        silence.note(self._find(self._dsn))
         if silence.lost >= _LOOKS:
             self._give_up("the server's session is gone or waits for this process, which waits for its answer")
         if silence.unanswered >= _UNANSWERED:
             self._give_up("the server answers nobody")
         return silence.again()
 
-    def _is_at_work(self, dsn: str) -> bool | None:
-        """Tell whether the server is at work for this connection; None: nobody says so."""
+    def _find(self, dsn: str) -> _Found | None:
+        """Ask what the server does for this connection; None: nobody says."""
         try:
             with closing(_other(dsn, max(2.0, self._pause))) as other:
                 row = other.execute(_LOOK, (self.info.backend_pid,)).fetchone()
         except psycopg.Error as error:
-            return True if _is_answered(error) else None
+            return _Found(is_at_work=True) if _is_answered(error) else None
         assert row is not None
-        server, is_a_replica, state, waits_for, is_there = row
+        server, is_a_replica, state, waits_for, is_there, copied = row
         if self._server and server != self._server:
-            return None if is_a_replica else False  # no session outlives its server
-        return is_there and not (str(state).startswith("idle") or (state == "active" and waits_for == "Client"))
+            return None if is_a_replica else _Found(is_at_work=False)  # no session outlives its server
+        waits = str(state).startswith("idle") or (state == "active" and waits_for == "Client")
+        return _Found(is_there and not waits, copied, _unsent(self.pgconn.socket))
 
     def _give_up(self, why: str) -> None:
         self.pgconn.finish()
@@ -138,6 +161,16 @@ def _is_answered(error: psycopg.Error) -> bool:
     One that is starting or stopping has no sessions that do anything.
     """
     return "FATAL" in str(error) and "database system is" not in str(error)
+
+
+def _unsent(socket: int) -> int:
+    """Return how many bytes the other side has not acknowledged; 0 where the system does not tell."""
+    answer = bytearray(4)
+    try:
+        fcntl.ioctl(socket, termios.TIOCOUTQ, answer)
+    except OSError:
+        return 0
+    return int.from_bytes(answer, sys.byteorder)
 
 
 def _other(dsn: str, seconds: float) -> PatientConnection:

@@ -45,6 +45,7 @@ class PostgresProxy:
         self._links: dict[int, _Link] = {}
         self._held: set[Direction] = set()
         self._freezing = _Freezing()
+        self._pace = _Pace()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="postgres-proxy", daemon=True)
         self._server: asyncio.Server | None = None
@@ -87,6 +88,10 @@ class PostgresProxy:
         """Keep back what the server says on one connection until `release`."""
         self._run(self._hold_answers(port))
 
+    def slow_down(self, bytes_per_second: int) -> None:
+        """Pass what clients send on at this rate from now on, as a narrow line does."""
+        self._pace.bytes_per_second = bytes_per_second
+
     def release(self) -> None:
         """Pass on all that was held back, in order."""
         self._run(self._set_held(set()))
@@ -124,7 +129,7 @@ class PostgresProxy:
             writer.transport.abort()
             self._tasks.discard(task)
             return
-        link = _Link((reader, writer), to_server, self._held, self._sees)
+        link = _Link((reader, writer), to_server, self._held, self._sees, self._pace)
         link.names_another = self._as_a_pooler
         self._links[link.port] = link
         try:
@@ -183,6 +188,17 @@ class _Freezing:
     happened: threading.Event = field(default_factory=threading.Event)
 
 
+@dataclass
+class _Pace:
+    """How fast bytes go to the server."""
+
+    bytes_per_second: int | None = None
+
+    async def keep(self, count: int) -> None:
+        if self.bytes_per_second is not None:
+            await asyncio.sleep(count / self.bytes_per_second)
+
+
 class _Link:
     """One client's connection and the one to the server that goes with it; lives in the proxy's loop."""
 
@@ -192,8 +208,10 @@ class _Link:
         server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         held: Collection[Direction],
         sees: Callable[[], bool],
+        pace: _Pace,
     ) -> None:
         self._sees = sees
+        self._pace = pace
         self._client, self._server = client, server
         self.port: int = server[1].get_extra_info("sockname")[1]
         self._open = {direction: asyncio.Event() for direction in Direction}
@@ -241,6 +259,8 @@ class _Link:
                 if direction is Direction.TO_SERVER and self._open[direction].is_set() and self._sees():
                     target.write(data[: len(data) // 2])
                     data = data[len(data) // 2 :]
+                if direction is Direction.TO_SERVER:
+                    await self._pace.keep(len(data))
                 await self._open[direction].wait()
                 if self._loss is None or direction is Direction.TO_SERVER or not self._loss.withholds:
                     target.write(data)
