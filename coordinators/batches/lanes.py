@@ -59,6 +59,48 @@ class SideBySide(Generic[Brought]):
                 self._idle += 1
 
 
+class OneByOne(Generic[Brought]):
+    """Performs one call after the other, in a thread that does not keep the process from ending; used by one thread.
+
+    `submit` raises RuntimeError when the system gives no more threads.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._calls: queue.SimpleQueue[tuple[Callable[[], Brought], Future[Brought]] | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._open: set[Future[Brought]] = set()
+
+    def submit(self, call: Callable[[], Brought]) -> Future[Brought]:
+        """Perform the call after those before it; the future brings what it returned or raised."""
+        if self._thread is None:
+            thread = threading.Thread(target=self._serve, name=f"{self._name}_0", daemon=True)
+            thread.start()
+            self._thread = thread
+        future: Future[Brought] = Future()
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
+        self._calls.put((call, future))
+        return future
+
+    def under_way(self) -> set[Future[Brought]]:
+        """Return the calls that have not come back."""
+        return set(self._open)
+
+    def close(self, *, drops: bool) -> None:
+        """Take no more calls; `drops` those that have not begun."""
+        if drops:
+            for future in self.under_way():
+                future.cancel()
+        self._calls.put(None)
+
+    def _serve(self) -> None:
+        while (item := self._calls.get()) is not None:
+            if item[1].set_running_or_notify_cancel():
+                _perform(*item)
+            del item
+
+
 def _perform(call: Callable[[], Brought], future: Future[Brought]) -> None:
     try:
         result = call()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import queue
 import threading
 from collections.abc import Callable, Mapping
@@ -11,7 +12,9 @@ from functools import partial
 
 from trident.base.clock import Clock
 from trident.base.closing import after_error
-from trident.coordinators.batches.lanes import SideBySide
+from trident.base.errors import FatalError
+from trident.base.user_code import UserCode
+from trident.coordinators.batches.lanes import OneByOne, SideBySide
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import LANES, Answer, BuildPlan, Lane, RecordStop, Request
 from trident.coordinators.batches.work import Work
@@ -30,7 +33,9 @@ Call = Callable[[float], list[Request]]
 class BatchCoordinator:
     """Runs one topology from its first step until it is stopped, caught up or broken; `run` is called once."""
 
-    def __init__(self, loop: Loop, work: Work, clock: Clock, stopping: threading.Event) -> None:
+    def __init__(
+        self, loop: Loop, work: Work, clock: Clock, stopping: threading.Event, batch_timeout: float = math.inf
+    ) -> None:
         self._loop = loop
         self._work = work
         self._clock = clock
@@ -39,10 +44,13 @@ class BatchCoordinator:
         self._last: RecordStop | None = None
         self._pools: Mapping[Lane, ThreadPoolExecutor] = {
             Lane.PLAN: ThreadPoolExecutor(1, "trident-plan"),
-            Lane.COMMIT: ThreadPoolExecutor(1, "trident-commit"),
             Lane.HISTORY: ThreadPoolExecutor(1, "trident-history"),
         }
         # an attempt that timed out may keep its thread for as long as the engine likes: the next one has another
+        self._batch_timeout = batch_timeout
+        self._user_code = UserCode(clock)
+        # a user's function in the commit turn that never returns is left behind, too
+        self._committing: OneByOne[Answer] = OneByOne("trident-commit")
         self._processing: SideBySide[Answer] = SideBySide("trident-process")
         self._cancelling: SideBySide[Answer] = SideBySide("trident-cancel")
 
@@ -69,6 +77,7 @@ class BatchCoordinator:
             self._start(loop.begin(self._clock.monotonic()))
             while loop.is_running:
                 self._start(self._next_word()(self._clock.monotonic()))
+                self._end_what_never_returns()
         finally:
             self._shut_down()
         if self._last is not None:
@@ -79,6 +88,17 @@ class BatchCoordinator:
                 raise loop.error from stopped
         if loop.error is not None:
             raise loop.error
+
+    def _end_what_never_returns(self) -> None:
+        """Break off a run whose commit turn waits for a user's function: nobody else could go on, nor `stop` end it."""
+        what = self._user_code.longer_than(self._batch_timeout)
+        if what is not None and self._loop.error is None:
+            error = FatalError(
+                f"{what} has not returned for {self._batch_timeout:.0f} s (batch_timeout): nothing can be committed. "
+                "The run ends; what is pinned or done stays, nothing that it may still return is used. Correct it, "
+                "then start again"
+            )
+            self._start(self._loop.break_off(error, self._clock.monotonic()))
 
     def _next_word(self) -> Call:
         wait = min(self._loop.next_moment - self._clock.monotonic(), _LONGEST_WAIT_S)
@@ -97,9 +117,13 @@ class BatchCoordinator:
             elif lane is Lane.AT_ONCE:
                 self._work.perform(request)
             else:
-                performed_by = self._processing if lane is Lane.PROCESS else self._pools[lane]
-                future = performed_by.submit(partial(self._perform, request))
+                future = self._lane(lane).submit(partial(self._perform, request))
                 future.add_done_callback(partial(self._bring_back, request))
+
+    def _lane(self, lane: Lane) -> SideBySide[Answer] | OneByOne[Answer] | ThreadPoolExecutor:
+        if lane is Lane.PROCESS:
+            return self._processing
+        return self._committing if lane is Lane.COMMIT else self._pools[lane]
 
     def _cancel(self, request: Cancel) -> None:
         """Ask the engine to stop; nothing waits for it, since cancelling is never what keeps the results right."""
@@ -123,7 +147,10 @@ class BatchCoordinator:
     def _perform(self, request: Request) -> Answer:
         if isinstance(request, BuildPlan) and request.pause:
             self._stopping.wait(request.pause)
-        return self._work.perform(request)
+        if LANES[type(request)] is not Lane.COMMIT:
+            return self._work.perform(request)
+        with self._user_code.mine():
+            return self._work.perform(request)
 
     def _bring_back(self, request: Request, future: Future[Answer]) -> None:
         if future.cancelled():
@@ -142,8 +169,11 @@ class BatchCoordinator:
                 self._cancel_at_the_end(Cancel(item.batch))
         for lane in (self._processing, self._cancelling):
             lane.close()
+        drops = state.phase is not Phase.STOPPED
         for pool in self._pools.values():
-            pool.shutdown(wait=True, cancel_futures=state.phase is not Phase.STOPPED)
+            pool.shutdown(wait=True, cancel_futures=drops)
+        self._committing.close(drops=drops)
+        self._wait_for_commits()
         calls = self._processing.under_way() | self._cancelling.under_way()
         left = wait(calls, timeout=_LONGEST_LAST_CALL_S).not_done
         self._work.end()
@@ -151,3 +181,10 @@ class BatchCoordinator:
             _log.warning(
                 "%d calls of the engine have not come back and are left behind; no reader sees what they do", len(left)
             )
+
+    def _wait_for_commits(self) -> None:
+        """Wait for the commit that is under way, however long it takes; not for a user's function in it."""
+        while wait(self._committing.under_way(), timeout=_LONGEST_WAIT_S).not_done:
+            if self._user_code.leave_behind(self._batch_timeout):
+                _log.warning("a user's function in the commit turn has not come back and is left behind")
+                return

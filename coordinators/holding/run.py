@@ -168,13 +168,14 @@ class TopologyRun:
             last_repeater=Repeater(min(self._options.give_up_after, _LONGEST_LAST_WRITE), threading.Event()),
             keep=self._options.keep,
         )
+        pace = Pace.of(self._options)
         loop = Loop(
             taken.first_step(stores, self._options),
-            Pace.of(self._options),
+            pace,
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
         )
-        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping)
+        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping, pace.batch_timeout)
         _log.info(
             "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
             snapshot.owner.topology,

@@ -7,6 +7,7 @@ import pyarrow as pa
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.user_code import users_code
 from trident.state.capabilities import Capabilities
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
 from trident.state.maps.maps import BackingKey
@@ -112,10 +113,11 @@ class MapTarget:
         for _ in range(ROUNDS):
             keys = list(left)
             before = self._place.get(keys)
-            after: dict[Row, StoredRow] = {
-                key: updated(self._place.kind, before[key], batch.txid, merged_with(self._place.layout, row))
-                for key, row in left.items()
-            }
+            with users_code(f"a combiner of state {self.name!r}"):
+                after: dict[Row, StoredRow] = {
+                    key: updated(self._place.kind, before[key], batch.txid, merged_with(self._place.layout, row))
+                    for key, row in left.items()
+                }
             check_fit(self._place.layout, after)
             changed = [key for key in keys if before[key] != after[key]]
             refused = self._place.put([(key, before[key], after[key]) for key in changed])

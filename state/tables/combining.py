@@ -13,6 +13,7 @@ import pyarrow as pa
 from sqlalchemy import Connection, text
 
 from trident.base.identity import BatchId
+from trident.base.user_code import users_code
 from trident.state.arrays import AnyArray
 from trident.state.folding import combined
 from trident.state.layout import KeyColumn, ValueColumn
@@ -40,7 +41,8 @@ def fold(place: TablePlace, batch: BatchId, updates: StagedUpdates, ready: Ready
     pairs = _read_pairs(place, batch, updates, ready)
     if pairs is None:
         return None
-    rows = _folded(place, pairs.rows)
+    with users_code(f"a combiner of state {place.name!r}"):
+        rows = _folded(place, pairs.rows)
     place.dialect.check_rows(rows)
     return Folded(pairs.position, place.dialect.ready_rows(rows), pairs.patterns)
 
