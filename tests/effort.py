@@ -93,9 +93,9 @@ _EFFORTS = {
         server_lives=15,
         searched_lives=200,
         searched_seeds=200,
-        json_examples=30,
+        json_examples=15,
         json_from_anew=True,
-        matrix_share=0.3,
+        matrix_share=0.2,
         freezes=6,
         every_pair=True,
         demo_records=90_000,
@@ -104,7 +104,12 @@ _EFFORTS = {
     ),
 }
 _EFFORTS[Length.WHOLE] = replace(
-    _EFFORTS[Length.VERIFY], length=Length.WHOLE, seeds=20_000, matrix_share=1.0, demo_records=1_000_000
+    _EFFORTS[Length.VERIFY],
+    length=Length.WHOLE,
+    seeds=20_000,
+    matrix_share=1.0,
+    json_examples=60,
+    demo_records=1_000_000,
 )
 _MOST_SEEDS = 10**9
 

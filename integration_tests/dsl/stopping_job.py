@@ -68,8 +68,13 @@ def run_and_stop(spark: SparkSession, topology: Topology, folder: Path, moment: 
 
 
 def main() -> None:
-    """Print how each run has ended, and the sums."""
-    folder, states = Path(sys.argv[1]), int(sys.argv[2])
+    """Print how each run has ended, and the sums; through Spark Connect only of one that is stopped."""
+    folder, states, connect = Path(sys.argv[1]), int(sys.argv[2]), "connect" in sys.argv
+    if connect:
+        spark = SparkSession.builder.remote("local[1]").getOrCreate()
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        run_and_stop(spark, build(folder, states), folder, "during")
+        return
     for moment in ("during", "before", "never"):
         spark = local_session("stopping", cores=2)
         topology = build(folder, states)

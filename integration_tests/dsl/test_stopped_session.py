@@ -14,8 +14,22 @@ from integration_tests.dsl.stopping_job import RECORDS
 
 @pytest.mark.parametrize("states", [1, pytest.param(2, marks=pytest.mark.verify)])
 def test_a_session_that_is_stopped_under_a_run_is_said_and_the_next_run_goes_on(states: int, tmp_path: Path) -> None:
+    shown = play(tmp_path, str(states))
+    check(shown, 2)
+    sums = [line for line in shown.splitlines() if line.startswith("sum")]
+    assert sums == [f"sum {RECORDS} {sum(range(RECORDS))}"] * states
+
+
+@pytest.mark.verify
+def test_so_it_is_through_spark_connect(tmp_path: Path) -> None:
+    check(play(tmp_path, "1", "connect"), 1)
+    sums = [line for line in play(tmp_path, "1").splitlines() if line.startswith("sum")]
+    assert sums == [f"sum {RECORDS} {sum(range(RECORDS))}"]
+
+
+def play(folder: Path, *words: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", "integration_tests.dsl.stopping_job", str(tmp_path), str(states)],
+        [sys.executable, "-m", "integration_tests.dsl.stopping_job", str(folder), *words],
         cwd=Path(__file__).parents[2],
         env={**os.environ, "PYSPARK_PYTHON": sys.executable},
         capture_output=True,
@@ -24,12 +38,14 @@ def test_a_session_that_is_stopped_under_a_run_is_said_and_the_next_run_goes_on(
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    ended = [line for line in done.stdout.splitlines() if line.startswith("ended")]
-    assert len(ended) == 2
+    return done.stdout
+
+
+def check(shown: str, runs: int) -> None:
+    ended = [line for line in shown.splitlines() if line.startswith("ended")]
+    assert len(ended) == runs
     for text in ended:
         assert text.startswith("ended FatalError")
         assert "the Spark session was stopped (spark.stop())" in text
         assert "Nothing of the batch was applied, what was done before stays" in text
         assert "run it again" in text
-    sums = [line for line in done.stdout.splitlines() if line.startswith("sum")]
-    assert sums == [f"sum {RECORDS} {sum(range(RECORDS))}"] * states

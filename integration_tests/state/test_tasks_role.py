@@ -42,6 +42,34 @@ def tasks_dsn(postgres: Postgres) -> Iterator[str]:
         connection.execute(sql.SQL("DROP OWNED BY {0}; DROP ROLE {0}").format(sql.Identifier(name)))
 
 
+def test_tasks_find_a_staging_table_in_a_schema_that_the_address_names(postgres: Postgres, tasks_dsn: str) -> None:
+    with psycopg.connect(postgres.dsn) as connection:
+        connection.execute("CREATE SCHEMA app")
+    named = "?options=-c%20search_path%3Dapp"
+    store = PostgresState("balances", dsn=postgres.dsn + named, tasks_dsn=tasks_dsn + named).open(
+        COUNTS, PostgresDatabase(postgres.dsn)
+    )
+    for step in (store.prepare, lambda: store.raise_fence(OWNER, EPOCH), lambda: store.register(OWNER, EPOCH, 0)):
+        step()
+    writer = writing(store).writer(batch_of(1))
+    assert list(writer(iter(counts(("ann", 1, 10)).rows.to_batches())))
+    store.close()
+
+
+def test_a_schema_that_the_coordinator_may_not_open_to_tasks_is_named(postgres: Postgres, tasks_dsn: str) -> None:
+    role = f"owner_{postgres.dsn[-12:]}"
+    with psycopg.connect(postgres.dsn) as connection:
+        connection.execute(
+            f"CREATE ROLE {role} LOGIN PASSWORD 'ordinary'; CREATE SCHEMA app; GRANT ALL ON SCHEMA app TO {role}"  # type: ignore[call-overload, unused-ignore]
+        )
+    named = "?options=-c%20search_path%3Dapp"
+    dsn = login(postgres.dsn, role, "ordinary") + named
+    store = PostgresState("balances", dsn=dsn, tasks_dsn=tasks_dsn + named).open(COUNTS, PostgresDatabase(postgres.dsn))
+    with pytest.raises(ConfigurationError, match=r'GRANT USAGE ON SCHEMA "app" TO "tasks_'):
+        store.prepare()
+    store.close()
+
+
 @pytest.mark.parametrize("beside", [True, False], ids=["beside", "apart"])
 def test_a_role_that_can_only_write_to_staging_is_enough_for_tasks(postgres, tasks_dsn, beside):
     database = PostgresDatabase(postgres.dsn)

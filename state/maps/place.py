@@ -104,7 +104,7 @@ class MapPlace:
         return (
             f"the map belongs to state {found.token!r} of topology {found.topology!r}, not to {mine} of this one: two "
             "states over one map would overwrite each other's values, and a reset of one would empty the other's. "
-            "Nothing was changed: give each a map of its own, or empty this one if nobody needs it any more"
+            "No value was changed: give each a map of its own; the claim stays until this one is emptied"
         )
 
     def read(self, topology: str) -> BackingPosition | None:

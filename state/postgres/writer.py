@@ -100,6 +100,12 @@ def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
+_SCHEMA = """
+    SELECT n.nspname, has_schema_privilege(:role, n.oid, 'USAGE'),
+           has_schema_privilege(n.oid, 'USAGE WITH GRANT OPTION')
+    FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = to_regclass(:table)"""
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresWriting:
     """See `WritableByTasks`: tasks reach the state's database, as the coordinator's role or as one of their own."""
@@ -127,9 +133,23 @@ class PostgresWriting:
                 f"changed: CREATE ROLE {quote(str(role))} LOGIN PASSWORD '…'; the coordinator grants it the rest"
             )
         table = quote_table(self.staging)
+        self._let_find(connection, str(role), table)
         may = "SELECT has_table_privilege(:role, :table, 'INSERT')"
         if not connection.execute(text(may), {"role": str(role), "table": table}).scalar():
             connection.execute(text(f"GRANT INSERT ON {table} TO {quote(str(role))}"))
+
+    def _let_find(self, connection: Connection, role: str, table: str) -> None:
+        """Let the role use the schema of the staging table, which another than `public` does not let everybody."""
+        schema, is_let, may_let = connection.execute(text(_SCHEMA), {"role": role, "table": table}).one()
+        if is_let:
+            return
+        grant = f"GRANT USAGE ON SCHEMA {quote(schema)} TO {quote(role)}"
+        if not may_let:
+            raise ConfigurationError(
+                f"the role {role!r} of tasks_dsn of state {self.state!r} may not use schema {schema!r}, where its "
+                f"staging table is. Nothing was changed: {grant}"
+            )
+        connection.execute(text(grant))
 
     def writer(self, batch: BatchId) -> PostgresWriter:
         """Return a writer to the state's staging table."""

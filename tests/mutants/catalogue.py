@@ -1773,6 +1773,27 @@ _OF_WHAT_STAYED = (
         _ONE_CONNECTION,
     ),
     Mutant(
+        "a run whose combiner never returns is ended",
+        "coordinators/batches/threads.py",
+        "                self._end_what_never_returns()\n",
+        "",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "who was left behind does nothing more",
+        "base/user_code.py",
+        "            if self._is_left:\n",
+        "            if False:\n",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "tasks may use the schema of their staging table",
+        "state/postgres/writer.py",
+        "        connection.execute(text(grant))\n",
+        "",
+        ("integration_tests/state/test_tasks_role.py",),
+    ),
+    Mutant(
         "a policy's refusal is one of rows",
         "state/postgres/errors.py",
         "state.startswith(_REFUSED) or of_a_row or",

@@ -33,8 +33,8 @@ from trident.state.target import Target
 
 T = TypeVar("T")
 
-_AFTER_STOP = (AttributeError,)
-"""What PySpark raises, besides, once its session was stopped: it lets go of the JVM's objects."""
+_AFTER_STOP = (AttributeError, ValueError)
+"""What PySpark raises, besides, once its session was stopped: it lets go of the JVM's objects, or of its channel."""
 
 
 class SparkProcessor:
