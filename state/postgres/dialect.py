@@ -39,8 +39,11 @@ _UNIQUE = text("""
 
 
 _ACTS = text("""
-    SELECT EXISTS (SELECT 1 FROM pg_class AS c WHERE (c.relhastriggers OR c.relhasrules) AND
-        (c.oid = to_regclass(:table) OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass(:table)))))""")
+    SELECT EXISTS (
+        SELECT 1 FROM pg_class AS c
+        WHERE (c.oid = to_regclass(:table) OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass(:table))))
+              AND (c.relhasrules OR EXISTS (SELECT 1 FROM pg_trigger AS t WHERE t.tgrelid = c.oid
+                                                                              AND NOT t.tgisinternal)))""")
 
 
 class PostgresDialect:
@@ -115,7 +118,7 @@ class PostgresDialect:
         return found
 
     def acts_by_itself(self, connection: Connection, table: str) -> bool:
-        """Ask for the table and its partitions; what foreign keys bring with them counts too."""
+        """Ask for the table and its partitions; what foreign keys bring with them only checks."""
         return bool(connection.execute(_ACTS, {"table": quote_table(table)}).scalar_one())
 
     def make_durable(self, connection: Connection, table: str) -> None:
