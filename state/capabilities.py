@@ -77,8 +77,8 @@ class Resettable(Protocol):
     def check_adopt(self, topology: str) -> int | None:
         """Return the newest txid among the rows that `adopt` would keep, 0 where rows have none, None without rows.
 
-        Raises MismatchError for rows that are gone: there is nothing to keep. A store that can't list its rows knows
-        of those that its position tells of. Changes nothing, and needs no `prepare`.
+        Raises MismatchError for rows that are gone: there is nothing to keep. A store that can't list its rows goes by
+        its position, and adds one if a batch that died in it may have put some. Changes nothing, and needs no `prepare`.
         """
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:

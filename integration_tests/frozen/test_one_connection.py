@@ -51,7 +51,7 @@ def test_an_answer_that_is_kept_back_is_given_up(postgres: Postgres, proxy: Post
     began = time.monotonic()
     with pytest.raises(AnswerLostError, match="which waits for its answer"):
         connection.execute(statement)  # type: ignore[call-overload, unused-ignore]
-    assert time.monotonic() - began < 2 * SECONDS
+    assert time.monotonic() - began < 10 * SECONDS
     assert connection.closed
 
 
@@ -160,7 +160,7 @@ class Running:
             yield
         finally:
             self.run.stop()
-            self._thread.join(10 * SECONDS)
+            self._thread.join(30 * SECONDS)
             assert not self._thread.is_alive(), "it ends although a connection is silent"
 
     def go_on(self) -> None:
@@ -209,13 +209,13 @@ def test_a_run_goes_on_though_one_connection_is_silent(postgres: Postgres, proxy
             held.set()
 
     with armed(hold), running.at_work():
-        deadline = time.monotonic() + 5 * SECONDS
+        deadline = time.monotonic() + 30 * SECONDS
         while not held.is_set():
             assert time.monotonic() < deadline
             running.topic.partitions[0].append(("a", 1))
             time.sleep(0.05)
         running.topic.partitions[0] += [("a", 1)] * 30
-        deadline = time.monotonic() + 6 * SECONDS
+        deadline = time.monotonic() + 30 * SECONDS
         while running.counted() < len(running.topic.partitions[0]) and not running.ended:
             assert time.monotonic() < deadline, "it gets nowhere, and nobody else may"
             time.sleep(0.1)

@@ -14,6 +14,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from trident.base.checks import check_flag
 from trident.base.errors import ConfigurationError, FatalError
 from trident.local.processes import ServerCommand, free_ports
 from trident.local.server import LocalServer
@@ -46,7 +47,7 @@ class LocalPostgres(LocalServer):
 
     def __init__(self, *, durable: bool = True) -> None:
         super().__init__("postgres")
-        self._durable = durable
+        self._durable = check_flag("durable", durable)
         self._user = "nobody" if os.geteuid() == 0 else None
         self._password = secrets.token_urlsafe(16)
         (self._port,) = free_ports(1)

@@ -48,7 +48,8 @@ class ResetContract:
         put(harness, store, batch_of(1), counts(("ann", 1, 10)))
         second = Owner("orders", "second-life")
         store.raise_fence(OWNER, NEWER)
-        assert resetting(store).check_adopt(OWNER.topology) in (0, 1)
+        # 0: rows that carry no txid; 2: a store that can't list its keys, some of which may have the next txid
+        assert resetting(store).check_adopt(OWNER.topology) in (0, 1, 2)
         resetting(store).adopt(second, NEWER, 7)
         resetting(store).adopt(second, NEWER, 7)
         put(harness, store, batch_of(8, epoch=NEWER, owner=second), counts(("ann", 1, 1)))
