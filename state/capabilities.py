@@ -78,7 +78,7 @@ class Resettable(Protocol):
         """Return the newest txid among the rows that `adopt` would keep, 0 where rows have none, None without rows.
 
         Raises MismatchError for rows that are gone: there is nothing to keep. A store that can't list its rows goes by
-        its position, and adds one if a batch that died in it may have put some. Changes nothing, and needs no `prepare`.
+        its position, and adds one where a batch that died may have put some. Changes nothing, needs no `prepare`.
         """
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
