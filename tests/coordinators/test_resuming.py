@@ -151,7 +151,7 @@ def test_to_resume_what_was_never_resolved_asks_the_spouts(topic: Topic, ledger:
     reset(plan, ledger, "earliest")
     with dying_at(CrashPoint.AFTER_STARTS):
         TopologyRun(plan, ledger, OPTIONS).run()
-    reset(plan, ledger, ResetStart.RESUME)
+    assert reset(plan, ledger, ResetStart.RESUME).start is None, "it says that there was nothing to resume"
     TopologyRun(plan, ledger, OPTIONS).run()
     topic.partitions[0] += [("late", 3)] * 4
     TopologyRun(plan, ledger, OPTIONS).run()

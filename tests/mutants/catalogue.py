@@ -1688,7 +1688,7 @@ _OF_WHAT_STAYED = (
         ("tests/state/test_maps_half_put.py",),
     ),
     Mutant(
-        "a start that was named before one was resolved can be taken back",
+        "a reset says where there is nothing to resume",
         "coordinators/decisions/beginning.py",
         "    if not stood:  # nothing was ever resolved, so that nothing was read: what was named since is taken back\n"
         "        return Beginning(None, streams)\n",
