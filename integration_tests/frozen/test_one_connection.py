@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -47,6 +48,7 @@ def port_of(dsn: str, pid: int) -> int:
 @pytest.mark.parametrize("statement", ["SELECT 1", "SELECT repeat('x', 100000) FROM generate_series(1, 1000)"])
 def test_an_answer_that_is_kept_back_is_given_up(postgres: Postgres, proxy: PostgresProxy, statement: str) -> None:
     connection = connect(proxy.through(postgres.dsn), SECONDS)
+    connection.autocommit = True  # else the answer to BEGIN would be the one that is waited for
     proxy.hold_answers(port_of(postgres.dsn, connection.info.backend_pid))
     began = time.monotonic()
     with pytest.raises(AnswerLostError, match="which waits for its answer"):
@@ -84,18 +86,16 @@ def copy_for_ever(connection: psycopg.Connection) -> None:
 
 def test_no_session_outlives_its_server(pytestconfig: pytest.Config) -> None:
     with or_skip(pytestconfig, partial(LocalPostgres, durable=False)) as server, PostgresProxy(server.dsn) as proxy:
-        connection = connect(proxy.through(server.dsn), SECONDS)
+        connection = connect(proxy.through(server.dsn), 4 * SECONDS)  # so that it is seldom asked while it is away
         proxy.hold_answers(port_of(server.dsn, connection.info.backend_pid))
 
-        def restart() -> None:
+        with ThreadPoolExecutor(1) as pool:  # a server ends with the thread that has started it
+            sleeping = pool.submit(connection.execute, "SELECT pg_sleep(600)")
+            time.sleep(SECONDS / 4)
             server.stop()
             server.start()
-
-        restarting = threading.Timer(SECONDS / 2, restart)
-        restarting.start()
-        with pytest.raises(AnswerLostError):
-            connection.execute("SELECT pg_sleep(600)")
-        restarting.join()
+            with pytest.raises(AnswerLostError, match="the server's session is gone"):
+                sleeping.result()
 
 
 @pytest.mark.parametrize(
