@@ -287,6 +287,10 @@ def test_a_presence_that_can_not_be_taken_up_is_tried_again_with_each_heartbeat(
         for _ in range(2):
             with pytest.raises(RetryableError):
                 ledger.renew("payments", run.epoch)
+    with monkeypatch.context() as patched:
+        patched.setattr(presence, "_ask", lambda *_: full())
+        with pytest.raises(RetryableError):
+            ledger.renew("payments", run.epoch)
     with psycopg.connect(postgres.dsn, autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(%s)", (_key("payments", run.epoch.token),))
         ledger.renew("payments", run.epoch)

@@ -28,6 +28,8 @@ _LOOK = """
     FROM (SELECT 1) AS one LEFT JOIN pg_stat_activity AS a ON a.pid = %s"""
 _LOOKS = 3
 """How often in a row the server must say that it does nothing for this connection, and has got nothing since."""
+_LOOKS_THERE = 8
+"""The same while its session is there, two leases in all: a long statement may be on its way, on a narrow line."""
 _UNANSWERED = 4
 """How many looks in a row may go unanswered, about two leases: a server that is away for a moment ends nothing."""
 
@@ -45,6 +47,8 @@ class _Found:
     """How many bytes of a COPY it has taken."""
     unsent: int = 0
     """How many bytes of ours still lie on this side."""
+    is_there: bool = False
+    """Whether it may be waiting for the rest of what it was sent."""
 
 
 @dataclass(slots=True)
@@ -130,7 +134,8 @@ class PatientConnection(psycopg.Connection[TupleRow]):
         if self._dsn is None:
             return silence.again()
         silence.note(self._find(self._dsn))
-        if silence.lost >= _LOOKS:
+        is_there = silence.last is not None and silence.last.is_there
+        if silence.lost >= (_LOOKS_THERE if is_there else _LOOKS):
             self._give_up("the server's session is gone or waits for this process, which waits for its answer")
         if silence.unanswered >= _UNANSWERED:
             self._give_up("the server answers nobody")
@@ -140,6 +145,7 @@ class PatientConnection(psycopg.Connection[TupleRow]):
         """Ask what the server does for this connection; None: nobody says."""
         try:
             with closing(_other(dsn, max(2.0, self._pause))) as other:
+                other.execute("SET ROLE NONE")  # a role of the login's settings may not see the login's sessions
                 row = other.execute(_LOOK, (self.info.backend_pid,)).fetchone()
         except psycopg.Error as error:
             return _Found(is_at_work=True) if _is_answered(error) else None
@@ -147,8 +153,8 @@ class PatientConnection(psycopg.Connection[TupleRow]):
         server, is_a_replica, state, waits_for, is_there, copied = row
         if self._server and server != self._server:
             return None if is_a_replica else _Found(is_at_work=False)  # no session outlives its server
-        waits = str(state).startswith("idle") or (state == "active" and waits_for == "Client")
-        return _Found(is_there and not waits, copied, _unsent(self.pgconn.socket))
+        waits = str(state).startswith("idle") or (state in ("active", "disabled") and waits_for == "Client")
+        return _Found(is_there and not waits, copied, _unsent(self.pgconn.socket), is_there)
 
     def _give_up(self, why: str) -> None:
         self.pgconn.finish()

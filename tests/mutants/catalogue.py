@@ -1733,7 +1733,7 @@ _OF_WHAT_STAYED = (
     Mutant(
         "a session that has forgotten its client is given up",
         "state/postgres/patience.py",
-        "        if silence.lost >= _LOOKS:\n",
+        "        if silence.lost >= (_LOOKS_THERE if is_there else _LOOKS):\n",
         "        if False:\n",
         _ONE_CONNECTION,
     ),
@@ -1754,7 +1754,7 @@ _OF_WHAT_STAYED = (
     Mutant(
         "a session that waits for its client does no work for it",
         "state/postgres/patience.py",
-        ' or (state == "active" and waits_for == "Client")',
+        ' or (state in ("active", "disabled") and waits_for == "Client")',
         "",
         _ONE_CONNECTION,
     ),
@@ -1763,6 +1763,13 @@ _OF_WHAT_STAYED = (
         "state/postgres/patience.py",
         "self.lost = self.lost + 1 if found == self.last else 1",
         "self.lost = self.lost + 1",
+        _ONE_CONNECTION,
+    ),
+    Mutant(
+        "a long statement on a narrow line is waited for",
+        "state/postgres/patience.py",
+        "_LOOKS_THERE = 8\n",
+        "_LOOKS_THERE = 3\n",
         _ONE_CONNECTION,
     ),
     Mutant(

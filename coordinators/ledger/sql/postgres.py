@@ -60,7 +60,10 @@ class PostgresPresence:
 
     def hold(self, topology: str, token: str) -> PresenceMark:
         """Open a connection and lock the epoch's key on it."""
-        return PresenceMark(pid=self._hold(_key(topology, token)))
+        key, connection = _key(topology, token), self._connect()
+        with self._lock:
+            self._connections[key] = connection
+        return PresenceMark(pid=self._lock_on(connection, key))
 
     def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
         """Tell whether the key can be locked, which it can't be while its holder's connection is open."""
@@ -87,7 +90,11 @@ class PostgresPresence:
                 return
         except (psycopg.OperationalError, RetryableError):
             self._let_go(key, None)
-        self._hold(key)
+        connection = self._connect()
+        if self._let_go(key, connection):
+            self._lock_on(connection, key)
+        else:  # it was ended meanwhile
+            connection.close()
 
     def end(self, topology: str, token: str) -> None:
         """Close the epoch's connection."""
@@ -105,17 +112,15 @@ class PostgresPresence:
             if connection is not None:
                 connection.close()
 
-    def _hold(self, key: int) -> int:
-        """Lock the key on a new connection, or note that it has to be asked for again; returns the session's number."""
-        connection = self._connect()
-        self._let_go(key, connection)
-        return self._lock_on(connection, key)
-
-    def _let_go(self, key: int, instead: psycopg.Connection | None) -> None:
+    def _let_go(self, key: int, instead: psycopg.Connection | None) -> bool:
+        """Put another connection in the place of an epoch's; returns whether that is still held."""
         with self._lock:
-            before, self._connections[key] = self._connections.get(key), instead
+            if key not in self._connections:
+                return False
+            before, self._connections[key] = self._connections[key], instead
         if before is not None:
             before.close()
+        return True
 
     def _check(self, connection: psycopg.Connection, key: int) -> None:
         if key in self._not_given:  # the session before was still there, for the server
@@ -123,11 +128,11 @@ class PostgresPresence:
         connection.execute("SELECT 1")
 
     def _lock_on(self, connection: psycopg.Connection, key: int) -> int:
+        """Lock the key, or note that it has to be asked for again; returns the session's number."""
+        self._not_given.add(key)
         is_given, pid = self._ask(connection, key)
         if is_given:
             self._not_given.discard(key)
-        else:
-            self._not_given.add(key)
         return pid
 
     def _connect(self) -> psycopg.Connection:
