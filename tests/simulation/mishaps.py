@@ -198,6 +198,8 @@ class Mishaps:
         actor = self._target(fault.number)
         if actor is None or world.person.is_healing:
             return False
+        if fault.kind is FaultKind.WRONG_VERSION and world.monitor.account.entry is None:
+            return False  # before any is in force each would do
         match fault.kind:
             case FaultKind.STATE_ADDED:
                 world.versions.deploy_new(actor.number)
