@@ -11,7 +11,27 @@ from typing import Generic, TypeVar
 Brought = TypeVar("Brought")
 
 
-class SideBySide(Generic[Brought]):
+class _Lane(Generic[Brought]):
+    """Calls that threads of a lane take from a queue, and which of them have not come back."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._calls: queue.SimpleQueue[tuple[Callable[[], Brought], Future[Brought]] | None] = queue.SimpleQueue()
+        self._open: set[Future[Brought]] = set()
+
+    def under_way(self) -> set[Future[Brought]]:
+        """Return the calls that have not come back."""
+        return set(self._open)
+
+    def _hand_over(self, call: Callable[[], Brought]) -> Future[Brought]:
+        future: Future[Brought] = Future()
+        self._open.add(future)
+        future.add_done_callback(self._open.discard)
+        self._calls.put((call, future))
+        return future
+
+
+class SideBySide(_Lane[Brought]):
     """Performs every call at once, in a thread that is idle or else in a new one; used by one thread.
 
     `submit` raises RuntimeError when the system gives no more threads.
@@ -21,30 +41,20 @@ class SideBySide(Generic[Brought]):
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._calls: queue.SimpleQueue[tuple[Callable[[], Brought], Future[Brought]] | None] = queue.SimpleQueue()
+        super().__init__(name)
         self._lock = threading.Lock()
         self._idle = 0
         self._threads = 0
-        self._open: set[Future[Brought]] = set()
 
     def submit(self, call: Callable[[], Brought]) -> Future[Brought]:
         """Perform the call; the future brings what it returned or raised."""
-        future: Future[Brought] = Future()
         with self._lock:
             is_free = self._idle > 0
             self._idle -= is_free
         if not is_free:
             self._threads += 1
             threading.Thread(target=self._serve, name=f"{self._name}_{self._threads}", daemon=True).start()
-        self._open.add(future)
-        future.add_done_callback(self._open.discard)
-        self._calls.put((call, future))
-        return future
-
-    def under_way(self) -> set[Future[Brought]]:
-        """Return the calls that have not come back."""
-        return set(self._open)
+        return self._hand_over(call)
 
     def close(self) -> None:
         """Take no more calls; threads end with the calls that they have."""
@@ -59,17 +69,15 @@ class SideBySide(Generic[Brought]):
                 self._idle += 1
 
 
-class OneByOne(Generic[Brought]):
+class OneByOne(_Lane[Brought]):
     """Performs one call after the other, in a thread that does not keep the process from ending; used by one thread.
 
     `submit` raises RuntimeError when the system gives no more threads.
     """
 
     def __init__(self, name: str) -> None:
-        self._name = name
-        self._calls: queue.SimpleQueue[tuple[Callable[[], Brought], Future[Brought]] | None] = queue.SimpleQueue()
+        super().__init__(name)
         self._thread: threading.Thread | None = None
-        self._open: set[Future[Brought]] = set()
 
     def submit(self, call: Callable[[], Brought]) -> Future[Brought]:
         """Perform the call after those before it; the future brings what it returned or raised."""
@@ -77,15 +85,7 @@ class OneByOne(Generic[Brought]):
             thread = threading.Thread(target=self._serve, name=f"{self._name}_0", daemon=True)
             thread.start()
             self._thread = thread
-        future: Future[Brought] = Future()
-        self._open.add(future)
-        future.add_done_callback(self._open.discard)
-        self._calls.put((call, future))
-        return future
-
-    def under_way(self) -> set[Future[Brought]]:
-        """Return the calls that have not come back."""
-        return set(self._open)
+        return self._hand_over(call)
 
     def close(self, *, drops: bool) -> None:
         """Take no more calls; `drops` those that have not begun."""

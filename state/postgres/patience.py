@@ -90,7 +90,7 @@ class PatientConnection(psycopg.Connection[TupleRow]):
     """psycopg's connection; where it has waited for long, it asks on another one whether the server is at work for it.
 
     A statement may take as long as it takes, and wait for locks; `AnswerLostError` is raised when the session is gone,
-    or waits for its client, as seen twice. Nothing is asked before `be_patient` was called. Each connection of a
+    or waits for its client, as seen several times in a row. Nothing is asked before `be_patient`. Each connection of a
     process looks for itself, in the thread that waits.
     """
 
@@ -104,7 +104,7 @@ class PatientConnection(psycopg.Connection[TupleRow]):
         self._dsn, self._pause = dsn, lease_seconds / 4
 
     def is_of(self, server: str) -> None:
-        """Say which start of the server it is: another one's sessions mean nothing."""
+        """Say which start of the server it is: no session outlives that."""
         self._server = server
 
     def wait(self, gen: PQGen[R], interval: float = 0.1, timeout: float | None = None) -> R:
