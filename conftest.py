@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 VERIFY = "verify"
 _HANDED = "trident_base_seed"
+_IS_MEASURED = pytest.StashKey[bool]()
 _COSTLY = {"kafka", "spark"}
 _APART = "tests/simulation/"
 _SEARCHES = (_APART, "integration_tests/crash_matrix/", "tests/state/test_lives.py")
@@ -26,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     lengths = [length.value for length in Length]
     group.addoption("--effort", choices=lengths, default=Length.TEST.value, help="short forms, or all long ones")
     group.addoption("--long-too", action="store_true", help="what has no short form as well, for a few named tests")
+    group.addoption("--every-case", action="store_true", help="all cases of tests that the short form draws some of")
     group.addoption("--base-seed", type=int, help="draw from this seed as an earlier run did; fresh without it")
     group = parser.getgroup("servers")
     group.addoption("--kafka-bootstrap", help="host:port of a Kafka broker to use instead of a local one")
@@ -51,19 +56,37 @@ def pytest_configure_node(node: WorkerController) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Keep what the run is for, and deal it to the workers of pytest-xdist, if there are any.
 
-    The groups are named before xdist asks for them, the order is made after pytest-randomly's. The searches are not
-    measured: they would take twice as long, and cover what other tests cover as well.
+    The groups are named before xdist asks for them, the order is made after pytest-randomly's. Neither the searches
+    are measured nor more than the first case of each test: that would take half as long again, and cover what is
+    covered anyway.
     """
     _keep_wanted(config, items)
     is_worker = hasattr(config, "workerinput")
+    measured: set[str] = set()
     for item in items:
-        if item.nodeid.startswith(_SEARCHES):
-            item.add_marker("no_cover")
+        test = _test_of(item)
+        item.stash[_IS_MEASURED] = not item.nodeid.startswith(_SEARCHES) and test not in measured
+        measured.add(test)
         if is_worker and (group := _group(item)):
             item.add_marker(pytest.mark.xdist_group(group))
     yield
     if is_worker:
         items.sort(key=_place)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Take the tracer off for what is not measured; pytest-cov's own `no_cover` leaves it on in a worker."""
+    if item.stash[_IS_MEASURED]:
+        return (yield)
+    of_this_thread, of_others = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(of_this_thread)
+        threading.settrace(of_others)
 
 
 def _group(item: pytest.Item) -> str | None:
@@ -88,8 +111,13 @@ def _keep_wanted(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what this run is not for: `verify` is for the long forms, `test` for all that has no other form."""
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
+    cases: Counter[str] = Counter()
+    every_case = config.option.every_case or any("::" in word for word in config.args)
     for item in items:
-        (kept if _is_wanted(item, config.option.long_too) else left).append(item)
+        number = cases[_test_of(item)]
+        cases[_test_of(item)] += 1
+        is_drawn = every_case or _is_drawn(item, number)
+        (kept if is_drawn and _is_wanted(item, config.option.long_too) else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
@@ -100,6 +128,17 @@ def _is_wanted(item: pytest.Item, long_too: bool) -> bool:
     if effort().length is not Length.TEST:
         return marker is not None
     return marker is None or long_too or bool(marker.kwargs.get("short", False))
+
+
+def _is_drawn(item: pytest.Item, number: int) -> bool:
+    """Whether the short form plays this case of a test: one in so many, others in the next run; a named one always."""
+    marker = item.get_closest_marker(VERIFY)
+    one_in = 1 if marker is None or effort().length is not Length.TEST else int(marker.kwargs.get("one_in", 1))
+    return (number + base_seed()) % one_in == 0
+
+
+def _test_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
 
 
 def pytest_report_header() -> list[str]:

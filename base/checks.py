@@ -44,11 +44,13 @@ def check_text(what: str, given: object, *, allowed: str = "a text that is not e
     return given
 
 
-def check_count(what: str, given: object, *, least: int = 1) -> int:
-    """Return a whole number of at least that much; True and 3.0 are none."""
+def check_count(what: str, given: object, *, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number of at least that much, and at most `most`; True and 3.0 are none."""
     if not _is_count(given, least):
         wanted = {1: "a whole number above zero", 0: "a whole number from zero on"}
         raise refused(what, wanted.get(least, f"a whole number from {least} on"), given)
+    if most is not None and given > most:
+        raise refused(what, f"at most {most:,}", given)
     return given
 
 

@@ -35,7 +35,18 @@ class OutcomeUnknownError(TridentError):
 
 
 class FencedError(TridentError):
-    """A newer coordinator holds the topology; this one has written nothing and must stop."""
+    """A newer coordinator holds the topology; this one has written nothing and must stop.
+
+    `stored` is the number of the epoch that was found, where that is known.
+    """
+
+    def __init__(self, problem: str, stored: int | None = None) -> None:
+        super().__init__(problem, stored)
+        self.problem = problem
+        self.stored = stored
+
+    def __str__(self) -> str:
+        return self.problem
 
 
 class FatalError(TridentError):

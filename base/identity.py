@@ -35,9 +35,9 @@ class Epoch:
         """
         return self.token.partition(_OF_A_LINE)[0]
 
-    def next(self, drawn: str) -> Epoch:
-        """Return the epoch that follows in this line, with random text that was drawn for it."""
-        return Epoch(self.number + 1, f"{self.line}{_OF_A_LINE}{drawn}")
+    def next(self, drawn: str, above: int = 0) -> Epoch:
+        """Return the epoch that follows in this line and is above that number, with random text drawn for it."""
+        return Epoch(max(self.number, above) + 1, f"{self.line}{_OF_A_LINE}{drawn}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ class Timeouts:
     """How long a holder may be silent; what a stopped process holds on a server ends before that."""
     give_up_after: timedelta = timedelta(minutes=2)
     """How long a server that does not answer is asked again."""
+    batch_timeout: timedelta = timedelta(minutes=5)
+    """How long one call of what users have written may take, in the coordinator's process."""
 
 
 DEFAULT_TIMEOUTS = Timeouts()

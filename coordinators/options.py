@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 
-from trident.base.checks import check_count, check_duration, check_instance
+from trident.base.checks import check_count, check_duration, check_instance, refused
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.registered import Keep
 
 LONGEST_WAIT = timedelta(hours=24)
 """The longest lease, and the longest time that a server is asked again: within what PostgreSQL and TCP can be told."""
+SHORTEST_LEASE = timedelta(milliseconds=50)
+"""The server ends what is silent for half of a lease, and a connection asks after a quarter: in whole milliseconds, and
+with room for a round trip to a server nearby."""
 LONGEST_SPAN = timedelta(days=36_500)
 """The longest of all other times: a moment that is so far away can still be computed."""
 _MAY_BE_ZERO = ("emit_interval", "idle_interval", "retry_pause")
@@ -45,8 +48,9 @@ class RunOptions:
     """How many batches are planned or processed at once; commits are one by one in any case."""
     max_tries: int = 10
     """After so many failed attempts at one txid the topology stops."""
-    batch_timeout: timedelta = timedelta(minutes=5)
-    """How long one attempt may be processed before it is cancelled and tried again."""
+    batch_timeout: timedelta = DEFAULT_TIMEOUTS.batch_timeout
+    """How long one attempt may be processed before it is cancelled and tried again, and how long one call of a combiner
+    or of your own map may take in the coordinator before the run ends."""
     emit_interval: timedelta = timedelta(0)
     """How long at least between the plans of two batches."""
     idle_interval: timedelta = timedelta(milliseconds=100)
@@ -68,7 +72,7 @@ class RunOptions:
     @property
     def timeouts(self) -> Timeouts:
         """What all that is opened for the run follows."""
-        return Timeouts(self.lease, self.give_up_after)
+        return Timeouts(self.lease, self.give_up_after, self.batch_timeout)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "on_running", policy_of(OnRunning, self.on_running, "on_running"))
@@ -79,5 +83,7 @@ class RunOptions:
             if isinstance(default, timedelta):
                 longest = LONGEST_WAIT if item.name in _BOUNDED else LONGEST_SPAN
                 check_duration(item.name, value, may_be_zero=item.name in _MAY_BE_ZERO, longest=longest)
+                if item.name == "lease" and value < SHORTEST_LEASE:
+                    raise refused("lease", f"at least {SHORTEST_LEASE.total_seconds():g} s", value)
             elif isinstance(default, int):
                 check_count(item.name, value)

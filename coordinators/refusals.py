@@ -36,13 +36,14 @@ def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None, left_ou
     """Return the commands that a person can choose from; `undo` says that it can be undone, or why it can't be.
 
     A state that refused an attempt although its rows were `left_out` of it would do so again: it has nothing to divert.
+    Where the database refused and no state can be told, nothing is diverted: it would be an innocent one's rows.
     """
-    state = shlex.quote(refusal.state or "STATE")
+    state = shlex.quote(refusal.state)
     ways = [
         f"{RETRY} {shlex.quote(topology)} {refusal.txid}  (once the cause is "
         "mended: a wider column, another type, a filter)"
     ]
-    if not left_out:
+    if refusal.state and not left_out:  # else nobody can say whose rows it is about
         ways.append(
             f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's "
             "dead letters, the rest goes on)"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import timedelta
-from threading import Event
 from typing import TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
-from tenacity.stop import stop_when_event_set
 
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError
+from trident.base.signals import StopSignal
 
 Result = TypeVar("Result")
 
@@ -21,7 +20,7 @@ _log = logging.getLogger("trident.coordinator")
 class Repeater:
     """Repeats idempotent calls; ends early, with the last error, when `stopping` is set. Any thread may use it."""
 
-    def __init__(self, give_up_after: timedelta, stopping: Event) -> None:
+    def __init__(self, give_up_after: timedelta, stopping: StopSignal) -> None:
         self._give_up_after = give_up_after
         self.stopping = stopping
 
@@ -31,10 +30,11 @@ class Repeater:
         Raises FatalError, naming `what` and the last error, once the set time is over; the action's
         durable effects, if its last answer was lost, are found again at the next start.
         """
+        is_over = stop_after_delay(self._give_up_after)
         retrying = Retrying(
             retry=retry_if_exception_type((RetryableError, OutcomeUnknownError)),
             wait=wait_exponential(multiplier=0.1, max=5),
-            stop=stop_after_delay(self._give_up_after) | stop_when_event_set(self.stopping),
+            stop=lambda state: is_over(state) or self.stopping.is_set(),
             sleep=self._sleep,
             before_sleep=lambda state: _warn(what, state),
             reraise=True,

@@ -26,7 +26,7 @@ class Postgres:
     def new_dsn(self) -> str:
         name = f"trident_{secrets.token_hex(6)}"
         with psycopg.connect(self._server_dsn, autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            connection.execute(sql.SQL("CREATE DATABASE {} STRATEGY FILE_COPY").format(sql.Identifier(name)))
         self._names.append(name)
         return urlunsplit(urlsplit(self._server_dsn)._replace(path=f"/{name}"))
 

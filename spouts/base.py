@@ -7,7 +7,7 @@ before anything is read; `Source.read()` only ever reads what was planned.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.logs import LogCut
-from trident.base.ranges import Edge, OffsetRange, PartitionBounds
+from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,8 +57,7 @@ class StartAt(StrEnum):
 
 
 Start = StartAt | datetime
-
-"""A start policy; a datetime means the first record at or after it."""
+"""A start policy; a datetime means the first record at or after it, to the microsecond; all of them up to 1970."""
 
 
 class OffsetsLostError(RetryableError):
@@ -93,8 +92,10 @@ class TopicsMissingError(ConfigurationError):
 class Limits:
     """How much of a spout one batch may take, shared over its partitions; None means no limit.
 
-    The byte limit is planned from the average record size of the batches before, so a batch can
-    overshoot it by what its records deviate from that average.
+    A limit below the number of partitions that have something is shared out over several batches. The byte limit is
+    planned from the average record size of the batches before, so a batch can overshoot it by what its records deviate
+    from that average. Since a start knows no average, its first batch takes one record per MiB of the limit (at least
+    one), and no batch more than four times the offsets that were read since then.
     """
 
     max_records: int | None = None
@@ -113,6 +114,9 @@ class Source(Protocol):
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Return what every partition holds now, at the isolation level of the read."""
+
+    def ends(self, ids: Sequence[PartitionId]) -> Mapping[PartitionId, int]:
+        """Return where the logs of these partitions end, with what a read may not have yet (open transactions)."""
 
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Resolve a start policy (None: the spout's own) to numbers: `earliest` is the position to start at."""

@@ -161,6 +161,10 @@ class MemorySource:
         """Return the one log from 0 to its last row."""
         return (PartitionBounds(self._id, TOPIC_ID, 0, len(self._log)),)
 
+    def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
+        """Return the last row: nothing is ever open."""
+        return dict.fromkeys(ids, len(self._log))
+
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at 0, or at the end for StartAt.LATEST; rows have no time to start at."""
         if isinstance(policy, datetime):

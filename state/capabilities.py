@@ -6,7 +6,7 @@ asks by the functions below, so that a target that lacks it is refused in the sa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -45,8 +45,21 @@ class SharesTransaction(Protocol):
     def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Bring held updates to the server inside the pin's transaction; takes no lock that others wait for."""
 
-    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
-        """Apply what `copy_in` brought, in the same transaction; the caller locks the fence after it and commits."""
+    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> bool:
+        """Apply what `copy_in` brought, in the same transaction; the caller locks the fence after it and commits.
+
+        Returns whether it did: a batch that is in is skipped.
+        """
+
+    def run_deferred_in(self, transaction: Transaction, *, of_all: bool) -> bool:
+        """Have what the store left for the COMMIT happen now, where it raises what it would have raised then.
+
+        What is surely this target's own, or `of_all` that takes part; returns whether anything of its own was left.
+        Called after every target's `apply_in`: what is left for the COMMIT may compare two of them.
+        """
+
+    def check_stored_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+        """Raise RefusedError unless all that was applied just now is there after that, as far as that can be told."""
 
 
 class Undoable(Protocol):
@@ -68,8 +81,11 @@ class Undoable(Protocol):
 class Resettable(Protocol):
     """Can follow a topology into a new incarnation."""
 
-    def check_clear(self) -> None:
-        """Raise ConfigurationError unless `clear` can empty it; changes nothing."""
+    def check_clear(self, topology: str, states: Collection[str]) -> None:
+        """Raise ConfigurationError or MismatchError unless `clear` can empty it; changes nothing.
+
+        `states` are all those of the topology that the same reset empties.
+        """
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Delete all rows and start at the birth txid under a new owner; idempotent."""
@@ -207,12 +223,12 @@ def resetting_of(target: Target) -> Resettable:
     return resetting
 
 
-def check_resettable(targets: Mapping[str, Target], keep_rows: bool) -> None:
+def check_resettable(topology: str, targets: Mapping[str, Target], keep_rows: bool) -> None:
     """Raise ConfigurationError, before anything is recorded, for a target that could not follow a reset."""
     for target in targets.values():
         resetting = resetting_of(target)
         if not keep_rows:
-            resetting.check_clear()
+            resetting.check_clear(topology, targets.keys())
 
 
 def keeps_rows(target: Target, topology: str) -> bool:

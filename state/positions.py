@@ -32,7 +32,8 @@ class Standing:
 def check_epoch(stored: Epoch | None, given: Epoch, name: str) -> None:
     """Raise FencedError unless the store stands at this very epoch, or at an older one."""
     if stored is not None and stored != given and stored.number >= given.number:
-        raise FencedError(f"epoch {stored.number} holds state {name!r}, this is epoch {given.number}; nothing written")
+        found = f"epoch {stored.number} holds state {name!r}, this is epoch {given.number}; nothing written"
+        raise FencedError(found, stored.number)
 
 
 def is_in(position: Position | None, batch: BatchId, name: str) -> bool:

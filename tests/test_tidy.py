@@ -15,13 +15,18 @@ MODULE_LINES = 400
 MAY_PRINT = ("examples", "benchmarks", "chaos", "trident/local", "trident/cli")
 RAISES_THE_FIRST = ("base/closing.py",)
 """Where whatever goes wrong second is logged, because what went wrong first is about to be raised."""
-HANDS_IT_ON = ("coordinators/batches/lanes.py",)
+HANDS_IT_ON = ("base/performing.py",)
 """Where whatever a call raises is brought back to whoever asked for the call."""
 OWN_CLOCK = "base/clock.py"
 ONE_CLOCK = ("base/", "spouts/", "state/", "coordinators/")
 """Where time is an argument."""
 CLOCKS = tuple(f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep"))
-TASK_CLOCKS = ("spouts/kafka/readers/arrow_task.py", "spouts/kafka/source.py", "state/postgres/patience.py")
+TASK_CLOCKS = (
+    "spouts/kafka/progress.py",
+    "spouts/kafka/source.py",
+    "state/postgres/looking.py",
+    "state/postgres/patience.py",
+)
 """Patience with a server: in a Spark task, which no coordinator's clock reaches, and while a spout is opened."""
 LINKED = tuple(f"trident/{name}/" for name in ("base", "spouts", "state", "coordinators"))
 

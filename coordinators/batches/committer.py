@@ -22,7 +22,7 @@ from trident.state.target import Target
 
 
 class _Steps:
-    """What the states beside the ledger do in the pin's own transaction: all copies, then all applies.
+    """What the states beside the ledger do in the pin's own transaction: all copies, all applies, then what these left.
 
     Knows which state is at work, as the database names none when it refuses.
     """
@@ -33,6 +33,7 @@ class _Steps:
         self.copies: list[TransactionStep] = []
         self.applies: list[TransactionStep] = []
         self._beside: list[tuple[Target, StagedUpdates]] = []
+        self._applied: list[tuple[Target, StagedUpdates]] = []
         beside = names_beside(stores)
         for name, staged in updates.items():
             if name not in beside:
@@ -50,6 +51,7 @@ class _Steps:
             self.applies.append(partial(self._apply, store, ready))
         if self.applies:
             self.applies.append(self._end)
+        self._applied.clear()
         self.state = ""
 
     @property
@@ -76,9 +78,21 @@ class _Steps:
 
     def _apply(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
         self.state = store.name
-        beside_of(store).apply_in(transaction, self._batch, updates)
+        if beside_of(store).apply_in(transaction, self._batch, updates):
+            self._applied.append((store, updates))
 
-    def _end(self, _: Transaction) -> None:
+    def _runs_deferred(self, store: Target, transaction: Transaction) -> bool:
+        self.state = store.name
+        return beside_of(store).run_deferred_in(transaction, of_all=False)
+
+    def _end(self, transaction: Transaction) -> None:
+        left = [item for item in self._applied if self._runs_deferred(item[0], transaction)]
+        self.state = ""  # what could not be told apart is nobody's
+        for store, _ in left[:1]:
+            beside_of(store).run_deferred_in(transaction, of_all=True)
+        for store, updates in left:
+            self.state = store.name
+            beside_of(store).check_stored_in(transaction, self._batch, updates)
         self.state = ""
         reached(CrashPoint.IN_PIN_TRANSACTION, self._batch.txid)
 

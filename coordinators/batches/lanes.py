@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
+from trident.base.performing import perform
+
 Brought = TypeVar("Brought")
 
 
@@ -63,7 +65,7 @@ class SideBySide(_Lane[Brought]):
 
     def _serve(self) -> None:
         while (item := self._calls.get()) is not None:
-            _perform(*item)
+            perform(*item)
             del item  # what it brought is its future's, not this thread's for as long as nothing comes
             with self._lock:
                 self._idle += 1
@@ -97,16 +99,5 @@ class OneByOne(_Lane[Brought]):
     def _serve(self) -> None:
         while (item := self._calls.get()) is not None:
             if item[1].set_running_or_notify_cancel():
-                _perform(*item)
+                perform(*item)
             del item
-
-
-def _perform(call: Callable[[], Brought], future: Future[Brought]) -> None:
-    try:
-        result = call()
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is the caller's
-        future.set_exception(error)
-    else:
-        future.set_result(result)
-    finally:
-        del future  # an error's traceback holds this frame: without that the two would hold each other

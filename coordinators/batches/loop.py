@@ -318,9 +318,14 @@ class Loop:
             case Word.NOTHING_TO_PLAN:
                 self.next_plan_at = now + self._pace.idle_interval
             case Word.PROCESSED | Word.FAILED:
-                self.next_plan_at = min(self.next_plan_at, max(now, self._earliest_plan_at))
+                self._plan_soon(now)
+            case Word.COMMITTED | Word.FINISHED if self._pace.ends_caught_up and len(self.state.live) == 1:
+                self._plan_soon(now)  # what ends the run is a look that finds nothing when all is done
         if event.word is Word.FAILED and event.batch.attempt in self.flights:
             _log.warning("%s failed and is tried again with later ones: %s", event.batch, event.reason)
+
+    def _plan_soon(self, now: float) -> None:
+        self.next_plan_at = min(self.next_plan_at, max(now, self._earliest_plan_at))
 
     def _end_with(self, error: BaseException | None) -> None:
         if self.error is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,6 +9,7 @@ from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError, RetryableError
 from trident.base.identity import BatchId
+from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.completeness import complete_edges
 from trident.coordinators.batches.outcome import Outcome
@@ -44,7 +44,7 @@ class BatchRunner:
     stores: Mapping[str, Target]
     processor: Processor
     clock: Clock
-    is_over: threading.Event = field(default_factory=threading.Event)
+    is_over: StopSignal = field(default_factory=StopSignal)
     """Set when the run has ended without waiting any longer for its engine."""
 
     def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
@@ -96,8 +96,8 @@ class BatchRunner:
                     f"of topic {record.id.topic!r} does not decode ({record.reason})"
                 )
                 raise StoppedError(
-                    f"{where}. Nothing of its batch was applied. Mend the schema, or set "
-                    "on_bad_record=BadRecord.DEAD_LETTER to keep such records in the ledger's dead letters and go on.",
+                    f"{where}. Nothing of its batch was applied. Mend the stream's schema, where it has one, or "
+                    "set on_bad_record=BadRecord.DEAD_LETTER: such records are then kept in the ledger's dead letters.",
                     Refusal(batch.txid, batch.attempt, StopKind.BAD_RECORD, "", where),
                 )
         return tuple(letters)

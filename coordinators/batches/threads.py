@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import logging
-import math
 import queue
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 
 from trident.base.clock import Clock
 from trident.base.closing import after_error
-from trident.base.errors import FatalError
-from trident.base.user_code import UserCode
+from trident.base.signals import StopSignal
 from trident.coordinators.batches.lanes import OneByOne, SideBySide
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.requests import LANES, Answer, BuildPlan, Lane, RecordStop, Request
@@ -33,9 +30,7 @@ Call = Callable[[float], list[Request]]
 class BatchCoordinator:
     """Runs one topology from its first step until it is stopped, caught up or broken; `run` is called once."""
 
-    def __init__(
-        self, loop: Loop, work: Work, clock: Clock, stopping: threading.Event, batch_timeout: float = math.inf
-    ) -> None:
+    def __init__(self, loop: Loop, work: Work, clock: Clock, stopping: StopSignal) -> None:
         self._loop = loop
         self._work = work
         self._clock = clock
@@ -47,9 +42,6 @@ class BatchCoordinator:
             Lane.HISTORY: ThreadPoolExecutor(1, "trident-history"),
         }
         # an attempt that timed out may keep its thread for as long as the engine likes: the next one has another
-        self._batch_timeout = batch_timeout
-        self._user_code = UserCode(clock)
-        # a user's function in the commit turn that never returns is left behind, too
         self._committing: OneByOne[Answer] = OneByOne("trident-commit")
         self._processing: SideBySide[Answer] = SideBySide("trident-process")
         self._cancelling: SideBySide[Answer] = SideBySide("trident-cancel")
@@ -77,7 +69,6 @@ class BatchCoordinator:
             self._start(loop.begin(self._clock.monotonic()))
             while loop.is_running:
                 self._start(self._next_word()(self._clock.monotonic()))
-                self._end_what_never_returns()
         finally:
             self._shut_down()
         if self._last is not None:
@@ -88,17 +79,6 @@ class BatchCoordinator:
                 raise loop.error from stopped
         if loop.error is not None:
             raise loop.error
-
-    def _end_what_never_returns(self) -> None:
-        """Break off a run whose commit turn waits for a user's function: nobody else could go on, nor `stop` end it."""
-        what = self._user_code.longer_than(self._batch_timeout)
-        if what is not None and self._loop.error is None:
-            error = FatalError(
-                f"{what} has not returned for {self._batch_timeout:.0f} s (batch_timeout): nothing can be committed. "
-                "The run ends; what is pinned or done stays, nothing that it may still return is used. Correct it, "
-                "then start again"
-            )
-            self._start(self._loop.break_off(error, self._clock.monotonic()))
 
     def _next_word(self) -> Call:
         wait = min(self._loop.next_moment - self._clock.monotonic(), _LONGEST_WAIT_S)
@@ -147,10 +127,7 @@ class BatchCoordinator:
     def _perform(self, request: Request) -> Answer:
         if isinstance(request, BuildPlan) and request.pause:
             self._stopping.wait(request.pause)
-        if LANES[type(request)] is not Lane.COMMIT:
-            return self._work.perform(request)
-        with self._user_code.mine():
-            return self._work.perform(request)
+        return self._work.perform(request)
 
     def _bring_back(self, request: Request, future: Future[Answer]) -> None:
         if future.cancelled():
@@ -173,7 +150,7 @@ class BatchCoordinator:
         for pool in self._pools.values():
             pool.shutdown(wait=True, cancel_futures=drops)
         self._committing.close(drops=drops)
-        self._wait_for_commits()
+        wait(self._committing.under_way())  # however long it takes: only users' code has a limit there
         calls = self._processing.under_way() | self._cancelling.under_way()
         left = wait(calls, timeout=_LONGEST_LAST_CALL_S).not_done
         self._work.end()
@@ -181,10 +158,3 @@ class BatchCoordinator:
             _log.warning(
                 "%d calls of the engine have not come back and are left behind; no reader sees what they do", len(left)
             )
-
-    def _wait_for_commits(self) -> None:
-        """Wait for the commit that is under way, however long it takes; not for a user's function in it."""
-        while wait(self._committing.under_way(), timeout=_LONGEST_WAIT_S).not_done:
-            if self._user_code.leave_behind(self._batch_timeout):
-                _log.warning("a user's function in the commit turn has not come back and is left behind")
-                return

@@ -133,8 +133,11 @@ class Work:
 
     def _finished(self, batch: BatchId, outcome: Outcome, commit: Commit) -> None:
         log_batch(batch, outcome.plan, commit, self._parts.book.lag)
-        for spout, manifest in outcome.manifests:
-            self._parts.book.record_size(spout, manifest.size_bytes, manifest.count)
+        for spout in {item.spout for item in outcome.plan.ranges}:
+            read = [manifest for name, manifest in outcome.manifests if name == spout]
+            width = sum(item.range.width for item in outcome.plan.ranges if item.spout == spout)
+            size_bytes, count = sum(item.size_bytes for item in read), sum(item.count for item in read)
+            self._parts.book.record_size(spout, size_bytes, count, width)
 
     def _clean_up(self, batch: BatchId, state: str) -> None:
         reached(CrashPoint.BETWEEN_CLEAN_UPS, batch.txid)

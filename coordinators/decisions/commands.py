@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import secrets
-import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 
 from trident.base.identity import Epoch
+from trident.base.signals import StopSignal
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import WantedDecision, WantedReset, decide, decide_reset, decide_retry
+from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.keeping import held
 from trident.coordinators.holding.opening import opened
-from trident.coordinators.holding.takeover import LedgerBehindError, TakeOver
+from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.registered import TopologySpec
@@ -64,26 +65,30 @@ def reset_topology(
     found, that one is finished and returned, and no new one is made; but one that keeps rows gives way to one that
     clears them, since they may be gone for ever. Raises MismatchError, nothing changed, when
     a state is of an incarnation or an epoch that this ledger has never had, unless `ledger_lost` says that it was
-    lost or restored: then it takes as many leases as it is behind the states' epochs.
+    lost or restored: then it takes a lease anew, above what a state knows, once per state at most.
     """
     wanted = WantedReset(secrets.token_hex(8), keep_rows, start, ledger_lost)
     agree_once = cache(agree)  # a person is asked once, however many leases it takes
     with opened(ledger, {}, states, options.timeouts) as parts:
+        above = 0
         while True:
-            # each lease has the next epoch: in the end it is above what the states know
-            behind = (LedgerBehindError,) if ledger_lost else ()
-            with suppress(*behind), _held(ledger, spec.name, options) as (epoch, repeater):
-                return decide_reset(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, agree_once)
+            try:
+                with _held(ledger, spec.name, options, above) as (epoch, repeater):
+                    return decide_reset(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, agree_once)
+            except LedgerBehindError as error:
+                if not ledger_lost:
+                    raise
+                above = error.known
 
 
 @contextmanager
-def _held(ledger: Ledger, topology: str, options: RunOptions) -> Iterator[tuple[Epoch, Repeater]]:
-    """Hold the lease for as long as it takes; raises LeaseHeldError while another has it.
+def _held(ledger: Ledger, topology: str, options: RunOptions, above: int = 0) -> Iterator[tuple[Epoch, Repeater]]:
+    """Hold the lease for as long as it takes, under an epoch above that number; LeaseHeldError while another has it.
 
     The repeater ends early once a newer owner is heard of.
     """
-    stopping = threading.Event()
+    stopping = StopSignal()
     repeater = Repeater(options.give_up_after, stopping)
     refusing = replace(options, on_running=OnRunning.REFUSE)
-    with held(ledger, topology, refusing, repeater, lambda _: stopping.set()) as epoch:
+    with held(ledger, topology, refusing, repeater, lambda _: stopping.set(), above) as epoch:
         yield epoch, repeater

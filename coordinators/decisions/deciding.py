@@ -218,7 +218,7 @@ def _check_possible_reset(
     taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], wanted: WantedReset
 ) -> Mapping[str, int | None]:
     """Refuse, before it is recorded, what a state could not follow: a reset that is recorded is carried out."""
-    check_resettable(taking.stores, wanted.keep_rows)
+    check_resettable(taking.spec.name, taking.stores, wanted.keep_rows)
     if not wanted.keep_rows:
         return {}
     require_all(seen, positions, taking.unplaced(seen, positions))

@@ -5,11 +5,11 @@ Each step is idempotent: what was cut off is carried out again from its start, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
 from trident.coordinators.ledger.base import Ledger
@@ -82,9 +82,12 @@ def carry_out(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch,
 def undo(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:
     """Bring every state of the pin back to the txid before, then take the pin back."""
     batch = pinned.batch
-    for item in pinned.pin.states:
-        undoing_of(stores[item.state], batch).undo(batch, pinned.before, pinned.staged(item.state))
+
+    def go_back(store: Target) -> None:
+        undoing_of(store, batch).undo(batch, pinned.before, pinned.staged(store.name))
         reached(CrashPoint.AFTER_UNDOING_STATE, batch.txid)
+
+    _carry_out_in_each(str(decision), tuple(stores[item.state] for item in pinned.pin.states), go_back)
     ledger.unpin(batch.owner, batch.epoch, decision)
     reached(CrashPoint.AFTER_UNPINNING, batch.txid)
 
@@ -104,10 +107,34 @@ def carry_out_reset(
 ) -> None:
     """Bring every state to the decided incarnation, then the ledger."""
     owner = Owner(topology, decision.incarnation)
-    for store in stores.values():
+
+    def follow(store: Target) -> None:
         resetting = resetting_of(store)
         change = resetting.clear if decision.states == "clear" else resetting.adopt
         change(owner, epoch, decision.birth_txid)
         reached(CrashPoint.AFTER_RESETTING_STATE)
+
+    _carry_out_in_each(f"reset (to incarnation {decision.incarnation})", tuple(stores.values()), follow)
     ledger.finish_reset(epoch, topology, decision)
     reached(CrashPoint.AFTER_RESET)
+
+
+def _carry_out_in_each(what: str, stores: Sequence[Target], act: Callable[[Target], None]) -> None:
+    """Act on each state; on one that refuses again after the others, whose rows may have referred to its rows."""
+    refused: dict[str, RefusedError] = {}
+    for store in stores:
+        try:
+            act(store)
+        except RefusedError as error:
+            refused[store.name] = error
+    if not refused:
+        return
+    if len(refused) < len(stores):
+        _carry_out_in_each(what, [store for store in stores if store.name in refused], act)
+        return
+    name, first = next(iter(refused.items()))
+    raise MismatchError(
+        f"the {what} was recorded and can't be finished: state {name!r} refused it: {first}. This state is as it was, "
+        "others may have followed it. Mend what refuses, then start the topology or give the same command again: that "
+        "finishes it."
+    ) from first

@@ -14,6 +14,7 @@ from trident.base.closing import giving_back
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, LeaseHeldError, TridentError
 from trident.base.identity import Epoch
+from trident.base.signals import StopSignal
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.registered import Lease
@@ -39,12 +40,14 @@ def held(
     options: RunOptions,
     repeater: Repeater,
     on_fenced: Callable[[FencedError], None],
+    above: int = 0,
 ) -> Iterator[Epoch]:
     """Hold the topology's lease for the length of the block; see `_take_lease` and `Heartbeat`.
 
-    A lease that can't be given back ends by itself.
+    The epoch is above `above`, and above all that the ledger has given out. A lease that can't be given back ends by
+    itself.
     """
-    epoch = _take_lease(ledger, topology, options, repeater)
+    epoch = _take_lease(ledger, topology, options, repeater, above)
     with (
         giving_back(f"giving back the lease of topology {topology!r}", lambda: ledger.release(topology, epoch)),
         Heartbeat(ledger, topology, epoch, options.lease, on_fenced),
@@ -52,7 +55,7 @@ def held(
         yield epoch
 
 
-def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater) -> Epoch:
+def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater, above: int) -> Epoch:
     """Raise the topology's epoch once nobody else holds it.
 
     Raises LeaseHeldError if told to refuse, WaitEndedError if to stop.
@@ -61,7 +64,7 @@ def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Re
     told = False
     while True:
         try:
-            acquired = repeater.call("taking the lease", lambda: ledger.acquire(topology, lease))
+            acquired = repeater.call("taking the lease", lambda: ledger.acquire(topology, lease, above))
         except LeaseHeldError as error:
             if options.on_running is OnRunning.REFUSE:
                 raise
@@ -98,7 +101,7 @@ class Heartbeat:
         self._epoch = epoch
         self._pause = duration.total_seconds() / 3
         self._on_fenced = on_fenced
-        self._closing = threading.Event()
+        self._closing = StopSignal()
         self._thread = threading.Thread(target=self._beat, name=f"trident-lease-{topology}", daemon=True)
 
     def __enter__(self) -> Heartbeat:

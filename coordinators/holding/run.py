@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import random
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from functools import partial
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FatalError, FencedError, TridentError
+from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.flight import NEVER
@@ -71,7 +71,7 @@ class RunSummary:
 
 
 class TopologyRun:
-    """One run of a topology in this process; `run` is called once, `stop` from anywhere."""
+    """One run of a topology in this process; `run` is called once, `stop` by any thread or signal handler."""
 
     def __init__(
         self, topology: RunnableTopology, ledger: Ledger, options: RunOptions, clock: Clock | None = None
@@ -80,8 +80,8 @@ class TopologyRun:
         self._ledger = ledger
         self._options = options
         self._clock = clock or SystemClock()
-        self._stopping = threading.Event()
-        self._stop_requested = threading.Event()
+        self._stopping = StopSignal()
+        self._stop_requested = StopSignal()
         self._repeater = Repeater(options.give_up_after, self._stopping)
         self._coordinator: BatchCoordinator | None = None
         self._fenced_by: FencedError | None = None
@@ -165,7 +165,7 @@ class TopologyRun:
             book=book,
             committer=committer,
             repeater=self._repeater,
-            last_repeater=Repeater(min(self._options.give_up_after, _LONGEST_LAST_WRITE), threading.Event()),
+            last_repeater=Repeater(min(self._options.give_up_after, _LONGEST_LAST_WRITE), StopSignal()),
             keep=self._options.keep,
         )
         pace = Pace.of(self._options)
@@ -175,7 +175,7 @@ class TopologyRun:
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
         )
-        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping, pace.batch_timeout)
+        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping)
         _log.info(
             "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
             snapshot.owner.topology,

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from trident.base.advice import RESET_CLEARING, RESET_LOST
+from trident.base.advice import RESET_CLEARING
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import FencedError, MismatchError
-from trident.base.identity import Epoch, Owner
+from trident.base.errors import MismatchError
+from trident.base.identity import Epoch
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.log import log_losses
 from trident.coordinators.batches.outcome import outcome_of_pin
@@ -24,7 +24,9 @@ from trident.coordinators.holding.carrying_out import (
     due_decisions,
     pinned_batch,
 )
+from trident.coordinators.holding.fencing import raise_fence
 from trident.coordinators.holding.naming import require_names
+from trident.coordinators.holding.places import require_one_place
 from trident.coordinators.holding.standing import (
     Standing,
     known_without_position,
@@ -49,10 +51,6 @@ _NEW = (
     "topology=%s state=%s is new and holds what comes after txid %d, nothing of what was before; how to fill it with "
     "that, too: trident status"
 )
-
-
-class LedgerBehindError(MismatchError):
-    """A state was fenced by an epoch that the ledger, which gave out the newest one, does not know."""
 
 
 class TakeOver:
@@ -120,7 +118,7 @@ class TakeOver:
             )
             for name, store in self.stores.items()
         }
-        self._refuse_one_place()
+        require_one_place(self.stores, self.repeater)
         if not ledger_lost:  # else a person has said that what the ledger does not know was there
             self.unless_fenced(partial(require_known, seen, positions))
             require_names(self.spec, seen.added, positions)
@@ -149,14 +147,8 @@ class TakeOver:
         state holds a later epoch although nobody has taken the ledger over.
         """
         owner = self._now().owner
-        for name, store in self.stores.items():
-            ending = store.capabilities.ending
-            if ending is not None:
-                end_older = partial(ending.end_older, owner.topology, self.epoch)
-                self.repeater.call(f"ending what older epochs left open in state {name!r}", end_older)
-            self.repeater.call(f"preparing state {name!r}", store.prepare)
-            reached(CrashPoint.AFTER_PREPARATION)
-            self._raise_fence(store, owner)
+        for store in self.stores.values():
+            raise_fence(store, owner, self.epoch, self.repeater, self._require_newest)
         self.read()
         reached(CrashPoint.AFTER_READING_LEDGER)
 
@@ -288,20 +280,6 @@ class TakeOver:
             return  # some states may have followed it, others not
         self.unless_fenced(partial(self.held_against, seen, positions))
 
-    def _refuse_one_place(self) -> None:
-        """Refuse two states in one place, which addresses alone may not show."""
-        found: dict[str, str] = {}
-        for name, store in self.stores.items():
-            placing = store.capabilities.placing
-            if placing is None:
-                continue
-            other = found.setdefault(self.repeater.call(f"placing state {name!r}", placing.place), name)
-            if other != name:
-                raise MismatchError(
-                    f"states {other!r} and {name!r} lead to one table, through whatever addresses, and would overwrite "
-                    "each other's values. Nothing was changed: give each a table of its own."
-                )
-
     def _has_unborn(self) -> bool:
         """Whether a state is new while a txid is pinned without it: it is born when that one is done, not before."""
         pin = self.snapshot.pin
@@ -349,16 +327,6 @@ class TakeOver:
         """Raise FencedError if a newer owner took over, who may have moved on what this one has read."""
         self.repeater.call("renewing the lease", lambda: self.ledger.renew(self.spec.name, self.epoch))
 
-    def _raise_fence(self, store: Target, owner: Owner) -> None:
-        try:
-            self.repeater.call(
-                f"raising the fence of state {store.name!r}", lambda: store.raise_fence(owner, self.epoch)
-            )
-        except FencedError as error:
-            self._require_newest()
-            raise LedgerBehindError(_behind(store, owner, self.epoch)) from error
-        reached(CrashPoint.AFTER_FENCE)
-
     def _carry_out_reset(self, stores: Mapping[str, Target], decision: ResetDecision) -> None:
         try:
             if decision.states == "adopt":
@@ -387,13 +355,4 @@ def _can_not_be_kept(decision: ResetDecision, error: MismatchError) -> str:
     return (
         f"the reset that keeps rows (to incarnation {decision.incarnation}) was recorded and can't be finished; states "
         f"that it has reached have kept theirs: {error}{way}"
-    )
-
-
-def _behind(store: Target, owner: Owner, epoch: Epoch) -> str:
-    return (
-        f"state {store.name!r} knows a later epoch than {epoch.number}, the latest that the ledger of topology "
-        f"{owner.topology!r} has given out: the ledger was lost or restored from a backup, or another ledger has a "
-        "topology of this name with this state. Nothing was changed. Restore the ledger and all states to the same "
-        f"point; if the ledger is lost for good, {RESET_LOST}."
     )

@@ -46,8 +46,10 @@ class Ledger(Protocol):
         share them; a server that does not answer is asked again for `timeouts.give_up_after`.
         """
 
-    def acquire(self, topology: str, lease: Lease) -> Acquired:
+    def acquire(self, topology: str, lease: Lease, above: int = 0) -> Acquired:
         """Raise the topology's epoch in a transaction of its own, and start its heartbeat.
+
+        The new epoch is above the stored one, and above that number: a state of a ledger that was lost may know it.
 
         Raises `LeaseHeldError` while another holder's heartbeat is younger than its lease (at once
         free when that holder released it, or its session with the database is gone).

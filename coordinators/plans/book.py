@@ -31,7 +31,10 @@ class PlanBook:
     """The highest txid ever planned."""
     decisions: tuple[Decision, ...] = ()
     """What a person decided and waits for an attempt that reads the records of the refused one."""
+    waiting: frozenset[tuple[str, PartitionId]] = frozenset()
+    """The partitions that wait for the end of a transaction that they were read beyond, as last told."""
     _record_bytes: dict[str, float] = field(default_factory=dict)
+    _measured: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.decisions = self.snapshot.decisions
@@ -47,6 +50,7 @@ class PlanBook:
         other.__dict__.update(self.__dict__)
         other.plans = dict(self.plans)
         other._record_bytes = dict(self._record_bytes)
+        other._measured = dict(self._measured)
         return other
 
     def positions(self, spout: str, txid: int) -> dict[PartitionId, OffsetRange]:
@@ -65,15 +69,20 @@ class PlanBook:
         """The plans that decisions are about, by attempt."""
         return {plan.attempt: plan for plan in self.snapshot.refused}
 
-    def record_size(self, spout: str, size_bytes: int, count: int) -> None:
-        """Learn from a processed batch how large the spout's records are."""
+    def record_size(self, spout: str, size_bytes: int, count: int, width: int) -> None:
+        """Learn from a finished batch how large the spout's records are; `width` is how many positions it read."""
+        self._measured[spout] = self._measured.get(spout, 0) + width
         if count:
             known = self._record_bytes.get(spout, size_bytes / count)
             self._record_bytes[spout] = known + _SMOOTHING * (size_bytes / count - known)
 
-    def record_bytes(self, spout: str) -> float:
-        """Return the average record size in bytes (1 KiB before anything was read)."""
-        return self._record_bytes.get(spout, 1024.0)
+    def record_bytes(self, spout: str) -> float | None:
+        """Return the average record size in bytes; None before a record was read."""
+        return self._record_bytes.get(spout)
+
+    def measured(self, spout: str) -> int:
+        """Return how many positions the finished batches of this run have read."""
+        return self._measured.get(spout, 0)
 
     def forget_finished(self) -> None:
         """Let go of plans of txids below the last finished one."""

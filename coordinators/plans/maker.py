@@ -122,6 +122,7 @@ class PlanMaker:
         held = self.book.held(batch.txid)
         views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
         ranges, losses = plan_ranges(*views)
+        self._tell_of_waiting(views)
         self.book.lag = _left_over(views, ranges)
         plan = Plan(
             txid=batch.txid,
@@ -149,9 +150,28 @@ class PlanMaker:
             bounds=bounds,
             repeated=repeated,
             record_bytes=self.book.record_bytes(name),
+            measured=self.book.measured(name),
             is_held=is_held,
             cuts=source.recognize(unproven(seen, {bound.id: bound for bound in bounds})),
+            ends=_ends(source, positions, bounds),
+            turn=txid,
         )
+
+    def _tell_of_waiting(self, views: Sequence[SpoutView]) -> None:
+        waiting = {(view.name, bound.id): (view, bound) for view in views for bound in view.waiting}
+        for (name, id_), (view, bound) in waiting.items():
+            if (name, id_) not in self.book.waiting:
+                _log.warning(
+                    "stream %r: partition %d of topic %r was read up to offset %d, and a transaction is open from %d "
+                    "on: it was read with read_committed=False before. What was counted stays; nothing more is read "
+                    "there until that transaction ends.",
+                    name,
+                    id_.partition,
+                    id_.topic,
+                    view.positions[id_].stop,
+                    bound.stop,
+                )
+        self.book.waiting = frozenset(waiting)
 
 
 def _bounds(name: str, source: Source, positions: Mapping[PartitionId, OffsetRange]) -> tuple[PartitionBounds, ...]:
@@ -162,6 +182,14 @@ def _bounds(name: str, source: Source, positions: Mapping[PartitionId, OffsetRan
         if gone is None:
             raise
         raise gone from error
+
+
+def _ends(
+    source: Source, positions: Mapping[PartitionId, OffsetRange], bounds: Sequence[PartitionBounds]
+) -> Mapping[PartitionId, int]:
+    """Ask how far the logs go of which less is offered than was read: they were cut, or a transaction is open."""
+    behind = [bound.id for bound in bounds if bound.id in positions and bound.stop < positions[bound.id].stop]
+    return source.ends(behind) if behind else {}
 
 
 def _left_over(views: Sequence[SpoutView], ranges: Sequence[SpoutRange]) -> int:

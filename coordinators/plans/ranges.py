@@ -7,7 +7,7 @@ nothing; `start(T+1) = stop(T) + recorded losses`, always.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from trident.base.advice import RESET, RESET_ANEW, RESET_CLEARING, RESET_FROM_A_MOMENT
@@ -15,6 +15,7 @@ from trident.base.errors import FatalError
 from trident.base.logs import LogCut
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.planned import Loss, SpoutRange
+from trident.coordinators.plans.sharing import record_limit, share
 from trident.spouts.base import Limits, LostOffsets, SpoutKind, TopicsMissingError
 
 _AFTER_A_CUT: Final = (
@@ -30,8 +31,7 @@ class SpoutView:
     `positions` are where the batch before ends, for every partition ever seen; `repeated` are the
     ranges of an earlier attempt at the same txid, which a transactional spout must hand out again, and
     an opaque one if `is_held` (a person decided about that attempt) and all of them still can: then it reads
-    nothing else. Partitions that it does not name had nothing, None is for a txid that is new. `record_bytes` is the
-    average record size of the batches before.
+    nothing else. Partitions that it does not name had nothing, None is for a txid that is new.
     """
 
     name: str
@@ -41,10 +41,27 @@ class SpoutView:
     positions: Mapping[PartitionId, OffsetRange]
     bounds: Sequence[PartitionBounds]
     repeated: Sequence[OffsetRange] | None = None
-    record_bytes: float = 1024.0
+    record_bytes: float | None = None
+    """The average record size of the batches before, None when no record was read since the start."""
+    measured: int = 0
+    """How many positions have been read since the start."""
     is_held: bool = False
     cuts: Sequence[LogCut] = ()
     """What of `positions` and `repeated` the logs do not hold any more."""
+    ends: Mapping[PartitionId, int] = field(default_factory=dict)
+    """Where the logs end of which a committed-only read may have less than was read before."""
+    turn: int = 0
+    """The plan's number: whose turn it is when not every partition gets something."""
+
+    @property
+    def waiting(self) -> tuple[PartitionBounds, ...]:
+        """The partitions that wait; see `waits`."""
+        return tuple(bound for bound in self.bounds if self.waits(bound))
+
+    def waits(self, bound: PartitionBounds) -> bool:
+        """Tell whether the log is there as far as it was read, and an open transaction keeps this read from there."""
+        known = self.positions.get(bound.id)
+        return known is not None and bound.stop < known.stop <= self.ends.get(bound.id, bound.stop)
 
 
 def plan_ranges(*views: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ...]]:
@@ -79,23 +96,6 @@ def deleted(
     )
 
 
-def share(limit: int | None, available: Mapping[PartitionId, int]) -> dict[PartitionId, int]:
-    """Share a limit over partitions evenly; what one can't use goes to the others.
-
-    The result never exceeds what is available nor, in sum, the limit, and uses the limit up if it can.
-    """
-    if limit is None or sum(available.values()) <= limit:
-        return dict(available)
-    taken: dict[PartitionId, int] = {}
-    left = limit
-    smallest_first = sorted(available, key=lambda id_: (available[id_], id_))
-    for number, id_ in enumerate(smallest_first):
-        fair = -(-left // (len(smallest_first) - number))
-        taken[id_] = min(available[id_], fair)
-        left -= taken[id_]
-    return taken
-
-
 def _plan_spout(view: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ...]]:
     _refuse_cuts(view)
     bounds = {bound.id: bound for bound in view.bounds}
@@ -111,7 +111,8 @@ def _plan_spout(view: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ..
     if view.is_held and view.repeated is not None:
         return _repeat(view, starts), tuple(losses)
     available = {id_: _available(start, bounds.get(id_)) for id_, start in starts.items()}
-    taken = share(_record_limit(view), available)
+    limit = record_limit(view.limits, view.record_bytes, view.measured)
+    taken = share(limit, available, view.turn)
     ranges = tuple(
         SpoutRange(view.name, replace(start, stop=start.start + taken[id_])) for id_, start in starts.items()
     )
@@ -131,6 +132,8 @@ def _start(
             f"stream {view.name!r}: topic {bound.id.topic!r} was created anew (id {known.topic_id} is now "
             f"{bound.topic_id}). Nothing was read from the new one. To read it, {RESET_ANEW}."
         )
+    if known is not None and view.waits(bound):
+        return replace(known, start=known.stop), None  # with its proof: of that offset nothing was learned
     if bound.stop < position:
         raise FatalError(
             f"stream {view.name!r}: partition {bound.id.partition} of topic {bound.id.topic!r} ends at {bound.stop}, "
@@ -236,10 +239,3 @@ def _repeat(view: SpoutView, starts: Mapping[PartitionId, OffsetRange]) -> tuple
 
 def _available(start: OffsetRange, bound: PartitionBounds | None) -> int:
     return 0 if bound is None else max(0, bound.stop - start.start)
-
-
-def _record_limit(view: SpoutView) -> int | None:
-    limits = [max(1, view.limits.max_records)] if view.limits.max_records is not None else []
-    if view.limits.max_bytes is not None:
-        limits.append(max(1, int(view.limits.max_bytes / max(view.record_bytes, 1.0))))
-    return min(limits, default=None)

@@ -51,7 +51,7 @@ def forkers(addresses: Any) -> Iterator[queue.SimpleQueue[Forker]]:
         yield free
 
 
-@pytest.mark.verify(short=True)
+@pytest.mark.verify(short=True, one_in=3)
 @pytest.mark.parametrize("state", STATE_KINDS)
 @pytest.mark.parametrize("spout", SpoutKind)
 @pytest.mark.parametrize("site", Site)

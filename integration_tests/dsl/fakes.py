@@ -57,6 +57,9 @@ class RowsSource:
     def bounds(self) -> tuple[PartitionBounds, ...]:
         return tuple(PartitionBounds(PartitionId("rows", n), "id", 0, len(p)) for n, p in enumerate(self.partitions))
 
+    def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
+        return {bound.id: bound.stop for bound in self.bounds() if bound.id in ids}
+
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         return self.bounds()
 

@@ -53,7 +53,7 @@ def hostile(spark: SparkSession) -> Iterator[SparkSession]:
 class Latest(Combiner[datetime]):
     """The latest moment, as Python compares them."""
 
-    result_type: ClassVar[str] = "timestamp"
+    result_type: ClassVar[str] = "timestamp_ltz"
 
     def init(self, *values: object) -> datetime | None:
         (moment,) = values
@@ -90,7 +90,9 @@ def test_an_hour_that_comes_twice_has_two_halves(hostile: SparkSession) -> None:
     """Moments are compared as instants by Spark and by Python, and days are those of UTC."""
     rows = [(SUMMER,), (WINTER,)]
     topology = Topology("moments")
-    stream = topology.stream("rows", rows_spout("at timestamp", rows)).each(day=F.col("at").cast("date").cast("string"))
+    stream = topology.stream("rows", rows_spout("at timestamp_ltz", rows)).each(
+        day=F.col("at").cast("date").cast("string")
+    )
     stream.group_by("day").persistent_aggregate(
         UnopenedState("s"), first=Min("at"), last=Max("at"), latest=Latest("at")
     )

@@ -26,7 +26,7 @@ from trident.coordinators.options import Until
 from trident.local.postgres import LocalPostgres
 from trident.state import PostgresState
 from trident.state.postgres.database import connect
-from trident.state.postgres.patience import AnswerLostError, _is_answered
+from trident.state.postgres.patience import AnswerLostError
 from trident.testing.postgres_proxy import Direction, PostgresProxy
 
 SECONDS = LEASE.total_seconds()
@@ -60,7 +60,8 @@ def test_an_answer_that_is_kept_back_is_given_up(postgres: Postgres, proxy: Post
 def test_a_request_that_is_kept_back_is_given_up(
     postgres: Postgres, proxy: PostgresProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trident.state.postgres.patience._UNANSWERED", 1)
+    monkeypatch.setattr("trident.state.postgres.looking.LOGIN_SECONDS", 1)
+    monkeypatch.setattr("trident.state.postgres.patience._SILENT_PAUSES", 2)
     connection = connect(proxy.through(postgres.dsn), SECONDS)
     proxy.hold(Direction.TO_SERVER)
     with pytest.raises(AnswerLostError, match="the server answers nobody"):
@@ -108,20 +109,6 @@ def test_no_session_outlives_its_server(pytestconfig: pytest.Config) -> None:
             server.start()
             with pytest.raises(AnswerLostError, match="the server's session is gone"):
                 sleeping.result()
-
-
-@pytest.mark.parametrize(
-    ("text", "is_answered"),
-    [
-        ("connection failed: FATAL:  sorry, too many clients already", True),
-        ('connection failed: FATAL:  too many connections for role "ann"', True),
-        ("connection failed: FATAL:  the database system is starting up", False),
-        ("connection failed: Connection refused", False),
-        ("connection timeout expired", False),
-    ],
-)
-def test_who_refuses_a_connection_is_at_work(text: str, is_answered: bool) -> None:
-    assert _is_answered(psycopg.OperationalError(text)) is is_answered
 
 
 def test_a_narrow_line_is_waited_for(postgres: Postgres, proxy: PostgresProxy) -> None:

@@ -177,3 +177,22 @@ def test_a_ledger_of_the_version_before_keeps_its_line(postgres: Postgres) -> No
         third = ledger.acquire(TOPOLOGY, HOLDER).epoch
         assert second.line == third.line == "0" * 32
         assert len({second.token, third.token, "0" * 32}) == 3
+
+
+def test_an_older_run_of_the_same_process_takes_no_session_of_its_successor_for_its_own(postgres: Postgres) -> None:
+    database = PostgresDatabase(postgres.dsn)
+    older, newer = Epoch(1, "line.a"), Epoch(2, "line.b")
+
+    def shown(epoch: Epoch | None) -> object:
+        with database.transaction() as transaction:
+            transaction.work_for(TOPOLOGY, epoch) if epoch else transaction.work_on(TOPOLOGY)
+            return transaction.connection.exec_driver_sql("SHOW application_name").scalar_one()
+
+    try:
+        first = shown(older)
+        later = shown(newer)
+        assert first != later
+        assert shown(older) == first
+        assert shown(None) == later
+    finally:
+        database.close()

@@ -25,6 +25,7 @@ from integration_tests.kafka_traps.jobs import (
     totals,
 )
 from integration_tests.spouts.logs import produce, produce_aborted, produce_committed, transaction, wait_until_stable
+from trident.spouts.kafka.readers.arrow import ArrowReader
 
 
 @every_pair
@@ -61,6 +62,36 @@ def test_an_open_transaction_is_not_read_past(
     wait_until_stable(servers, topic)
     run(topology, spark, postgres)
     assert totals(postgres) == count_of(range(6))
+
+
+def test_a_transaction_that_was_read_while_it_was_open_is_waited_for_once_only_committed_records_are(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres
+) -> None:
+    topic, servers = kafka.create_topic(), kafka.bootstrap_servers
+    produce(servers, topic, payments(0, 1))
+    with transaction(servers, topic, payments(2, 3)) as open_one:
+        produce(servers, topic, payments(4, 5))
+        run(counting(kafka, topic, read_committed=False), spark, postgres)
+        assert totals(postgres) == count_of(range(6))
+        assert run(counting(kafka, topic), spark, postgres).batches == 0
+        open_one.abort_transaction(30)
+    wait_until_stable(servers, topic)
+    produce(servers, topic, payments(6))
+    run(counting(kafka, topic), spark, postgres)
+    assert totals(postgres) == count_of(range(7))
+
+
+def test_a_gap_that_takes_longer_than_a_stall_is_read_to_its_end(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres
+) -> None:
+    """Ten fetches and more, each of which the broker holds back for a while: two seconds without a record."""
+    topic, servers = kafka.create_topic(), kafka.bootstrap_servers
+    produce_aborted(servers, topic, [b"x" * 1_000] * 12_000)
+    produce(servers, topic, payments(*range(5)))
+    slow = {"fetch.min.bytes": "100000000", "fetch.wait.max.ms": "200", "max.partition.fetch.bytes": "100000"}
+    reader = ArrowReader(stall_seconds=1)
+    run(counting(kafka, topic, reader=reader, limit=None, client_options=slow), spark, postgres)
+    assert totals(postgres) == count_of(range(5))
 
 
 COMPACTED = {

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from integration_tests.fix_kafka import Kafka
 from integration_tests.fix_postgres import Postgres
+from integration_tests.fix_spark import connector
 from integration_tests.kafka_traps.jobs import (
     count_of,
     counting,
@@ -25,8 +26,10 @@ from integration_tests.kafka_traps.jobs import (
     totals,
 )
 from integration_tests.spouts.logs import FOREVER, produce
+from integration_tests.spouts.test_poison_parts import ANY_TIME, Part, name_of, produce_all
 from trident import Count, FatalError, Max, Min, Sum, Topology
-from trident.spouts import BadRecord, Raw
+from trident.spouts import BadRecord, OpaqueKafkaSpout, Raw
+from trident.spouts.kafka.readers.spark import SparkReader
 from trident.state import PostgresState
 
 MEGABYTE = bytes(range(256)) * 4096
@@ -156,3 +159,41 @@ def test_poison_records_are_kept_and_all_others_counted(
     with psycopg.connect(postgres.dsn) as connection:
         counts = connection.execute("SELECT txid, records, dead_letters FROM trident_commit ORDER BY txid").fetchall()
     assert counts == [(1, 10, 0), (2, 10, 2), (3, 10, 1), (4, 10, 1)]
+
+
+def test_poison_beside_the_value_is_diverted_with_its_place(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres
+) -> None:
+    """A timestamp in nanoseconds would have been a moment of 2030, and a header's name had stopped every start."""
+    topic = kafka.create_topic(configs=ANY_TIME)
+    named = Part(timestamp=NOON, headers=((name_of(b"tr\xffce"), b"1"),))
+    late = Part(timestamp=1_660_208_866_633_859_646)
+    produce_all(kafka, topic, [Part(timestamp=NOON), named, late, Part(timestamp=NOON + 1)])
+    for policy in BadRecord:
+        topology = Topology("raw")
+        source = OpaqueKafkaSpout(topic, bootstrap_servers=kafka.bootstrap_servers, on_bad_record=policy)
+        grouped = topology.stream("records", source).group_by("topic")
+        grouped.persistent_aggregate(PostgresState("shapes"), n=Count(), last=Max("timestamp"))
+        if policy is BadRecord.FAIL:
+            with pytest.raises(FatalError, match=f"offset 1 of partition 0 of topic '{topic}'.*headers is not UTF-8"):
+                run(topology, spark, postgres)
+        else:
+            run(topology, spark, postgres)
+    ((n, last),) = query(postgres, "SELECT n, last FROM shapes")
+    assert (n, seconds_of(last)) == (2, 0.001)
+    letters = query(postgres, "SELECT record_offset, record_timestamp FROM trident_dead_letter ORDER BY 1")
+    assert letters == [(1, NOON), (2, late.timestamp)]
+
+
+@connector
+def test_a_timestamp_that_the_connector_can_not_hold_is_named_with_the_reader_that_can(
+    spark: SparkSession, kafka: Kafka, postgres: Postgres
+) -> None:
+    """Java's connector makes a row of all of a record, also of a timestamp that nobody asks for."""
+    topic = kafka.create_topic(configs=ANY_TIME)
+    values = payments(1, 2)
+    produce_all(kafka, topic, [Part(value=values[0]), Part(value=values[1], timestamp=1_660_208_866_633_859_646)])
+    with pytest.raises(FatalError, match=r"stream 'payments'.*timestamp of a record.*ArrowReader"):
+        run(counting(kafka, topic, reader=SparkReader()), spark, postgres)
+    run(counting(kafka, topic), spark, postgres)
+    assert totals(postgres) == count_of([1, 2])

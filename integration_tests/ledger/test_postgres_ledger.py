@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -16,14 +17,16 @@ from integration_tests.fix_postgres import Postgres
 from tests.ledger.contract import LedgerContract
 from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor, taken_over
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
+from trident.base.identity import Epoch
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger, PostgresLedger
-from trident.coordinators.ledger.sql.postgres import PostgresPresence, _key
+from trident.coordinators.ledger.sql.postgres import PostgresPresence, _Held, _key
 from trident.coordinators.ledger.sql.tables import METADATA, SCHEMA
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.planned import Plan
 from trident.coordinators.registered import Lease
 from trident.state.databases.base import SqlTransaction
+from trident.testing.postgres_proxy import PostgresProxy
 
 OpenLedger = Callable[..., PostgresLedger]
 
@@ -264,39 +267,126 @@ def test_a_session_that_was_cut_is_taken_up_by_the_next_heartbeat(open_ledger: O
     epoch = first.acquire("payments", Lease("one", LONG)).epoch
     with psycopg.connect(postgres.dsn, autocommit=True) as connection:
         connection.execute("SELECT pg_terminate_backend(session_pid::int, 5000) FROM trident_fence")
-    first.renew("payments", epoch)
+    kept(first, epoch)
     with pytest.raises(LeaseHeldError):
         open_ledger().acquire("payments", Lease("two", LONG))
 
 
+def kept(ledger: PostgresLedger, epoch: Epoch) -> None:
+    """Renew the lease, and wait for what looks after the presence meanwhile."""
+    ledger.renew("payments", epoch)
+    for thread in threading.enumerate():
+        if thread.name == "trident-presence":
+            thread.join(30)
+
+
 def test_a_presence_that_can_not_be_taken_up_is_tried_again_with_each_heartbeat(
-    open_ledger: OpenLedger, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+    open_ledger: OpenLedger, postgres: Postgres, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The server had no room for one more connection just then, or still knew the session before."""
     ledger = open_ledger()
     run = started(ledger)
-    presence = ledger._presence
-    assert isinstance(presence, PostgresPresence)
+    held = held_by(ledger, run.epoch)
 
     def full() -> psycopg.Connection:
         raise RetryableError("sorry, too many clients already")
 
     end_presence(postgres)
     with monkeypatch.context() as patched:
-        patched.setattr(presence, "_connect", full)
+        patched.setattr(held, "_connect", full)
         for _ in range(2):
-            with pytest.raises(RetryableError):
-                ledger.renew("payments", run.epoch)
+            kept(ledger, run.epoch)
+    assert caplog.text.count("was not renewed: sorry, too many clients") == 2
     with monkeypatch.context() as patched:
-        patched.setattr(presence, "_ask", lambda *_: full())
-        with pytest.raises(RetryableError):
-            ledger.renew("payments", run.epoch)
+        patched.setattr("trident.coordinators.ledger.sql.postgres._ask", lambda *_: full())
+        kept(ledger, run.epoch)
     with psycopg.connect(postgres.dsn, autocommit=True) as other:
         other.execute("SELECT pg_advisory_lock(%s)", (_key("payments", run.epoch.token),))
-        ledger.renew("payments", run.epoch)
-    ledger.renew("payments", run.epoch)
+        kept(ledger, run.epoch)
+    kept(ledger, run.epoch)
     with pytest.raises(LeaseHeldError):
         open_ledger().acquire("payments", Lease("another", timedelta(seconds=30)))
+
+
+def test_a_heartbeat_without_a_thread_left_for_the_presence_goes_on(
+    postgres: Postgres, open_ledger: OpenLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = open_ledger()
+    run = started(ledger)
+
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    end_presence(postgres)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", none_left)
+        for _ in range(2):
+            ledger.renew("payments", run.epoch)
+    kept(ledger, run.epoch)
+    assert presence_port(postgres), "it is there again"
+
+
+def held_by(ledger: PostgresLedger, epoch: Epoch) -> _Held:
+    presence = ledger._presence
+    assert isinstance(presence, PostgresPresence)
+    return presence._held[_key("payments", epoch.token)]
+
+
+def test_a_presence_that_is_silent_keeps_no_heartbeat_waiting(postgres: Postgres, open_ledger: OpenLedger) -> None:
+    """It is a hint for speed only: the lease goes on, and ending it does not wait for the hint either."""
+    with PostgresProxy(postgres.dsn) as proxy:
+        ledger = PostgresLedger(proxy.through(postgres.dsn))
+        ledger.open(Timeouts(lease=timedelta(seconds=2)))
+        epoch = ledger.acquire("payments", Lease("one", timedelta(seconds=2))).epoch
+        ledger.renew("payments", epoch)
+        proxy.go_dark(presence_port(postgres))
+        began = time.monotonic()
+        for _ in range(3):
+            ledger.renew("payments", epoch)
+        with pytest.raises(LeaseHeldError):
+            open_ledger().acquire("payments", Lease("two", timedelta(seconds=2)))
+        ledger.close()
+        assert time.monotonic() - began < 1.0
+
+
+def presence_port(postgres: Postgres) -> int:
+    with psycopg.connect(postgres.dsn) as connection:
+        row = connection.execute(
+            "SELECT client_port FROM pg_stat_activity JOIN pg_locks USING (pid) "
+            "WHERE locktype = 'advisory' AND datname = current_database()"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_a_presence_that_could_not_be_begun_leaves_no_connection(
+    postgres: Postgres, open_ledger: OpenLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = open_ledger()
+    ledger.acquire("payments", Lease("one", LONG))
+    before = sessions(postgres)
+
+    def fails(*_: object) -> tuple[bool, int]:
+        raise RetryableError("cancelled")
+
+    monkeypatch.setattr("trident.coordinators.ledger.sql.postgres._ask", fails)
+    for _ in range(3):
+        with pytest.raises(RetryableError, match="cancelled"):
+            ledger.acquire("others", Lease("one", LONG))
+    for _ in range(100):
+        if sessions(postgres) == before:
+            return
+        threading.Event().wait(0.02)
+    assert sessions(postgres) == before
+
+
+def sessions(postgres: Postgres) -> int:
+    with psycopg.connect(postgres.dsn) as connection:
+        row = connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def end_presence(postgres: Postgres) -> None:

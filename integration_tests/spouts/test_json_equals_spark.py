@@ -22,6 +22,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts import Json
 from trident.spouts.arrow_types import arrow_schema
+from trident.spouts.decoders.base import Headers
 from trident.spouts.decoders.fast_json import FastJson
 from trident.spouts.decoders.json import JsonTaskDecoder
 
@@ -137,7 +138,7 @@ class Given:
     def keys(self, rows: Sequence[int]) -> list[bytes | None]:
         return [None if row % 2 else b"k%d" % row for row in rows]
 
-    def headers(self, rows: Sequence[int]) -> list[Sequence[tuple[str, bytes | None]] | None]:
+    def headers(self, rows: Sequence[int]) -> list[Headers]:
         return [None for _ in rows]
 
 

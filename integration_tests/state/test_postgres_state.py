@@ -311,9 +311,10 @@ def test_a_fence_raised_while_a_batch_is_merged_rolls_it_back(database, postgres
     store.register(OWNER, EPOCH, 0)
     original = store.apply_in
 
-    def merge_slowly(transaction: Any, batch: Any, updates: Any) -> None:
-        original(transaction, batch, updates)
+    def merge_slowly(transaction: Any, batch: Any, updates: Any) -> bool:
+        applied = original(transaction, batch, updates)
         successor.raise_fence(OWNER, NEWER)
+        return applied
 
     store.apply_in = merge_slowly
     with pytest.raises(FencedError):

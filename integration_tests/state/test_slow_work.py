@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -13,10 +14,14 @@ import pyarrow as pa
 import pytest
 
 from integration_tests.fix_postgres import Postgres
+from tests.coordinators import fakes
 from trident.base.control import decode
-from trident.base.errors import RefusedError
+from trident.base.errors import FatalError, RefusedError
 from trident.base.timeouts import Timeouts
 from trident.base.writes import WriteManifest
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.ledger import PostgresLedger
+from trident.coordinators.options import OnRunning, RunOptions, Until
 from trident.state import PostgresState
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
 from trident.state.postgres import writer
@@ -94,6 +99,37 @@ def test_a_combiner_that_needs_longer_than_the_servers_limits(place, beside, by_
         updates = held(LONGEST, ("key", text), (f"new {txid}", text))
         made.put(txid, made.by_tasks(txid, iter(updates.rows.to_batches())) if by_tasks else updates)
     assert made.values() == ["a", "bbb", "bbb", "cc"]
+
+
+def test_a_combiner_that_never_returns_keeps_no_start(postgres, monkeypatch):
+    """Not even where a start rolls forward what the run before has pinned, before it has a coordinator."""
+    hangs, let_go = threading.Event(), threading.Event()
+
+    def combine(stored: Any, staged: Any) -> Any:
+        if hangs.is_set():
+            let_go.wait(60)
+        return stored + staged
+
+    columns = (ValueColumn("n", pa.int64(), Merge.COMBINE, combine), ValueColumn("total", pa.int64(), Merge.ADD))
+    monkeypatch.setattr(fakes, "LAYOUT", StateLayout((KeyColumn("account", pa.string()),), columns))
+    options = RunOptions(until=Until.CAUGHT_UP, batch_timeout=timedelta(seconds=0.5), on_running=OnRunning.REFUSE)
+    topic = fakes.Topic([[("a", 1)] * 20])
+    apart, more = (PostgresState(name, dsn=postgres.dsn) for name in ("balances", "more"))
+
+    def run(*states: PostgresState) -> None:
+        TopologyRun(fakes.make_job(topic, *states).plan(), PostgresLedger(postgres.dsn), options).run()
+
+    run(apart)
+    topic.partitions[0] += [("a", 1)] * 10
+    hangs.set()
+    for states in ((apart,), (apart, more)):
+        with pytest.raises(FatalError, match="a combiner of state 'balances' has not returned for"):
+            run(*states)
+    hangs.clear()
+    let_go.set()
+    run(apart, more)
+    with psycopg.connect(postgres.dsn) as connection:
+        assert connection.execute("SELECT n, total FROM balances").fetchone() == (30, 30)
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["beside", "apart"])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,15 @@ from pyspark.sql.types import StructType
 
 Headers = Sequence[tuple[str, bytes | None]] | None
 """A record's headers in order; None when it has none."""
+NO_TIMESTAMP: Final = -1
+"""Kafka's own number for a record that has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableHeaders:
+    """Headers that a reader's client can't give out, and why: a decoder that wants them makes a bad record of it."""
+
+    reason: str
 
 
 class RawRecords(Protocol):
@@ -36,7 +46,7 @@ class RawRecords(Protocol):
 
     @property
     def timestamps(self) -> npt.NDArray[np.int64]:
-        """Milliseconds since the epoch, -1 for a record without one."""
+        """Milliseconds since the epoch, `NO_TIMESTAMP` for a record without one; any number that a producer wrote."""
 
     @property
     def values(self) -> Sequence[bytes | None]:
@@ -45,8 +55,8 @@ class RawRecords(Protocol):
     def keys(self, rows: Sequence[int]) -> list[bytes | None]:
         """Return the keys of the given rows."""
 
-    def headers(self, rows: Sequence[int]) -> list[Headers]:
-        """Return the headers of the given rows."""
+    def headers(self, rows: Sequence[int]) -> Sequence[Headers | UnreadableHeaders]:
+        """Return the headers of the given rows; may be asked once of each."""
 
 
 class TaskDecoder(Protocol):

@@ -15,7 +15,7 @@ from trident.base.checks import check_text
 from trident.base.control import CONTROL, Undecoded
 from trident.base.errors import ConfigurationError
 from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.decoders.base import RawRecords
+from trident.spouts.decoders.base import NO_TIMESTAMP, RawRecords
 from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
 from trident.spouts.rows import control_batch
 
@@ -182,7 +182,7 @@ def _left_to_spark(schema: pa.Schema, records: RawRecords, rows: list[int] | ran
     count = len(rows)
     indexes = pa.array(rows, pa.int64())
     offsets = pa.array(records.offsets).take(indexes)
-    stamps = pa.array(records.timestamps, mask=records.timestamps < 0).take(indexes)
+    stamps = pa.array(records.timestamps, mask=records.timestamps == NO_TIMESTAMP).take(indexes)
     values = pa.array([records.values[row] for row in rows], pa.binary())
     edge = pa.repeat(pa.scalar(records.edge, pa.int64()), count)
     topic = pa.repeat(pa.scalar(records.topic, pa.string()), count)

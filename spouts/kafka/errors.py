@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Final
 
@@ -27,6 +28,8 @@ _PASSING: Final = (
     python_errors.UnknownError,
     OSError,
 )
+OF_THE_CLIENT: Final = (ValueError, TypeError, RuntimeError, struct.error)
+"""What kafka-python raises, beside its own errors, where it can't send what it is asked or read what it is answered."""
 _WAIT_CODES: Final = frozenset(
     {
         KafkaError._TRANSPORT,
@@ -62,7 +65,12 @@ def classify(error: Exception, doing: str, brokers: str) -> TridentError:
         return FatalError(f"Kafka at {brokers} refused to let us {doing} ({name}); nothing was read. Check the ACLs")
     if isinstance(error, _PASSING):
         return RetryableError(f"could not {doing} at Kafka {brokers} ({name}); nothing was read")
-    return FatalError(f"could not {doing} at Kafka {brokers} ({name}: {error}); nothing was read")
+    if isinstance(error, python_errors.KafkaError):
+        return FatalError(f"could not {doing} at Kafka {brokers} ({name}: {error}); nothing was read")
+    return FatalError(  # of a text that is not Kafka's nobody knows what it quotes
+        f"could not {doing} at Kafka {brokers}: the client kafka-python failed ({name}), not the broker. Nothing was "
+        "read. Look at start and client_options, and at the version of kafka-python"
+    )
 
 
 def raise_for_event(error: KafkaError, place: PartitionId | None, ranges: Sequence[OffsetRange]) -> None:

@@ -10,6 +10,7 @@ from trident.base.checks import check_text
 from trident.base.errors import ConfigurationError
 from trident.base.secrets import Secret
 from trident.spouts.kafka.hiding import ConsumerOptions, hidden, told
+from trident.spouts.kafka.words import HOSTNAME_CHECK, in_one_spelling
 
 _RESERVED: Final = {
     "bootstrap.servers": "bootstrap_servers=",
@@ -19,6 +20,7 @@ _RESERVED: Final = {
     "enable.auto.commit": "nothing: positions are kept in the ledger",
     "enable.auto.offset.store": "nothing: positions are kept in the ledger",
     "enable.partition.eof": "nothing: the reader needs it",
+    "topic.blacklist": "topics=: what the client is to leave out is never read to its end",
 }
 _GROUP: Final = "trident-reader"
 _LIBRDKAFKA: Final = {
@@ -56,7 +58,9 @@ _PYTHON_NAMES: Final = {
     "ssl.crl.location": "ssl_crlfile",
 }
 _JVM_ONLY: Final = ("sasl.jaas.config", "ssl.truststore.", "ssl.keystore.", "sasl.login.", "ssl.endpoint.")
-_HOSTNAME_CHECK: Final = "ssl.endpoint.identification.algorithm"
+_AUTHORITIES: Final = "ssl.ca.location"
+_OF_THE_SYSTEM: Final = "probe"
+"""librdkafka's word for the authorities that the system trusts, which the other clients take without a word."""
 _LOGIN_MODULES: Final = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -81,6 +85,7 @@ class KafkaOptions:
         for name in self.client_options:
             if name in _RESERVED:
                 raise ConfigurationError(f"client option {name!r} can't be set; use {_RESERVED[name]}")
+        object.__setattr__(self, "client_options", in_one_spelling(self.client_options))
 
     @property
     def isolation_level(self) -> str:
@@ -94,24 +99,26 @@ class KafkaOptions:
     def for_librdkafka(self) -> ConsumerOptions:
         """Return the configuration of a reading consumer, as tasks are told it."""
         given = {name: value for name, value in self.client_options.items() if not _is_jvm_only(name)}
-        if self.client_options.get(_HOSTNAME_CHECK) is not None:
-            given[_HOSTNAME_CHECK] = self.client_options[_HOSTNAME_CHECK] or "none"
+        if HOSTNAME_CHECK in self.client_options:
+            given[HOSTNAME_CHECK] = self.client_options[HOSTNAME_CHECK]
         fixed = {"bootstrap.servers": self.bootstrap_servers, "isolation.level": self.isolation_level}
         return ConsumerOptions(fixed, _LIBRDKAFKA, hidden(given))
 
     def for_kafka_python(self) -> dict[str, object]:
         """Return the configuration of an admin client: how to reach and log in; other options do not concern it."""
         given: dict[str, object] = {
-            _PYTHON_NAMES[name]: value for name, value in self.client_options.items() if name in _PYTHON_NAMES
+            _PYTHON_NAMES[name]: value
+            for name, value in self.client_options.items()
+            if name in _PYTHON_NAMES and (name, value) != (_AUTHORITIES, _OF_THE_SYSTEM)
         }
-        if self.client_options.get(_HOSTNAME_CHECK) in ("", "none"):
+        if self.client_options.get(HOSTNAME_CHECK) == "none":
             given["ssl_check_hostname"] = False
         return {**given, "bootstrap_servers": [part.strip() for part in self.bootstrap_servers.split(",")]}
 
     def for_spark(self) -> dict[str, str]:
         """Return the options of Spark's JVM connector; raises ConfigurationError for what Java can't be told."""
         given = {name: value for name, value in self.client_options.items() if name not in _FOR_JAVA}
-        for translate in (_jaas, _trust, _mechanism):
+        for translate in (_jaas, _trust, _mechanism, _hostname_check):
             given |= translate(self.client_options)
         fixed = {
             "kafka.bootstrap.servers": self.bootstrap_servers,
@@ -150,13 +157,17 @@ def _trust(options: Mapping[str, str]) -> dict[str, str]:
         raise ConfigurationError(
             "give ssl.keystore.location and ssl.keystore.type for the Java client, or use ArrowReader"
         )
-    if "ssl.ca.location" not in options or "ssl.truststore.location" in options:
+    if options.get(_AUTHORITIES, _OF_THE_SYSTEM) == _OF_THE_SYSTEM or "ssl.truststore.location" in options:
         return {}
-    return {"ssl.truststore.location": options["ssl.ca.location"], "ssl.truststore.type": "PEM"}
+    return {"ssl.truststore.location": options[_AUTHORITIES], "ssl.truststore.type": "PEM"}
 
 
 def _mechanism(options: Mapping[str, str]) -> dict[str, str]:
     return {"sasl.mechanism": options["sasl.mechanisms"]} if "sasl.mechanisms" in options else {}
+
+
+def _hostname_check(options: Mapping[str, str]) -> dict[str, str]:
+    return {HOSTNAME_CHECK: ""} if options.get(HOSTNAME_CHECK) == "none" else {}
 
 
 _FOR_JAVA: Final = frozenset(

@@ -19,14 +19,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from trident.base.advice import RESET_ANEW
-from trident.base.errors import ConfigurationError, FatalError, RetryableError
+from trident.base.errors import ConfigurationError, FatalError, RetryableError, TridentError
 from trident.base.logs import LogCut, cut_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start, StartAt, TopicsMissingError
 from trident.spouts.decoders.base import Decoder, TaskDecoder
 from trident.spouts.kafka.epochs import epoch_ends
-from trident.spouts.kafka.errors import classify
+from trident.spouts.kafka.errors import OF_THE_CLIENT, classify
 from trident.spouts.kafka.logs import keep_secrets_out_of_logs
+from trident.spouts.kafka.moments import milliseconds_from
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.base import RangeReader
 
@@ -42,6 +43,7 @@ class KafkaSource:
 
     def __init__(
         self,
+        name: str,
         topics: tuple[str, ...],
         options: KafkaOptions,
         decoder: Decoder,
@@ -49,6 +51,7 @@ class KafkaSource:
         start: Start,
         connect_timeout: float,
     ) -> None:
+        self._name = name
         self._topics = topics
         self._options = options
         self._decoder = decoder
@@ -68,24 +71,30 @@ class KafkaSource:
         """Return what every partition holds now; `stop` is the last stable offset for a committed-only read."""
         ids = self._topic_ids(self._topics)
         earliest = self._offsets(ids, OffsetSpec.EARLIEST)
-        latest = self._listed(ids, OffsetSpec.LATEST)
+        latest = self._listed(ids, OffsetSpec.LATEST, self._level)
         return tuple(
             PartitionBounds(id_, ids[id_], earliest[id_], latest[id_].offset, latest[id_].leader_epoch)
             for id_ in sorted(ids)
         )
 
+    def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
+        """Return the high watermarks."""
+        found = self._listed(ids, OffsetSpec.LATEST, IsolationLevel.READ_UNCOMMITTED)
+        return {id_: item.offset for id_, item in found.items()}
+
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Resolve a start policy (None: the spout's own) now.
 
-        A partition without a record at or after a start time starts at its end.
+        A partition without a record at or after a start time starts at its end; up to 1970 a time is the earliest.
         """
         start = policy if policy is not None else self._start
         found = self.bounds()
-        if start is StartAt.EARLIEST:
+        since = milliseconds_from(start) if isinstance(start, datetime) else None
+        if since is None and start is not StartAt.LATEST:
             return found
         begins = {item.id: item.stop for item in found}
-        if isinstance(start, datetime):
-            stamps = self._offsets(begins, int(start.timestamp() * 1000))
+        if since is not None:
+            stamps = self._offsets(begins, since)
             for item in found:
                 if stamps[item.id] != _NO_OFFSET:
                     begins[item.id] = min(max(stamps[item.id], item.earliest), item.stop)
@@ -159,7 +168,7 @@ class KafkaSource:
         for topic in described:
             if topic["error_code"]:
                 error = kafka_errors.for_code(topic["error_code"])()
-                raise classify(error, f"describe topic {topic['name']!r}", self._options.bootstrap_servers)
+                raise self._classified(error, f"describe topic {topic['name']!r}")
             for partition in topic["partitions"]:
                 ids[PartitionId(topic["name"], partition["partition_index"])] = str(topic["topic_id"] or "")
         self._seen.update(topics)
@@ -176,10 +185,15 @@ class KafkaSource:
         )
 
     def _offsets(self, ids: Iterable[PartitionId], spec: int) -> dict[PartitionId, int]:
-        return {id_: item.offset for id_, item in self._listed(ids, spec).items()}
+        return {id_: item.offset for id_, item in self._listed(ids, spec, self._level).items()}
 
-    def _listed(self, ids: Iterable[PartitionId], spec: int) -> dict[PartitionId, OffsetAndTimestamp]:
-        level = IsolationLevel.READ_COMMITTED if self._options.read_committed else IsolationLevel.READ_UNCOMMITTED
+    @property
+    def _level(self) -> IsolationLevel:
+        return IsolationLevel.READ_COMMITTED if self._options.read_committed else IsolationLevel.READ_UNCOMMITTED
+
+    def _listed(
+        self, ids: Iterable[PartitionId], spec: int, level: IsolationLevel
+    ) -> dict[PartitionId, OffsetAndTimestamp]:
         specs = {TopicPartition(id_.topic, id_.partition): spec for id_ in ids}
         found = self._ask("list offsets", lambda admin: admin.list_partition_offsets(specs, level, self._timeout_ms))
         return {PartitionId(place.topic, place.partition): item for place, item in found.items()}
@@ -188,7 +202,12 @@ class KafkaSource:
         try:
             return question(self._connected())
         except (kafka_errors.KafkaError, OSError) as error:
-            raise classify(error, doing, self._options.bootstrap_servers) from error
+            raise self._classified(error, doing) from error
+        except OF_THE_CLIENT as error:
+            raise self._classified(error, doing) from None  # it may quote what it was given
+
+    def _classified(self, error: Exception, doing: str) -> TridentError:
+        return classify(error, f"{doing} for the stream {self._name!r}", self._options.bootstrap_servers)
 
     def _connected(self) -> KafkaAdminClient:
         with self._lock:

@@ -54,7 +54,9 @@ class _KafkaSpout(ABC):
                 "a transactional spout can't resume at the earliest offset: a txid would hold other records than "
                 "before. Use OpaqueKafkaSpout, or LostOffsets.STOP"
             )
-        self._options()
+        options = self._options()
+        if isinstance(self.reader, ArrowReader):
+            self.reader.check(options)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it without its client options: a function that holds a spout by mistake must not take them along."""
@@ -78,7 +80,7 @@ class _KafkaSpout(ABC):
     def open(self, name: str) -> KafkaSource:
         """Return the source; it connects when it is first asked."""
         return KafkaSource(
-            tuple(self.topics), self._options(), self.value, self.reader, self.start, self.connect_timeout
+            name, tuple(self.topics), self._options(), self.value, self.reader, self.start, self.connect_timeout
         )
 
     def _options(self) -> KafkaOptions:
@@ -132,7 +134,7 @@ def _checked_topics(given: object) -> tuple[str, ...]:
 
 def _checked_start(given: object) -> Start:
     if isinstance(given, datetime):
-        if given.tzinfo is None:
+        if given.utcoffset() is None:
             raise refused("start", "a datetime with a time zone, say datetime(2026, 1, 1, tzinfo=UTC)", given)
         return given
     return policy_of(StartAt, given, "start", beside=" or a datetime with a time zone")

@@ -10,16 +10,17 @@ import pyarrow as pa
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.user_code import UsersCode
 from trident.state.folding import keyed_rows, settled_row
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import BlobStore
+from trident.state.maps.calling import MapCalls
 from trident.state.maps.maps import (
     BackingKey,
     BackingMap,
     BackingPosition,
     BackingValue,
     ConditionalBackingMap,
-    RemovableBackingMap,
 )
 from trident.state.positions import Position, check_epoch
 from trident.state.rows import conform
@@ -50,6 +51,12 @@ class MapPlace:
     layout: StateLayout
     chunk_rows: int
     blobs: BlobStore = field(repr=False)
+    users_code: UsersCode = field(repr=False)
+
+    @property
+    def calls(self) -> MapCalls:
+        """The map, as it is called: nothing else of this package calls it."""
+        return MapCalls(self.name, self.backing_map, self.users_code)
 
     @property
     def reserved(self) -> BackingKey:
@@ -68,12 +75,12 @@ class MapPlace:
         """
         if self.is_claimed(owner.topology):
             return True
-        return not self.put([(self.claimed, None, self.mark_of(owner.topology))])
+        return not self.put([(self.claimed, None, self.mark_of(owner.topology))], f"topology {owner.topology!r}")
 
     def is_claimed(self, topology: str) -> bool:
         """Tell whether the map is this state's already; raises MismatchError for one that is another's."""
         mark = self.mark_of(topology)
-        (found,) = self.backing_map.multi_get([self.claimed])
+        (found,) = self.calls.get([self.claimed])
         if found is not None and found != mark:
             raise MismatchError(self._held_by(found))
         if found is None:
@@ -85,9 +92,7 @@ class MapPlace:
 
         The mark is this state's own, by default what it has claimed the map with.
         """
-        found = self.backing_map.multi_get(
-            [_claimed(count) for count in range(max(_MOST_KEYS, len(self.layout.keys)) + 1)]
-        )
+        found = self.calls.get([_claimed(count) for count in range(max(_MOST_KEYS, len(self.layout.keys)) + 1)])
         mine = mark or found[len(self.layout.keys)]
         others = [each for each in found if isinstance(each, BackingPosition) and each != mine]
         if others:
@@ -109,7 +114,7 @@ class MapPlace:
 
     def read(self, topology: str) -> BackingPosition | None:
         """Return what the reserved key holds, None for nothing; refuses another topology's."""
-        (found,) = self.backing_map.multi_get([self.reserved])
+        (found,) = self.calls.get([self.reserved])
         if found is None:
             return None
         if not isinstance(found, BackingPosition):
@@ -126,7 +131,8 @@ class MapPlace:
 
     def replace_reserved(self, expected: BackingPosition | None, new: BackingPosition) -> bool:
         """Replace the reserved key's value; returns whether it was the expected one."""
-        return expected == new or not self.put([(self.reserved, expected, new)])
+        about = f"its position, epoch {new.epoch}" + (f", txid {new.txid}" if new.txid is not None else "")
+        return expected == new or not self.put([(self.reserved, expected, new)], about)
 
     def put_reserved(self, expected: BackingPosition | None, new: BackingPosition) -> None:
         """Replace the reserved key's value; raises FencedError when somebody else has."""
@@ -135,26 +141,31 @@ class MapPlace:
 
     def get(self, keys: list[BackingKey]) -> dict[BackingKey, BackingValue | None]:
         """Return what is stored under each key, with the one NaN: a store that decodes its values makes new ones."""
-        found = self.backing_map.multi_get(keys)
+        found = self.calls.get(keys)
         return {key: settled_value(value) for key, value in zip(keys, found, strict=True)}
 
-    def put(self, changes: list[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[BackingKey]:
+    def put(
+        self,
+        changes: list[tuple[BackingKey, BackingValue | None, BackingValue]],
+        about: str,
+        *,
+        may_be_left: bool = True,
+    ) -> list[BackingKey]:
         """Put all changes; returns the keys that held something else than expected."""
         if not changes:
             return []
         if isinstance(self.backing_map, ConditionalBackingMap):
-            stored = self.backing_map.multi_put_if(changes)
+            stored = self.calls.put_if(changes, about, may_be_left=may_be_left)
             return [change[0] for change, done in zip(changes, stored, strict=True) if not done]
-        self.backing_map.multi_put([(key, new) for key, _, new in changes])
+        self.calls.put([(key, new) for key, _, new in changes], about)
         return []
 
-    def remove(self, items: list[tuple[BackingKey, BackingValue | None]]) -> list[BackingKey]:
+    def remove(self, items: list[tuple[BackingKey, BackingValue | None]], about: str) -> list[BackingKey]:
         """Remove all keys; returns those that held something else than expected."""
         held = [(key, value) for key, value in items if value is not None]
         if not held:
             return []
-        assert isinstance(self.backing_map, RemovableBackingMap)  # checked before anything was changed
-        removed = self.backing_map.multi_remove_if(held)
+        removed = self.calls.remove_if(held, about)
         return [item[0] for item, done in zip(held, removed, strict=True) if not done]
 
     def rows_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> pa.Table:

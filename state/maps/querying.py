@@ -29,7 +29,7 @@ class MapQuerying:
             raise MismatchError(f"state {place.name!r} has never been registered; nothing was read")
         found: dict[Row, Row] = {}
         for chunk in chunks(key_rows(place.layout, keys), place.chunk_rows):
-            for key, stored in zip(chunk, place.backing_map.multi_get(chunk), strict=True):
+            for key, stored in zip(chunk, place.calls.get(chunk), strict=True):
                 row = None if stored is None else self._as_of(position.txid, stored)
                 if row is not None:
                     found[key] = row

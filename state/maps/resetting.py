@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from trident.base.advice import RESET_KEEPING_ROWS
@@ -18,8 +19,11 @@ class MapResetting:
 
     place: MapPlace
 
-    def check_clear(self) -> None:
+    def check_clear(self, topology: str, states: Collection[str]) -> None:
         """Raise ConfigurationError for a map that can't be emptied."""
+        self._require_clearable()
+
+    def _require_clearable(self) -> None:
         if not isinstance(self.place.backing_map, ClearableBackingMap):
             raise ConfigurationError(
                 f"the map of state {self.place.name!r} has no clear(), so a reset can't empty it; nothing was changed: "
@@ -33,12 +37,12 @@ class MapResetting:
         position = position_of(found)
         if position is not None and position.owner == owner:
             return
-        self.check_clear()
-        assert isinstance(self.place.backing_map, ClearableBackingMap)
-        self.place.backing_map.clear()
+        self._require_clearable()
+        about = f"the reset of {owner.topology!r}"
+        self.place.calls.clear(about)
         begun = reserved_value(Position(owner, birth_txid, 0, birth_txid), epoch)
         mark = self.place.mark_of(owner.topology)
-        self.place.backing_map.multi_put([(self.place.claimed, mark), (self.place.reserved, begun)])
+        self.place.calls.put([(self.place.claimed, mark), (self.place.reserved, begun)], about)
 
     def check_adopt(self, topology: str) -> int | None:
         """Return the txid after the one where the map stands: its keys can't be listed, and some may have it already.

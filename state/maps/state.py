@@ -8,6 +8,7 @@ from trident.base.checks import check_able, check_count
 from trident.base.names import check_given_name
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.base.user_code import UsersCode
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import open_blobs
 from trident.state.maps.maps import BackingMap
@@ -54,4 +55,5 @@ class BackingMapState:
         """Use the map as it is; staged updates go to the ledger's database."""
         table_shape(self.name, self.name, self.kind, layout)
         blobs = open_blobs(self.name, ledger_database)
-        return MapTarget(MapPlace(self.name, self.kind, self.backing_map, layout, self.chunk_rows, blobs))
+        code = UsersCode(timeouts)
+        return MapTarget(MapPlace(self.name, self.kind, self.backing_map, layout, self.chunk_rows, blobs, code))

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.base.user_code import users_code
+from trident.base.user_code import Calls
 from trident.state.capabilities import Capabilities
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
-from trident.state.maps.maps import BackingKey
+from trident.state.maps.maps import BackingKey, BackingValue
 from trident.state.maps.place import ROUNDS, MapPlace, chunks, epoch_of, fence_only, position_of, reserved_value
 from trident.state.maps.querying import MapQuerying
 from trident.state.maps.resetting import MapResetting
@@ -106,21 +108,18 @@ class MapTarget:
         self._place.blobs.forget(owner.topology, min(done, position.txid))
 
     def close(self) -> None:
-        """Do nothing: the map is the user's."""
+        """Let go of the thread that calls the map; the map is the user's."""
+        self._place.users_code.close()
 
     def _apply_chunk(self, batch: BatchId, staged: dict[BackingKey, Row]) -> None:
         left = dict(staged)
         for _ in range(ROUNDS):
             keys = list(left)
             before = self._place.get(keys)
-            with users_code(f"a combiner of state {self.name!r}"):
-                after: dict[Row, StoredRow] = {
-                    key: updated(self._place.kind, before[key], batch.txid, merged_with(self._place.layout, row))
-                    for key, row in left.items()
-                }
+            after = self._merged(batch, before, left)
             check_fit(self._place.layout, after)
             changed = [key for key in keys if before[key] != after[key]]
-            refused = self._place.put([(key, before[key], after[key]) for key in changed])
+            refused = self._place.put([(key, before[key], after[key]) for key in changed], str(batch))
             if not refused:
                 return
             self._place.owned(batch.owner, batch.epoch)
@@ -129,3 +128,20 @@ class MapTarget:
             f"{batch}: somebody else keeps changing {len(left)} keys of state {self.name!r}; the batch is partly "
             "applied and will be completed when it is applied again: stop the other writer"
         )
+
+    def _merged(
+        self, batch: BatchId, before: Mapping[BackingKey, BackingValue | None], staged: Mapping[BackingKey, Row]
+    ) -> dict[Row, StoredRow]:
+        """Return what is to be stored under each key; combiners run in the thread that may be left behind."""
+        place = self._place
+
+        def merge(calls: Calls) -> dict[Row, StoredRow]:
+            after: dict[Row, StoredRow] = {}
+            for key, row in staged.items():
+                calls.begin()
+                after[key] = updated(place.kind, before[key], batch.txid, merged_with(place.layout, row))
+            return after
+
+        if all(column.combine is None for column in place.layout.values):
+            return merge(Calls())
+        return place.users_code.run(f"a combiner of state {self.name!r}", merge)

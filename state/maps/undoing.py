@@ -32,7 +32,7 @@ class MapUndoing:
             if holds or self._may_have_part_of(batch, updates):
                 check_kind(place.kind, batch, updates, place.name)
             return
-        stored = [value for keys in place.keys_of(batch, updates) for value in place.backing_map.multi_get(keys)]
+        stored = [value for keys in place.keys_of(batch, updates) for value in place.calls.get(keys)]
         made = [value for value in stored if value is not None and undone(value, batch.txid) is None]
         if made and not isinstance(place.backing_map, RemovableBackingMap):
             raise CannotUndoError(
@@ -65,7 +65,7 @@ class MapUndoing:
         place = self.place
         if place.kind is StateKind.NON_TRANSACTIONAL:
             return True
-        stored = [value for keys in place.keys_of(batch, updates) for value in place.backing_map.multi_get(keys)]
+        stored = [value for keys in place.keys_of(batch, updates) for value in place.calls.get(keys)]
         return any(isinstance(value, TransactionalValue) and value.txid == batch.txid for value in stored)
 
     def _undo_chunk(self, batch: BatchId, keys: list[BackingKey]) -> None:
@@ -75,7 +75,8 @@ class MapUndoing:
             stored = place.get(left)
             back = {key: undone(value, batch.txid) for key, value in stored.items() if value is not None}
             changes = [(key, stored[key], new) for key, new in back.items() if new is not None and new != stored[key]]
-            left = place.put(list(changes)) + place.remove([(key, stored[key]) for key in back if back[key] is None])
+            about, gone = f"the undo of {batch}", [(key, stored[key]) for key in back if back[key] is None]
+            left = place.put(list(changes), about, may_be_left=False) + place.remove(gone, about)
             if not left:
                 return
             place.owned(batch.owner, batch.epoch)

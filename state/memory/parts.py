@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -65,7 +66,7 @@ class MemoryResetting:
 
     place: MemoryPlace
 
-    def check_clear(self) -> None:
+    def check_clear(self, topology: str, states: Collection[str]) -> None:
         """Do nothing: memory can be emptied."""
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:

@@ -126,13 +126,13 @@ class MemoryTarget:
     def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Do nothing: held updates are already in this process."""
 
-    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> bool:
         """Merge the rows and move the position, unless the batch is in."""
         assert isinstance(transaction, MemoryTransaction)
         place = self._place
         position = place.position(transaction, batch.owner.topology)
         if is_in(position, batch, self.name):
-            return
+            return False
         assert position is not None
         rows = self._rows_of(transaction, batch, updates)
         stored = place.rows(transaction)
@@ -145,6 +145,14 @@ class MemoryTarget:
             stored[key] = row
         moved = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)
         place.put(transaction, batch.owner.topology, Standing(moved, batch.epoch))
+        return True
+
+    def run_deferred_in(self, transaction: Transaction, *, of_all: bool) -> bool:
+        """Do nothing: memory leaves nothing for later."""
+        return False
+
+    def check_stored_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+        """Do nothing: nobody else changes it."""
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch."""

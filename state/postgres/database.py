@@ -21,6 +21,7 @@ from trident.state.databases.base import Elsewhere, SchemaTerms, SqlTransaction,
 from trident.state.databases.transactions import run_transaction
 from trident.state.postgres.addresses import masked, normal_dsn
 from trident.state.postgres.errors import classify, is_lock_timeout, is_lost, is_read_only, may_quote_a_row
+from trident.state.postgres.looking import LOGIN_SECONDS
 from trident.state.postgres.paths import SearchPath, asked_path, found_path, pin_own, pin_path, place_of, schemas_with
 from trident.state.postgres.patience import PatientConnection
 from trident.state.postgres.schema import POSTGRES_TERMS
@@ -31,12 +32,18 @@ from trident.state.postgres.sessions import end_older, end_stuck, long_open, mar
 # a plan made for a batch of ten rows must not be used for one of a hundred thousand.
 # Limits that a role or database sets for its other sessions: a merge may take long, and a session that shows that its
 # owner is alive is idle most of the time; what a stopped process can hold is limited above.
+# A client of which nothing more is heard (a line that was cut without a word): its session ends, with its locks, about
+# when it gives up itself, and not after the two hours of the system's.
 # How values are read and written: as every other session of this library does, whatever server, role or DSN say.
 # Instants in a zone with summer time can't even be compared in the hour that comes twice.
 _SETTINGS = """
 SELECT set_config('lock_timeout', %(lock)s, false),
        set_config('idle_in_transaction_session_timeout', %(idle)s, false),
        set_config('client_connection_check_interval', %(check)s, false),
+       set_config('tcp_keepalives_idle', %(probe)s, false),
+       set_config('tcp_keepalives_interval', %(probe)s, false),
+       set_config('tcp_keepalives_count', '3', false),
+       set_config('tcp_user_timeout', %(lock)s, false),
        set_config('synchronous_commit', CASE current_setting('synchronous_commit')
                   WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
        set_config('random_page_cost', '1.1', false),
@@ -53,7 +60,9 @@ SELECT set_config('lock_timeout', %(lock)s, false),
        set_config('standard_conforming_strings', 'on', false),
        (SELECT count(set_config(name, '0', false)) FROM pg_settings
         WHERE name IN ('statement_timeout', 'idle_session_timeout', 'transaction_timeout')),
-       extract(epoch FROM pg_postmaster_start_time())::text, pg_backend_pid(), current_setting('server_encoding')
+       extract(epoch FROM pg_postmaster_start_time())::text,
+       (SELECT extract(epoch FROM backend_start)::text FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()),
+       pg_backend_pid(), current_setting('server_encoding')
 """
 _FROM_THE_START = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c lock_timeout=0"
 """Else a role's own limits could end the statement that replaces them."""
@@ -150,8 +159,11 @@ class PostgresDatabase:
 
     def end_older(self, topology: str, epoch: Epoch) -> None:
         """End every session at work here for the topology under an older epoch; see `EndsSessions`."""
+        work = Work(topology, epoch)
+        with self._lock:
+            self._works[topology] = work  # also where a ledger that was put back gives out a lower one again
         with self._alone() as connection:
-            end_older(connection, Work(topology, epoch), self.lease_seconds / 4)
+            end_older(connection, work, self.lease_seconds / 4)
 
     def place_of(self, connection: Connection, table: str) -> str:
         """Return what names a table's place; see `HasSchemas`."""
@@ -189,11 +201,13 @@ class PostgresDatabase:
 
     def _mark(self, connection: Connection, work: Work) -> None:
         with self._lock:
-            if work.epoch is not None:
-                self._works[work.topology] = work
             known = self._works.get(work.topology)
-        if known is not None:
-            show_mark(connection, known)
+            if work.epoch is None:
+                work = known or work
+            elif known is None or not _is_later(known.epoch, work.epoch):
+                self._works[work.topology] = work
+        if work.epoch is not None:
+            show_mark(connection, work)
 
     def _clear_the_way(self) -> str:
         """End what older epochs hold; returns what else may be in the way, in words."""
@@ -246,7 +260,7 @@ def connect(
     parts = conninfo_to_dict(dsn)
     connection = PatientConnection.connect(
         make_conninfo(dsn, **_options(parts)),
-        connect_timeout=10,
+        connect_timeout=LOGIN_SECONDS,
         keepalives=1,
         keepalives_idle=max(1, int(lease_seconds / 6)),
         keepalives_interval=max(1, int(lease_seconds / 12)),
@@ -260,10 +274,11 @@ def connect(
     connection.be_patient(dsn, lease_seconds)
     try:
         pin(connection)  # before any other statement, whose words might mean something else
-        row = connection.execute(_SETTINGS, {"lock": half, "idle": half, "check": check}).fetchone()
+        limits = {"lock": half, "idle": half, "check": check, "probe": str(max(1, int(lease_seconds / 12)))}
+        row = connection.execute(_SETTINGS, limits).fetchone()
         connection.commit()
         assert row is not None
-        connection.is_of(row[-3])
+        connection.is_of(row[-4], row[-3] or "")
         _refuse_pooler(dsn, connection.info.backend_pid, row[-2])
         _refuse_encoding(dsn, row[-1])
     except BaseException:
@@ -314,3 +329,8 @@ def _refuse_encoding(dsn: str, encoding: str) -> None:
             "hold every text. Nothing was written; use a database that was made with CREATE DATABASE … ENCODING 'UTF8' "
             "TEMPLATE template0 (pg_dump and pg_restore bring into it what is here)."
         )
+
+
+def _is_later(epoch: Epoch | None, other: Epoch) -> bool:
+    """Tell whether one is known to be later: an older run may share the database with its successor."""
+    return epoch is not None and epoch.line == other.line and epoch.number > other.number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import psycopg
 import pyarrow as pa
@@ -38,12 +38,66 @@ _UNIQUE = text("""
           AND i.indexprs IS NULL""")
 
 
-_ACTS = text("""
+_PARTS = "SELECT to_regclass(:table) UNION SELECT relid FROM pg_partition_tree(to_regclass(:table))"
+"""The table and its partitions."""
+_ACTS = text(f"""
     SELECT EXISTS (
         SELECT 1 FROM pg_class AS c
-        WHERE (c.oid = to_regclass(:table) OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass(:table))))
+        WHERE c.oid IN ({_PARTS})
               AND (c.relhasrules OR EXISTS (SELECT 1 FROM pg_trigger AS t WHERE t.tgrelid = c.oid
                                                                               AND NOT t.tgisinternal)))""")
+_GUARDS = text(f"""
+    SELECT EXISTS (
+        SELECT 1 FROM pg_class AS c
+        WHERE c.oid IN ({_PARTS})
+              AND (c.relhasrules OR c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_trigger AS t
+                                                                WHERE t.tgrelid = c.oid)))""")
+# SET CONSTRAINTS takes a name for all constraints of it in the schema, whatever their tables, needs the right to use
+# that schema, and finds those of partitions by their parents.
+_DEFERRED = text(f"""
+    SELECT string_agg(DISTINCT quote_ident(n.nspname) || '.' || quote_ident(o.conname), ', ')
+               FILTER (WHERE o.conparentid = 0 AND has_schema_privilege(n.oid, 'USAGE') AND NOT EXISTS (
+                   SELECT 1 FROM pg_constraint AS x WHERE x.conname = o.conname AND x.connamespace = o.connamespace
+                                                          AND x.condeferrable AND x.conrelid NOT IN ({_PARTS}))),
+           count(*) > 0
+    FROM pg_constraint AS o JOIN pg_namespace AS n ON n.oid = o.connamespace
+    WHERE o.condeferred AND o.conrelid IN ({_PARTS})""")
+_RELATION = text("""
+    SELECT c.oid || ':' || CASE WHEN c.relkind <> 'p' THEN CAST(c.relfilenode AS text) ELSE
+        (SELECT md5(string_agg(p.oid || '/' || p.relfilenode, ',' ORDER BY p.oid))
+         FROM pg_partition_tree(c.oid) AS t JOIN pg_class AS p ON p.oid = t.relid) END
+    FROM pg_class AS c WHERE c.oid = to_regclass(:table)""")
+_UNFIT = text(f"""
+    SELECT CASE
+        WHEN bool_or(c.relkind NOT IN ('r', 'p')) THEN 'kind'
+        WHEN bool_or(c.relpersistence <> 'p') THEN 'persistence'
+        WHEN EXISTS (SELECT 1 FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhparent
+                     WHERE p.oid = to_regclass(:table) AND p.relkind = 'r') THEN 'children' END
+    FROM pg_class AS c WHERE c.oid IN ({_PARTS})""")
+_WHY_UNFIT = {
+    "kind": "it is, or a partition of it is, a view or a foreign table; a state needs tables that this server keeps",
+    "persistence": "it is, or a partition of it is, unlogged or temporary: a crash of the server would empty it; make "
+    "it one that is logged (ALTER TABLE ... SET LOGGED)",
+    "children": "other tables inherit from it, whose rows would count as its own",
+}
+
+
+def _table_by(name: str) -> str:
+    """Return the table's number; of one in a schema by the catalogue, which asks for no right to use that schema."""
+    return f"""
+        CASE WHEN strpos({name}, '.') = 0 THEN CAST(to_regclass(quote_ident({name})) AS oid) ELSE
+            (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+             WHERE n.nspname = split_part({name}, '.', 1) AND c.relname = split_part({name}, '.', 2)) END"""
+
+
+_REFERRING = text(f"""
+    SELECT DISTINCT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
+    FROM pg_constraint AS o JOIN pg_class AS c ON c.oid = o.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE o.contype = 'f' AND o.conparentid = 0 AND o.confrelid IN ({_PARTS}) AND o.conrelid NOT IN ({_PARTS})
+          AND EXISTS (SELECT 1 FROM trident_applied
+                      WHERE topology = :topology AND state = ANY(:states) AND {_table_by("table_name")} = c.oid)
+          AND NOT EXISTS (SELECT 1 FROM pg_constraint AS b
+                          WHERE b.contype = 'f' AND b.conrelid IN ({_PARTS}) AND b.confrelid = c.oid)""")
 
 
 class PostgresDialect:
@@ -112,10 +166,36 @@ class PostgresDialect:
         return (f"CREATE TEMPORARY TABLE IF NOT EXISTS {quote(table)} ({_definitions(specs)}) ON COMMIT DELETE ROWS",)
 
     def relation(self, connection: Connection, table: str) -> str | None:
-        """Return the numbers of the table and of its file, which TRUNCATE changes."""
-        statement = text("SELECT c.oid || ':' || c.relfilenode FROM pg_class AS c WHERE c.oid = to_regclass(:table)")
-        found: str | None = connection.execute(statement, {"table": quote_table(table)}).scalar()
+        """Return the numbers of the table and of its file, which TRUNCATE changes; of its partitions' files all."""
+        found: str | None = connection.execute(_RELATION, {"table": quote_table(table)}).scalar()
         return found
+
+    def unfit(self, connection: Connection, table: str) -> str | None:
+        """Look at the table and at its partitions."""
+        found = connection.execute(_UNFIT, {"table": quote_table(table)}).scalar()
+        return None if found is None else _WHY_UNFIT[found]
+
+    def run_deferred(self, connection: Connection, table: str | None = None) -> bool:
+        """Run deferred triggers and checks; what comes after them in this transaction is no longer deferred."""
+        if table is None:
+            connection.execute(text("SET CONSTRAINTS ALL IMMEDIATE"))
+            return True
+        names, is_any = connection.execute(_DEFERRED, {"table": quote_table(table)}).one()
+        if names is not None:
+            plain = names.replace("%", "%%")  # the driver takes a single one for a place of a value
+            connection.exec_driver_sql(f"SET CONSTRAINTS {plain} IMMEDIATE")
+        return bool(is_any)
+
+    def referring_states(
+        self, connection: Connection, table: str, topology: str, states: Collection[str]
+    ) -> tuple[str, ...]:
+        """Ask for foreign keys."""
+        asked = {"table": quote_table(table), "topology": topology, "states": list(states)}
+        return tuple(connection.execute(_REFERRING, asked).scalars())
+
+    def guards_rows(self, connection: Connection, table: str) -> bool:
+        """Ask for triggers, foreign keys that lead here, rules and policies, of partitions too."""
+        return bool(connection.execute(_GUARDS, {"table": quote_table(table)}).scalar_one())
 
     def acts_by_itself(self, connection: Connection, table: str) -> bool:
         """Ask for the table and its partitions; what foreign keys bring with them only checks."""
@@ -153,14 +233,6 @@ def driver(connection: Connection) -> psycopg.Connection:
     found = connection.connection.driver_connection
     assert isinstance(found, psycopg.Connection)
     return found
-
-
-def _table_by(name: str) -> str:
-    """Return the table's number; of one in a schema by the catalogue, which asks for no right to use that schema."""
-    return f"""
-        CASE WHEN strpos({name}, '.') = 0 THEN CAST(to_regclass(quote_ident({name})) AS oid) ELSE
-            (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-             WHERE n.nspname = split_part({name}, '.', 1) AND c.relname = split_part({name}, '.', 2)) END"""
 
 
 def _definitions(specs: Sequence[ColumnSpec]) -> str:

@@ -7,11 +7,8 @@ each other without any limit, with the locks of the one and the lease of the oth
 
 from __future__ import annotations
 
-import fcntl
-import sys
-import termios
+import logging
 import time
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -19,19 +16,19 @@ import psycopg
 from psycopg.abc import PQGen
 from psycopg.rows import TupleRow
 
+from trident.state.postgres.looking import Look, Session
+from trident.state.postgres.onlooker import Onlooker, address_of, may_open_another, unsent
+
+_log = logging.getLogger("trident.postgres")
 R = TypeVar("R")
 _NOTHING = 0
 """What the driver is told when neither direction is ready."""
-_LOOK = """
-    SELECT extract(epoch FROM pg_postmaster_start_time())::text, pg_is_in_recovery(), a.state, a.wait_event_type,
-           a.pid IS NOT NULL, (SELECT c.bytes_processed FROM pg_stat_progress_copy AS c WHERE c.pid = a.pid)
-    FROM (SELECT 1) AS one LEFT JOIN pg_stat_activity AS a ON a.pid = %s"""
 _LOOKS = 3
 """How often in a row the server must say that it does nothing for this connection, and has got nothing since."""
 _LOOKS_THERE = 8
 """The same while its session is there, two leases in all: a long statement may be on its way, on a narrow line."""
-_UNANSWERED = 4
-"""How many looks in a row may go unanswered, about two leases: a server that is away for a moment ends nothing."""
+_SILENT_PAUSES = 8
+"""For how long nobody may answer, two leases: a server that is away for a moment ends nothing."""
 
 
 class AnswerLostError(psycopg.OperationalError):
@@ -43,7 +40,7 @@ class _Found:
     """What the server does for a connection."""
 
     is_at_work: bool
-    copied: int | None = None
+    copied: str | None = None
     """How many bytes of a COPY it has taken."""
     unsent: int = 0
     """How many bytes of ours still lie on this side."""
@@ -58,11 +55,24 @@ class _Silence:
     pause: float
     last: _Found | None = None
     lost: int = 0
-    unanswered: int = 0
+    unanswered_since: float | None = None
+    asked_at: float = 0.0
     look_at: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.again()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the server has said often enough that it does nothing."""
+        is_there = self.last is not None and self.last.is_there
+        return self.lost >= (_LOOKS_THERE if is_there else _LOOKS)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether nobody has answered for long enough."""
+        since = self.unanswered_since
+        return since is not None and time.monotonic() - since >= _SILENT_PAUSES * self.pause
 
     def again(self) -> None:
         """Look again after a pause."""
@@ -70,15 +80,16 @@ class _Silence:
 
     def broken(self) -> None:
         """Something has come."""
-        self.lost = self.unanswered = 0
+        self.lost, self.unanswered_since = 0, None
         self.again()
 
     def note(self, found: _Found | None) -> None:
         """Count what was found, None if nobody has answered; what goes on, however slowly, is not lost."""
+        self.again()
         if found is None:
-            self.unanswered += 1
+            self.unanswered_since = self.asked_at if self.unanswered_since is None else self.unanswered_since
             return
-        self.unanswered = 0
+        self.unanswered_since = None
         if found.is_at_work:
             self.lost = 0
         else:
@@ -90,22 +101,27 @@ class PatientConnection(psycopg.Connection[TupleRow]):
     """psycopg's connection; where it has waited for long, it asks on another one whether the server is at work for it.
 
     A statement may take as long as it takes, and wait for locks; `AnswerLostError` is raised when the session is gone,
-    or waits for its client, as seen several times in a row. Nothing is asked before `be_patient`. Each connection of a
-    process looks for itself, in the thread that waits.
+    or waits for its client, as seen several times in a row, or when the server is silent for everybody. Its session is
+    ended before that, so that it keeps nothing locked. Nothing is asked before `be_patient`. Each connection of a
+    process looks for itself, in the thread that waits, and takes its own answer as soon as that comes.
     """
 
     _dsn: str | None = None
     _pause = 0.0
     _server = ""
-    _until: float | None = None
+    _began = ""
 
     def be_patient(self, dsn: str, lease_seconds: float) -> None:
         """Ask by this address, four times per lease."""
         self._dsn, self._pause = dsn, lease_seconds / 4
 
-    def is_of(self, server: str) -> None:
-        """Say which start of the server it is: no session outlives that."""
-        self._server = server
+    def is_of(self, server: str, began: str) -> None:
+        """Say which start of the server it is, which no session outlives, and when the session began."""
+        self._server, self._began = server, began
+
+    @property
+    def _session(self) -> Session:
+        return Session(self.info.backend_pid, self._began)
 
     def wait(self, gen: PQGen[R], interval: float = 0.1, timeout: float | None = None) -> R:
         """Wait as psycopg does, each time that nothing has come for a pause with a look."""
@@ -113,74 +129,56 @@ class PatientConnection(psycopg.Connection[TupleRow]):
         return super().wait(watched, interval) if timeout is None else super().wait(watched, interval, timeout)
 
     def _watched(self, gen: PQGen[R]) -> PQGen[R]:
-        silence = _Silence(self._pause)
+        silence, look = _Silence(self._pause), None
         try:
             wanted = next(gen)
             while True:
                 ready = yield wanted
                 if ready != _NOTHING:
                     silence.broken()
-                elif time.monotonic() >= silence.look_at:
-                    self._look(silence)
+                    if look is not None:
+                        look.drop()
+                elif self._dsn is not None and time.monotonic() >= silence.look_at:
+                    look = look or Look(address_of(self, self._dsn), self._session)
+                    self._look(look, silence, int(wanted))
                 wanted = gen.send(ready)
         except StopIteration as end:
             result: R = end.value
             return result
+        finally:
+            if look is not None:
+                look.close()
 
-    def _look(self, silence: _Silence) -> None:
-        """Ask after the session, and give up what is lost."""
-        if self._until is not None and time.monotonic() >= self._until:
-            self._give_up("the server does not answer")
-        if self._dsn is None:
-            return silence.again()
-        silence.note(self._find(self._dsn))
-        is_there = silence.last is not None and silence.last.is_there
-        if silence.lost >= (_LOOKS_THERE if is_there else _LOOKS):
-            self._give_up("the server's session is gone or waits for this process, which waits for its answer")
-        if silence.unanswered >= _UNANSWERED:
-            self._give_up("the server answers nobody")
-        return silence.again()
+    def _look(self, look: Look, silence: _Silence, wanted: int) -> None:
+        """Ask after the session, or go on with that, and give up what is lost."""
+        if not look.is_under_way:
+            silence.asked_at = time.monotonic()
+        if not look.goes_on(self.pgconn.socket, wanted):
+            return
+        silence.note(self._found(look.onlooker))
+        if silence.is_lost:
+            self._give_up("the server's session is gone or waits for this process, which waits for its answer", look)
+        if silence.is_unanswered:
+            self._give_up("the server answers nobody", look)
 
-    def _find(self, dsn: str) -> _Found | None:
-        """Ask what the server does for this connection; None: nobody says."""
-        try:
-            with closing(_other(dsn, max(2.0, self._pause))) as other:
-                other.execute("SET ROLE NONE")  # a role of the login's settings may not see the login's sessions
-                row = other.execute(_LOOK, (self.info.backend_pid,)).fetchone()
-        except psycopg.Error as error:
-            return _Found(is_at_work=True) if _is_answered(error) else None
-        assert row is not None
-        server, is_a_replica, state, waits_for, is_there, copied = row
+    def _found(self, onlooker: Onlooker) -> _Found | None:
+        """Return what the server does for this connection; None: nobody says.
+
+        A server that refuses a login, or takes long over it, is at work, as far as anybody can tell; so it is where
+        this process has no descriptor left to ask with.
+        """
+        if not onlooker.is_answered or onlooker.row is None:
+            is_at_work = onlooker.is_heard or not may_open_another(self.pgconn.socket)
+            return _Found(is_at_work=True) if is_at_work else None
+        server, is_a_replica, state, waits_for, is_there, copied = onlooker.row
         if self._server and server != self._server:
-            return None if is_a_replica else _Found(is_at_work=False)  # no session outlives its server
+            return None if is_a_replica == "true" else _Found(is_at_work=False)  # no session outlives its server
         waits = str(state).startswith("idle") or (state in ("active", "disabled") and waits_for == "Client")
-        return _Found(is_there and not waits, copied, _unsent(self.pgconn.socket), is_there)
+        is_known = is_there == "true"
+        return _Found(is_known and not waits, copied, unsent(self.pgconn.socket), is_known)
 
-    def _give_up(self, why: str) -> None:
+    def _give_up(self, why: str, look: Look) -> None:
         self.pgconn.finish()
+        if look.ends_the_session(self._pause):
+            _log.warning("ended backend %d of this process, which was given up: its answers did not come", look.pid)
         raise AnswerLostError(f"an answer never came: {why}")
-
-
-def _is_answered(error: psycopg.Error) -> bool:
-    """Tell whether a server at work has refused the connection: it has no room for one more, say.
-
-    One that is starting or stopping has no sessions that do anything.
-    """
-    return "FATAL" in str(error) and "database system is" not in str(error)
-
-
-def _unsent(socket: int) -> int:
-    """Return how many bytes the other side has not acknowledged; 0 where the system does not tell."""
-    answer = bytearray(4)
-    try:
-        fcntl.ioctl(socket, termios.TIOCOUTQ, answer)
-    except OSError:
-        return 0
-    return int.from_bytes(answer, sys.byteorder)
-
-
-def _other(dsn: str, seconds: float) -> PatientConnection:
-    """Open a connection to ask on, which waits so long at most."""
-    other = PatientConnection.connect(dsn, autocommit=True, connect_timeout=max(2, int(seconds)))
-    other._until, other._pause = time.monotonic() + seconds, 0.1
-    return other

@@ -85,19 +85,22 @@ class PostgresState:
         """Share the ledger's database, or make one for the own dsn; nothing is sent to it yet."""
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)
         if self.dsn is not None:
-            return self._opened(PostgresDatabase(self.dsn, lease=timeouts.lease), shape, shared=False)
+            return self._opened(PostgresDatabase(self.dsn, lease=timeouts.lease), shape, timeouts, shared=False)
         if isinstance(ledger_database, PostgresDatabase):
-            return self._opened(ledger_database, shape, shared=True)
+            return self._opened(ledger_database, shape, timeouts, shared=True)
         raise ConfigurationError(
             f"state {self.name!r} has no dsn and the ledger is not in Postgres, so there is no database to keep it in: "
             "give PostgresState a dsn, or use a PostgresLedger"
         )
 
-    def _opened(self, database: PostgresDatabase, shape: TableShape, *, shared: bool) -> TableTarget:
+    def _opened(
+        self, database: PostgresDatabase, shape: TableShape, timeouts: Timeouts, *, shared: bool
+    ) -> TableTarget:
         staging = helper_table(STAGING, shape.table)
         tasks_dsn = normal_dsn(self.tasks_dsn) if self.tasks_dsn is not None else None
         writing = PostgresWriting(database, self.name, staging, shape.layout.schema(), tasks_dsn)
-        return TableTarget(database, PostgresDialect(), self.name, shape, shared, writing, writing.let_write)
+        dialect = PostgresDialect()
+        return TableTarget(database, dialect, self.name, shape, shared, timeouts, writing, writing.let_write)
 
 
 def _restored(name: str, kind: str, table: str | None, dsn: Secret | None, tasks_dsn: Secret | None) -> PostgresState:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -135,6 +135,28 @@ class SqliteDialect:
     def relation(self, connection: Connection, table: str) -> str | None:
         """Return None: a table that is made anew may lie where the old one was."""
         return None
+
+    def unfit(self, connection: Connection, table: str) -> str | None:
+        """Refuse a view."""
+        schema, _, name = table.rpartition(".")
+        listed = f"{quote(schema or 'main')}.sqlite_master"
+        found = text(f"SELECT type FROM {listed} WHERE lower(name) = lower(:name) AND type IN ('table', 'view')")
+        is_view = connection.execute(found, {"name": name}).scalar() == "view"
+        return "it is a view, and a state needs a table of its own" if is_view else None
+
+    def run_deferred(self, connection: Connection, table: str | None = None) -> bool:
+        """Do nothing: no trigger waits for the COMMIT, and connections of ours check no foreign keys."""
+        return False
+
+    def referring_states(
+        self, connection: Connection, table: str, topology: str, states: Collection[str]
+    ) -> tuple[str, ...]:
+        """Return none: connections of ours check no foreign keys."""
+        return ()
+
+    def guards_rows(self, connection: Connection, table: str) -> bool:
+        """Look for triggers."""
+        return self.acts_by_itself(connection, table)
 
     def acts_by_itself(self, connection: Connection, table: str) -> bool:
         """Look for triggers; texts of both cases name one table."""

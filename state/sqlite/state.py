@@ -64,9 +64,9 @@ class SqliteState:
         dialect = SqliteDialect()
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)
         if self.path is not None:
-            return TableTarget(SqliteDatabase(self.path), dialect, self.name, shape, False)
+            return TableTarget(SqliteDatabase(self.path), dialect, self.name, shape, False, timeouts)
         if isinstance(ledger_database, SqliteDatabase):
-            return TableTarget(ledger_database, dialect, self.name, shape, True)
+            return TableTarget(ledger_database, dialect, self.name, shape, True, timeouts)
         raise ConfigurationError(
             f"state {self.name!r} has no path and the ledger is not in SQLite, so there is no file to keep it in: "
             "give SqliteState a path, or use a SqliteLedger"

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 from sqlalchemy import Connection, text
 
 from trident.base.identity import BatchId
-from trident.base.user_code import users_code
+from trident.base.user_code import Calls
 from trident.state.arrays import AnyArray
 from trident.state.folding import combined
 from trident.state.layout import KeyColumn, ValueColumn
@@ -41,8 +42,7 @@ def fold(place: TablePlace, batch: BatchId, updates: StagedUpdates, ready: Ready
     pairs = _read_pairs(place, batch, updates, ready)
     if pairs is None:
         return None
-    with users_code(f"a combiner of state {place.name!r}"):
-        rows = _folded(place, pairs.rows)
+    rows = place.users_code.run(f"a combiner of state {place.name!r}", partial(_folded, place, pairs.rows))
     place.dialect.check_rows(rows)
     return Folded(pairs.position, place.dialect.ready_rows(rows), pairs.patterns)
 
@@ -108,7 +108,7 @@ def _read_pairs(place: TablePlace, batch: BatchId, updates: StagedUpdates, ready
     return _Pairs(row.position, rows, tuple(found))
 
 
-def _folded(place: TablePlace, pairs: Sequence[tuple[object, ...]]) -> pa.Table:
+def _folded(place: TablePlace, pairs: Sequence[tuple[object, ...]], calls: Calls) -> pa.Table:
     """Run the users' functions; raises RefusedError for a result that its column can't hold."""
     shape, from_stored = place.shape, place.dialect.from_stored
     width = len(shape.keys)
@@ -118,6 +118,7 @@ def _folded(place: TablePlace, pairs: Sequence[tuple[object, ...]]) -> pa.Table:
     for index, column in enumerate(shape.combined):
         values: list[object] = []
         for pair in pairs:
+            calls.begin()
             first = width + 2 * index
             stored, staged = (from_stored(column.type, pair[first + i]) for i in (0, 1))
             both = stored is not None and staged is not None

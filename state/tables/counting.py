@@ -119,6 +119,12 @@ def check_merged(connection: Connection, staged: StagedTable, batch: BatchId, ex
     )
 
 
+def check_still_stored(connection: Connection, staged: StagedTable, batch: BatchId, expected: int) -> None:
+    """Raise RefusedError unless the rows are still as they were merged after the table's deferred triggers ran."""
+    if expected and staged.shape.has_txid:
+        _require_stored(staged.shape.table, expected, staged.count_merged(connection, batch.txid))
+
+
 def _require_stored(table: str, expected: int, stored: int) -> None:
     if stored != expected:
         raise RefusedError(

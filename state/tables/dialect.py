@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -84,6 +84,24 @@ class Dialect(Protocol):
 
         None where it does not tell.
         """
+
+    def unfit(self, connection: Connection, table: str) -> str | None:
+        """Return why what has the table's name can't hold a state whatever its columns are, None where it can."""
+
+    def run_deferred(self, connection: Connection, table: str | None = None) -> bool:
+        """Have what the table's constraints and triggers leave for the COMMIT happen now, if it can be told apart.
+
+        Without a table, all that the transaction has left. Returns whether there is any such of the table's, told apart
+        or not.
+        """
+
+    def referring_states(
+        self, connection: Connection, table: str, topology: str, states: Collection[str]
+    ) -> tuple[str, ...]:
+        """Return the tables of these states, quoted, whose rows refer to the table's, but none that both refer to."""
+
+    def guards_rows(self, connection: Connection, table: str) -> bool:
+        """Tell whether anything but the right to do so may keep rows of the table from being deleted."""
 
     def acts_by_itself(self, connection: Connection, table: str) -> bool:
         """Tell whether the table has triggers or rules, by which it may hold something else than was written."""

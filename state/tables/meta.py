@@ -40,6 +40,8 @@ _RAISE = text("""
     WHERE trident_state_fence.epoch < excluded.epoch
        OR (trident_state_fence.epoch = excluded.epoch AND trident_state_fence.token = excluded.token)""")
 
+_FENCE_OF = "SELECT epoch FROM trident_state_fence WHERE topology = :topology"
+
 
 @dataclass(frozen=True, slots=True)
 class AppliedRow:
@@ -146,7 +148,10 @@ def raise_fence(connection: Connection, topology: str, epoch: Epoch) -> None:
     """Raise the topology's fence to this epoch; raises FencedError when it stands higher or at another token."""
     values = {"topology": topology, "epoch": epoch.number, "token": epoch.token}
     if connection.execute(_RAISE, values).rowcount != 1:
-        raise FencedError(f"a coordinator newer than epoch {epoch.number} holds {topology!r}; nothing was written")
+        stored = connection.execute(text(_FENCE_OF), {"topology": topology}).scalar_one()
+        raise FencedError(
+            f"epoch {stored} holds {topology!r}, this is epoch {epoch.number}; nothing was written", stored
+        )
 
 
 def check_fence(connection: Connection, dialect: Dialect, topology: str, epoch: Epoch) -> None:

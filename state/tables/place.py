@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.user_code import UsersCode
 from trident.state.databases.base import HasSchemas, SqlDatabase, SqlTransaction
 from trident.state.positions import is_in
 from trident.state.tables.dialect import Dialect
@@ -35,13 +36,16 @@ class TablePlacing:
 class TablePlace:
     """What the parts of a table target share; every method runs inside the caller's transaction."""
 
-    def __init__(self, database: SqlDatabase, dialect: Dialect, name: str, shape: TableShape, apart: bool) -> None:
+    def __init__(
+        self, database: SqlDatabase, dialect: Dialect, name: str, shape: TableShape, apart: bool, users_code: UsersCode
+    ) -> None:
         self.database = database
         self.dialect = dialect
         self.name = name
         self.shape = shape
         self.apart = apart
         """Whether it has a fence of its own and stages durably, as a state not beside the ledger must."""
+        self.users_code = users_code
         self.applied = Applied(dialect, name, shape.table)
         self.staging = helper_table(STAGING, shape.table)
         columns = repr([(column.name, str(column.type)) for column in shape.staged])

@@ -46,7 +46,7 @@ def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape)
     if found is None:
         run_all(connection, dialect.create_table(shape, specs))
         return
-    problem = _difference(specs, found)
+    problem = dialect.unfit(connection, shape.table) or _difference(specs, found)
     if problem:
         raise MismatchError(f"table {shape.table!r} is not what the aggregation needs: {problem}; nothing was changed")
     keys = [key.name for key in shape.keys]

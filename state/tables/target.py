@@ -12,6 +12,8 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
+from trident.base.timeouts import Timeouts
+from trident.base.user_code import UsersCode
 from trident.base.writes import WriteManifest
 from trident.state.capabilities import Capabilities, Transaction, WritableByTasks
 from trident.state.databases.base import EndsSessions, HasSchemas, SqlDatabase, SqlTransaction
@@ -23,6 +25,7 @@ from trident.state.tables.combining import copy_folded, fold, is_where_it_was_re
 from trident.state.tables.counting import (
     TableCounting,
     check_merged,
+    check_still_stored,
     note_rows,
     refuse_owned_elsewhere,
     refuse_unowned,
@@ -56,13 +59,14 @@ class TableTarget:
         name: str,
         shape: TableShape,
         shared: bool,
+        timeouts: Timeouts,
         writing: WritableByTasks | None = None,
         let_write: Callable[[Connection], None] = lambda _: None,
     ) -> None:
         self._let_write = let_write
         # Known here rather than at the first batch: a type without a column is the topology's mistake.
         shape.columns(dialect.column_type)
-        self._place = place = TablePlace(database, dialect, name, shape, not shared)
+        self._place = place = TablePlace(database, dialect, name, shape, not shared, UsersCode(timeouts))
         self._capabilities = Capabilities(
             beside=self if shared else None,
             undoing=TableUndoing(place),
@@ -174,7 +178,9 @@ class TableTarget:
             if not place.apart:  # the fence is the ledger's: here the row's own epoch refuses a late writer
                 place.owned(transaction.connection, batch.owner, batch.epoch)
             try:
-                self.apply_in(transaction, batch, updates)
+                if self.apply_in(transaction, batch, updates) and self.run_deferred_in(transaction, of_all=False):
+                    self.run_deferred_in(transaction, of_all=True)
+                    self.check_stored_in(transaction, batch, updates)
             except MismatchError:
                 place.check_fence(transaction.connection, batch.owner, batch.epoch)
                 raise
@@ -205,17 +211,17 @@ class TableTarget:
         if updates.folded is not None:
             copy_folded(connection, place, updates.folded)
 
-    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> bool:
         """Move the position from txid - 1 to txid, then merge; a batch that is in is skipped whole."""
         if not isinstance(updates, ReadyHeld | ReadyWritten):
             raise unready(self.name)
         connection, place = _connection(transaction), self._place
         expected = updates.count
         if place.shape.combined and expected and not is_where_it_was_read(connection, place, batch, updates.folded):
-            return
+            return False
         if not place.applied.move(connection, batch):
             place.check_already_in(connection, batch)
-            return
+            return False
         no_nulls = False
         if isinstance(updates, ReadyHeld):
             no_nulls = all(updates.rows.column(key.name).null_count == 0 for key in place.shape.keys)
@@ -228,6 +234,16 @@ class TableTarget:
         changed = merged.changed + merged.made
         check_merged(connection, place.staged, batch, expected, changed)
         place.applied.count(connection, batch.owner.topology, merged.made)
+        return True
+
+    def run_deferred_in(self, transaction: Transaction, *, of_all: bool) -> bool:
+        """Let the table's deferred constraints and triggers run."""
+        place = self._place
+        return place.dialect.run_deferred(_connection(transaction), None if of_all else place.shape.table)
+
+    def check_stored_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+        """Look at the txids beside the values again."""
+        check_still_stored(_connection(transaction), self._place.staged, batch, updates.count)
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch."""
@@ -252,6 +268,7 @@ class TableTarget:
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""
+        self._place.users_code.close()
         if self._place.apart:
             self._place.database.close()
 

@@ -44,7 +44,10 @@ class TableUndoing:
             if row is None or not is_in(row.position, batch, place.name):
                 return
             _check_rows(connection, place.shape, place.name, batch, updates)
-            place.applied.count(connection, batch.owner.topology, -_undo_rows(connection, place.shape, batch.txid))
+            gone = _undo_rows(connection, place.shape, batch.txid)
+            place.dialect.run_deferred(connection)
+            _check_undone(connection, place.shape, batch.txid)
+            place.applied.count(connection, batch.owner.topology, -gone)
             if not place.applied.move_back(connection, batch, before_attempt(row.position, batch, before)):
                 raise MismatchError(f"{batch}: state {place.name!r} moved while it was read; nothing was undone")
             reached(CrashPoint.IN_UNDO, batch.txid)
@@ -81,10 +84,26 @@ def _undo_rows(connection: Connection, shape: TableShape, txid: int) -> int:
     changes += [f"{TXID} = :txid - 1", f"{PREVIOUS_TXID} = :txid - 1"]
     known = f"{TXID} = :txid AND {PREVIOUS_TXID} IS NOT NULL"
     connection.execute(text(f"UPDATE {shape.quoted} SET {', '.join(changes)} WHERE {known}"), values)
-    left = connection.execute(text(f"SELECT count(*) FROM {shape.quoted} WHERE {TXID} = :txid"), values).scalar_one()
+    return gone
+
+
+def _check_undone(connection: Connection, shape: TableShape, txid: int) -> None:
+    """Raise CannotUndoError unless no row is of the txid any more, and all that were hold what was before it."""
+    if not shape.has_previous:
+        return
+    left = connection.execute(text(_left_statement(shape)), {"txid": txid}).scalar_one()
     if left:
         raise CannotUndoError(
             f"{left} rows of table {shape.table!r} could not be brought back from txid {txid}: a trigger or rule of "
-            "the table left them as they were. Nothing of this table was changed; mend it, and the next start goes on"
+            "the table changed what was written. Nothing of this table was changed; mend it, and the next start goes on"
         )
-    return gone
+
+
+def _left_statement(shape: TableShape) -> str:
+    """Return the SELECT of how many rows are still of the txid, or were brought back and hold something else."""
+    differ = []
+    for column in shape.values:
+        now, before = quote(column.name), quote(PREVIOUS + column.name)
+        differ.append(f"{now} <> {before} OR ({now} IS NULL) <> ({before} IS NULL)")
+    undone = f"{TXID} = :txid - 1 AND {PREVIOUS_TXID} = :txid - 1"
+    return f"SELECT count(*) FROM {shape.quoted} WHERE {TXID} = :txid OR ({undone} AND ({' OR '.join(differ)}))"

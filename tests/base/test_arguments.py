@@ -327,3 +327,10 @@ def test_a_text_that_names_a_policy_is_that_policy(staging: str) -> None:
     """A run gets as far as its graph, which has nothing in it: the policy was taken."""
     with pytest.raises(ConfigurationError, match="ends in no state"):
         Topology("t").run(SimpleNamespace(sql=same, createDataFrame=same, conf=None), staging=staging)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("lease", [timedelta(microseconds=1), timedelta(microseconds=49_999)])
+def test_a_lease_too_short_for_a_round_trip_is_refused(lease: timedelta) -> None:
+    with pytest.raises(ConfigurationError, match=r"lease must be at least 0\.05 s"):
+        RunOptions(lease=lease)
+    assert RunOptions(lease=timedelta(milliseconds=50)).lease == timedelta(milliseconds=50)

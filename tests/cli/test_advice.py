@@ -451,9 +451,20 @@ def map_that_can_not_be_emptied(world: World) -> Trouble:
     return Trouble(said, {"adopt": {"balances": world.all}})
 
 
+def table_that_keeps_its_rows(world: World) -> Trouble:
+    world.run()
+    world.by_hand("totals", "CREATE TRIGGER kept BEFORE DELETE ON totals BEGIN SELECT RAISE(IGNORE); END")
+    world.more()
+    before = world.sums()
+    said = failing(world, ["reset", "MODULE:TOPOLOGY", "--states", "clear"])
+    assert world.sums() == before
+    return Trouble(said, {"adopt": both(world.all)})
+
+
 _RANGES, _STANDING = "coordinators/plans/ranges.py", "coordinators/holding/standing.py"
 _TAKEOVER, _DECIDING = "coordinators/holding/takeover.py", "coordinators/decisions/deciding.py"
 _COUNTING, _COMMITTER = "state/tables/counting.py", "coordinators/batches/committer.py"
+_FENCING = "coordinators/holding/fencing.py"
 
 BESIDE = {ledgers_tables_lost, only_rows_left, only_rows_left_and_adopted, only_rows_left_and_adopted_as_lost}
 BESIDE |= {position_lost_beside_the_ledger}
@@ -472,7 +483,7 @@ SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
     ledger_from_a_backup: (f"{_STANDING} RESET_LOST",),
     ledger_from_a_backup_with_a_pin: (f"{_STANDING} RESET_LOST_CLEARING",),
     ledger_from_a_backup_with_a_pin_and_adopted: (f"{_DECIDING} RESET_LOST_CLEARING",),
-    ledger_behind_by_epochs_only: (f"{_TAKEOVER} RESET_LOST",),
+    ledger_behind_by_epochs_only: (f"{_FENCING} RESET_LOST",),
     state_gone: (f"{_STANDING} RESET_CLEARING",),
     table_thinned: (f"{_COUNTING} RESET_CLEARING", f"{_COUNTING} RESET_KEEPING_ROWS"),
     table_emptied: (),
@@ -500,6 +511,7 @@ SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
     offsets_gone_of_an_opaque_stream: (),
     bad_record: (),
     staging_lost: (f"{_COMMITTER} UNDO", f"{_COMMITTER} RESET_CLEARING"),
+    table_that_keeps_its_rows: ("state/tables/resetting.py RESET_KEEPING_ROWS",),
     map_that_can_not_be_emptied: ("state/maps/resetting.py RESET_KEEPING_ROWS",),
 }
 

@@ -122,3 +122,60 @@ def test_a_file_may_import_its_neighbours(tmp_path: Path, monkeypatch: pytest.Mo
     file = tmp_path / "job.py"
     file.write_text("from neighbour_of_a_job import NAME\nfrom trident import Topology\ntopology = Topology(NAME)\n")
     assert load_topology(f"{file}:topology").name == "payments"
+
+
+WITH_A_PROPERTY = """
+class Jobs:
+    @property
+    def topology(self):
+        {does}
+jobs = Jobs()
+"""
+LAZY = {
+    "a module": (
+        "topology",
+        "def __getattr__(name):\n    if name == 'topology':\n        {does}\n    raise AttributeError\n",
+    ),
+    "a property": ("jobs.topology", WITH_A_PROPERTY),
+}
+
+
+@pytest.mark.parametrize("kind", LAZY)
+def test_what_is_made_when_it_is_asked_for_is_said_like_what_is_imported(kind: str, tmp_path: Path) -> None:
+    name, source = LAZY[kind]
+    file = tmp_path / "job.py"
+    file.write_text(source.format(does="raise OSError('no way to postgresql://user:s3cret@h/db')"))
+    with pytest.raises(ConfigurationError, match=rf"raised OSError \(line \d of job.py\) when '{name}' is") as error:
+        load_topology(f"{file}:{name}")
+    assert "s3cret" not in str(error.value)
+    file.write_text("import trident\n" + source.format(does="trident.Topology('payments').run(None)"))
+    with pytest.raises(ConfigurationError, match="runs its topology when"):
+        load_topology(f"{file}:{name}")
+    file.write_text("import trident\n" + source.format(does="return trident.Topology('payments')"))
+    assert load_topology(f"{file}:{name}").name == "payments"
+
+
+@pytest.mark.parametrize("name", ["json", "tabnanny", "pytest"])  # imported before, not yet, of a package
+def test_a_file_takes_no_other_modules_place(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = dict(sys.modules)
+    file = tmp_path / f"{name}.py"
+    file.write_text("from trident import Topology\ntopology = Topology('payments')\n")
+    assert load_topology(f"{file}:topology").name == "payments"
+    assert sys.modules.get(name) is before.get(name)
+
+
+def test_a_file_has_its_own_name_and_leaves_nothing_if_it_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    file = tmp_path / "a_job_of_this_name.py"
+    file.write_text("raise OSError")
+    with pytest.raises(ConfigurationError):
+        load_topology(f"{file}:topology")
+    assert file.stem not in sys.modules
+    file.write_text("from trident import Topology\nclass Mine: ...\ntopology = Topology('payments')\nmine = Mine()\n")
+    for _ in range(2):
+        load_topology(f"{file}:topology")
+        assert sys.modules[file.stem].Mine.__module__ == file.stem
+    del sys.modules[file.stem]

@@ -55,6 +55,8 @@ class Topic:
     came: dict[int, list[datetime]] = field(default_factory=dict)
     """When each partition's records came, for a start at a moment."""
     is_deleted: bool = False
+    stable: int | None = None
+    """Where a transaction is open in each partition, None for nowhere."""
     begins: str = "earliest"
     """Where its spout begins unless a reset says something else."""
 
@@ -94,11 +96,14 @@ class ListSource:
                 PartitionId("t", n),
                 self.topic.ids.get(n, self.topic.topic_id),
                 self.topic.earliest.get(n, 0),
-                len(records),
+                len(records) if self.topic.stable is None else min(self.topic.stable, len(records)),
                 self.topic.epoch,
             )
             for n, records in enumerate(self.topic.partitions)
         )
+
+    def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
+        return {id_: len(self.topic.partitions[id_.partition]) for id_ in ids}
 
     def starts(self, policy: object = None) -> tuple[PartitionBounds, ...]:
         policy = policy or self.topic.begins

@@ -240,6 +240,19 @@ def test_a_run_until_caught_up_ends_when_a_plan_that_was_free_finds_nothing():
     assert driver.loop.error is None
 
 
+def test_a_run_until_caught_up_looks_as_soon_as_its_last_batch_is_done_however_long_it_would_be_idle():
+    pace = Pace.of(RunOptions(until=Until.CAUGHT_UP, idle_interval=timedelta(hours=1)))
+    driver = Driver(FRESH._replace(max_pending=3), pace)
+    for run in (driver.plan(), driver.plan()):
+        driver.process(run)
+        driver.answer(driver.take(BuildPlan), None)
+    driver.answer(driver.take(CommitStep))
+    assert BuildPlan not in driver.kinds(), "there is a batch left"
+    driver.answer(driver.take(CommitStep))
+    driver.answer(driver.take(BuildPlan), None)
+    assert not driver.loop.is_running
+
+
 def test_a_stopped_loop_runs_until_its_last_requests_have_ended():
     driver = Driver(first=(DropFrom(11),))
     driver.answer(driver.take(BuildPlan), None)

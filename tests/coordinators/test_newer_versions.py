@@ -20,9 +20,9 @@ from trident.base.ranges import PartitionBounds
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.holding.standing import ApartError
-from trident.coordinators.holding.takeover import LedgerBehindError
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import SqliteState
 from trident.state.capabilities import CannotUndoError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -17,7 +18,8 @@ from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.planned import Plan, StartPosition
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
-from trident.coordinators.plans.ranges import SpoutView, plan_ranges, share
+from trident.coordinators.plans.ranges import SpoutView, plan_ranges
+from trident.coordinators.plans.sharing import record_limit, share
 from trident.coordinators.protocol.messages import MakePlan
 from trident.coordinators.registered import Lease, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
@@ -41,7 +43,7 @@ def planned_and_stored(maker, command):
 
 def view(positions, bounds, *, kind=SpoutKind.OPAQUE, limits=None, on_lost=LostOffsets.STOP, repeated=None, held=False):
     by_id = {item.id: item for item in positions}
-    return SpoutView("s", kind, limits or Limits(), on_lost, by_id, bounds, repeated, 100.0, held)
+    return SpoutView("s", kind, limits or Limits(), on_lost, by_id, bounds, repeated, 100.0, 1_000, held)
 
 
 def spans(planned):
@@ -169,9 +171,11 @@ def test_a_byte_limit_below_one_record_still_makes_progress():
 @given(
     st.integers(0, 10**6) | st.none(),
     st.dictionaries(st.builds(PartitionId, st.just("t"), st.integers(0, 50)), st.integers(0, 10**5), max_size=20),
+    st.integers(0, 10**6),
 )
-def test_a_limit_is_shared_out_whole_and_fairly(limit, available):
-    taken = share(limit, available)
+def test_a_limit_is_shared_out_whole_and_fairly(limit, available, turn):
+    taken = share(limit, available, turn)
+    assert taken == share(limit, dict(reversed(available.items())), turn), "the same plan, whoever makes it"
     assert taken.keys() == available.keys()
     assert all(0 <= taken[id_] <= available[id_] for id_ in available)
     total = sum(available.values())
@@ -180,6 +184,84 @@ def test_a_limit_is_shared_out_whole_and_fairly(limit, available):
     if cut:
         assert max(cut) - min(cut) <= 1
         assert max(taken.values()) <= max(cut) + 1
+
+
+@given(
+    st.integers(1, 12),
+    st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 3), st.integers(1, 4)), min_size=1, max_size=10),
+    st.integers(0, 10**9),
+)
+def test_whoever_has_records_is_read_within_as_many_plans_as_there_are_partitions(limit, partitions, first):
+    """Whatever comes to the others meanwhile, and in which rhythm."""
+    available = {PartitionId("t", n): backlog for n, (backlog, _, _) in enumerate(partitions)}
+    waited = dict.fromkeys(available, 0)
+    for turn in range(first, first + 4 * len(partitions)):
+        taken = share(limit, available, turn)
+        for id_, (_, more, every) in zip(available, partitions, strict=True):
+            waited[id_] = 0 if taken[id_] or not available[id_] else waited[id_] + 1
+            assert waited[id_] < len(partitions)
+            available[id_] += -taken[id_] + (more if turn % every == 0 else 0)
+
+
+@pytest.mark.parametrize(("limit", "partitions"), [(1, 2), (1, 7), (99, 100), (150, 100)])
+def test_over_many_plans_a_large_backlog_is_read_like_the_trickles_beside_it(limit, partitions):
+    large = PartitionId("t", partitions - 1)
+    available = {PartitionId("t", n): 1 for n in range(partitions)} | {large: 10**6}
+    read = dict.fromkeys(available, 0)
+    plans = 1_000
+    for turn in range(plans):
+        for id_, taken in share(limit, available, turn).items():
+            read[id_] += taken
+            available[id_] += 1 - taken
+    fair = plans * limit / partitions
+    assert all(read[id_] > 0.8 * min(fair, plans) for id_ in available)
+    assert sum(read.values()) == plans * limit
+
+
+def test_few_of_many_partitions_with_records_take_turns_too():
+    busy = (PartitionId("t", 3), PartitionId("t", 4))
+    available = {PartitionId("t", n): 0 for n in range(100)} | dict.fromkeys(busy, 10**6)
+    taken = [share(1, available, turn) for turn in range(1_000)]
+    assert 400 < sum(plan[busy[0]] for plan in taken) < 600
+
+
+def test_a_byte_limit_grows_with_what_was_measured():
+    limits = Limits(max_bytes=64 << 20)
+    assert record_limit(limits, None, 0) == 64, "before anything was read each record is taken for a large one"
+    assert record_limit(limits, None, 64) == 256, "64 offsets without a record"
+    assert record_limit(limits, None, 10**6) == 65_536, "behind a gap something comes after all"
+    assert record_limit(limits, 10.0, 64) == 256, "64 small records say little of the next millions"
+    assert record_limit(limits, 1 << 18, 64) == 256
+    assert record_limit(limits, 1 << 20, 10**9) == 64
+    assert record_limit(Limits(max_bytes=1), None, 0) == 1
+
+
+@given(st.integers(1, 10**8), st.integers(1, 10**6))
+def test_the_first_batches_hold_a_byte_limit_whatever_the_size_of_the_records(max_bytes, size):
+    limits, measured, count = Limits(max_bytes=max_bytes), 0, 0
+    average: float | None = None
+    for _ in range(20):
+        count = record_limit(limits, average, measured) or 0
+        assert count == 1 or count * size <= max_bytes
+        average, measured = float(size), measured + count
+    assert count >= min(max_bytes // size, 4**20)
+
+
+def test_a_transaction_that_is_open_before_the_position_is_waited_for():
+    """It was read with read_committed=False before: the log has all of that, and none of it may be read again."""
+    known = OffsetRange(PartitionId("t", 0), "id", 0, 7, 3)
+    waits = replace(view([known, at(1, 5)], [holds(0, 0, 3), holds(1, 0, 9)]), ends={known.id: 8})
+    ranges, losses = plan_ranges(waits)
+    assert (spans(ranges), losses) == ([(0, 7, 7), (1, 5, 9)], ())
+    assert ranges[0].range.epoch == 3, "what proves the position stays"
+    assert [bound.id.partition for bound in waits.waiting] == [0]
+
+
+@pytest.mark.parametrize("ends", [{}, {PartitionId("t", 0): 6}])
+def test_a_log_that_ends_before_the_position_is_not_waited_for(ends):
+    cut = replace(view([at(0, 7)], [holds(0, 0, 3)]), ends=ends)
+    with pytest.raises(FatalError, match="truncated or created anew"):
+        plan_ranges(cut)
 
 
 @pytest.mark.parametrize(("timers", "is_planned"), [((), False), (("minute",), True)])

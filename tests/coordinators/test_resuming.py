@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +18,7 @@ from trident.base.crash_points import CrashPoint
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Owner
 from trident.base.ranges import PartitionId
+from trident.base.signals import StopSignal
 from trident.coordinators.decided import ResetDecision, ResetStart
 from trident.coordinators.decisions.beginning import Beginning, Prospect, beginning
 from trident.coordinators.decisions.commands import reset_topology
@@ -361,7 +361,7 @@ def test_a_stream_that_is_added_after_a_reset_begins_as_its_spout_says(make: typ
     known = next(iter(SPEC.spouts))
     topic = Topic([[("a", 1)] * 9])
     sources = {name: ListSource(topic, name) for name in (known, "added")}
-    starts = starts_to_store(snapshot, sources, Repeater(timedelta(seconds=1), threading.Event()))
+    starts = starts_to_store(snapshot, sources, Repeater(timedelta(seconds=1), StopSignal()))
     assert {item.spout: item.start for item in starts or ()} == {known: 9, "added": 0}
     ledger.close()
 
@@ -373,7 +373,7 @@ def test_a_reset_of_an_older_version_is_for_the_streams_that_began_with_it() -> 
     ledger.decide_reset(run.epoch, "payments", decision)
     ledger.finish_reset(run.epoch, "payments", decision)
     topic = Topic([[("a", 1)] * 9])
-    repeater = Repeater(timedelta(seconds=1), threading.Event())
+    repeater = Repeater(timedelta(seconds=1), StopSignal())
     first = ledger.snapshot(run.epoch, "payments")
     starts = starts_to_store(first, {"s": ListSource(topic, "s")}, repeater)
     assert [item.start for item in starts or ()] == [9]

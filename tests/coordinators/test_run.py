@@ -26,6 +26,7 @@ from trident.base.errors import (
 )
 from trident.base.identity import Epoch
 from trident.base.ranges import OffsetRange
+from trident.base.signals import StopSignal
 from trident.base.writes import WriteManifest
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import RunSummary, TopologyRun
@@ -34,7 +35,7 @@ from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning, RunOptions, Until
 from trident.coordinators.registered import Lease
 from trident.coordinators.retrying import Repeater
-from trident.spouts.base import BadRecord, LostOffsets, SpoutKind
+from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
 from trident.state import MemoryState, SqliteState, StateKind
 from trident.state.memory.database import MemoryDatabase
 from trident.state.staged import WrittenUpdates
@@ -108,6 +109,19 @@ def test_every_record_counts_once(place, kind):
     assert place.rows("balances") == job.topic.expected()
     assert summary.batches == 8
     assert job.topic.told == list(range(1, 9))
+
+
+@pytest.mark.parametrize("kind", SpoutKind)
+def test_a_byte_limit_holds_from_the_first_batch_of_each_start(place, kind):
+    """A record of the fake has 10 bytes, and nobody knows that before one was read."""
+    job = make_job(payments(1, 60), place.state("balances"), kind=kind, limits=Limits(max_bytes=100))
+    for _ in range(2):
+        job.processor.attempts.clear()
+        run(job, place.ledger(), replace(OPTIONS, max_pending=1))
+        widths = [sum(edge.range.width for edge in request.edges["s"]) for request in job.processor.attempts]
+        assert (widths[:3], max(widths)) == ([1, 4, 10], 10)
+        job.topic.partitions[0] += [("late", 1)] * 60
+    assert place.rows("balances")["late"] == (60, 60)
 
 
 def test_two_states_of_one_batch_hold_the_same_txids(place):
@@ -513,7 +527,7 @@ def test_a_take_over_that_is_overtaken_while_it_checks_states_is_told_that_it_is
 
     stores["balances"].position = slowly
     with pytest.raises(FencedError, match="another coordinator has taken over"):
-        TakeOver(ledger, stores, plan.spec, epoch, Repeater(timedelta(seconds=1), threading.Event())).complete({})
+        TakeOver(ledger, stores, plan.spec, epoch, Repeater(timedelta(seconds=1), StopSignal())).complete({})
     rows = {row["account"]: (row["n"], row["total"]) for row in MemoryState("balances").rows(ledger.database)}
     assert rows == job.topic.expected()
 

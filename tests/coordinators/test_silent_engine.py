@@ -120,8 +120,8 @@ def test_a_run_that_is_fenced_while_its_engine_is_made_ends(job: ListJob, tmp_pa
     ledger, epochs = SqliteLedger(file), []
     acquire = ledger.acquire
 
-    def remember(topology: str, lease: Lease) -> object:
-        acquired = acquire(topology, lease)
+    def remember(topology: str, lease: Lease, above: int = 0) -> object:
+        acquired = acquire(topology, lease, above)
         epochs.append(acquired.epoch)
         return acquired
 

@@ -58,8 +58,8 @@ class _Told:
     def __getattr__(self, name: str) -> object:
         return getattr(self._ledger, name)
 
-    def acquire(self, topology: str, lease: Lease) -> object:
+    def acquire(self, topology: str, lease: Lease, above: int = 0) -> object:
         try:
-            return self._ledger.acquire(topology, lease)
+            return self._ledger.acquire(topology, lease, above)
         finally:
             self._asked.set()

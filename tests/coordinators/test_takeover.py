@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -14,8 +13,10 @@ import pytest
 from tests.coordinators.fakes import LAYOUT, ListSource, Topic
 from trident.base.errors import FencedError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.signals import StopSignal
+from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.taken import TakenOver
-from trident.coordinators.holding.takeover import LedgerBehindError, TakeOver
+from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.registered import Lease, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
@@ -58,7 +59,7 @@ def stores(tmp_path: Path) -> dict[str, Target]:
 
 @pytest.fixture
 def repeater() -> Repeater:
-    return Repeater(timedelta(seconds=1), threading.Event())
+    return Repeater(timedelta(seconds=1), StopSignal())
 
 
 def test_what_is_open_is_read_after_the_last_fence_is_raised(stores, repeater):

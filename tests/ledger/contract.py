@@ -641,6 +641,22 @@ class LeaseContract:
         self.wait(0.1)
         assert ledger.acquire("payments", Lease("host-b", LONG)).previous_holder == "host-a"
 
+    @pytest.mark.parametrize("is_known", [True, False])
+    def test_an_epoch_is_raised_above_what_is_known_elsewhere(self, ledger: AnyLedger, is_known: bool) -> None:
+        far = 2**40
+        if is_known:
+            ledger.release("payments", ledger.acquire("payments", Lease("host-a", LONG)).epoch)
+        first = ledger.acquire("payments", Lease("host-b", LONG), far).epoch
+        assert first.number == far + 1
+        with pytest.raises(LeaseHeldError, match="host-b"):
+            ledger.acquire("payments", Lease("host-c", LONG), far * 2)
+        ledger.renew("payments", first)
+        ledger.release("payments", first)
+        second = ledger.acquire("payments", Lease("host-c", LONG), 7).epoch
+        assert (second.number, second.line) == (far + 2, first.line)
+        with pytest.raises(FencedError):
+            ledger.renew("payments", first)
+
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)
 

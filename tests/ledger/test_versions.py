@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from threading import Event
 
 import pytest
 from sqlalchemy import inspect
@@ -17,6 +16,7 @@ from tests.coordinators.test_run import OPTIONS
 from tests.ledger.dumping import DUMPS, expected, job_over, restore_sqlite, sqlite_states, topic
 from trident.base.errors import FencedError
 from trident.base.identity import BatchId
+from trident.base.signals import StopSignal
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger import SqliteLedger
@@ -28,7 +28,7 @@ from trident.coordinators.retrying import Repeater
 from trident.state import SqliteState
 from trident.state.staged import WrittenUpdates
 
-REPEATER = Repeater(timedelta(seconds=5), Event())
+REPEATER = Repeater(timedelta(seconds=5), StopSignal())
 MIXED = ("beside", "away")
 """A topology with a state beside the ledger and one elsewhere, cut off after its second pin before either."""
 

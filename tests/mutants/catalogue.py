@@ -40,6 +40,7 @@ _VALUES = (
 )
 _FROZEN = ("integration_tests/frozen/test_ending_sessions.py",)
 _ONE_CONNECTION = ("integration_tests/frozen/test_one_connection.py",)
+_ASKING = ("integration_tests/frozen/test_asking.py",)
 _WHOSE = ("integration_tests/frozen/test_whose_sessions.py",)
 _TRIGGERS = ("integration_tests/state/test_triggers_that_refuse.py",)
 _PATHS = ("integration_tests/state/test_search_paths.py",)
@@ -307,8 +308,8 @@ _STATE = (
     Mutant(
         "what the client says of an option it refuses is left out",
         "spouts/kafka/consumers.py",
-        "        return Consumer(_QUIET | dict(options))\n    except KafkaException as error:\n",
-        "        return Consumer(_QUIET | dict(options))\n    except ZeroDivisionError as error:\n",
+        "        return kind(_QUIET | dict(options))\n    except KafkaException as error:\n",
+        "        return kind(_QUIET | dict(options))\n    except ZeroDivisionError as error:\n",
         ("tests/spouts/test_secrets.py",),
     ),
     Mutant(
@@ -349,8 +350,8 @@ _STATE = (
     Mutant(
         "an undo takes what it deletes out of the account of rows",
         "state/tables/undoing.py",
-        "-_undo_rows(connection, place.shape, batch.txid)",
-        "0 * _undo_rows(connection, place.shape, batch.txid)",
+        "place.applied.count(connection, batch.owner.topology, -gone)",
+        "place.applied.count(connection, batch.owner.topology, 0)",
         ("integration_tests/state/test_lost_rows.py",),
     ),
     Mutant(
@@ -439,9 +440,9 @@ _STATE = (
     ),
     Mutant(
         "two states that the server leads to one table are refused before anything is recorded",
-        "coordinators/holding/takeover.py",
-        "            if other != name:\n",
-        "            if False:\n",
+        "coordinators/holding/places.py",
+        "        if other != name:\n",
+        "        if False:\n",
         _PLACES,
     ),
     Mutant(
@@ -800,8 +801,8 @@ _COORDINATOR = (
     Mutant(
         "a take-over raises the fence of every state",
         "coordinators/holding/takeover.py",
-        "            self._raise_fence(store, owner)\n",
-        "",
+        "            raise_fence(store, owner, self.epoch, self.repeater, self._require_newest)\n",
+        "            pass\n",
         ("tests/coordinators/test_takeover.py",),
     ),
     Mutant(
@@ -987,7 +988,7 @@ _OF_A_PERSON = (
     Mutant(
         "a reset is recorded only when every target can follow it",
         "coordinators/decisions/deciding.py",
-        "    check_resettable(taking.stores, wanted.keep_rows)\n",
+        "    check_resettable(taking.spec.name, taking.stores, wanted.keep_rows)\n",
         "",
         ("tests/coordinators/test_capabilities.py",),
     ),
@@ -1679,6 +1680,117 @@ _OF_ADVICE = (
     ),
 )
 
+_OF_TWO_RUNS = (
+    Mutant(
+        "a session is at work for the latest epoch of its process",
+        "state/postgres/database.py",
+        "            elif known is None or not _is_later(known.epoch, work.epoch):\n",
+        "            else:\n",
+        ("integration_tests/frozen/test_whose_sessions.py",),
+    ),
+    Mutant(
+        "a stop that one has heard is heard by all who wait",
+        "base/signals.py",
+        "                    self._words.put(None)  # for the next one who waits\n",
+        "                    pass\n",
+        ("tests/coordinators/test_stop_signals.py",),
+    ),
+)
+_RESISTS = ("integration_tests/state/test_tables_that_resist.py",)
+_OF_TABLES = (
+    Mutant(
+        "what waits for the COMMIT runs while it is known whose it is",
+        "coordinators/batches/committer.py",
+        "        return beside_of(store).run_deferred_in(transaction, of_all=False)\n",
+        "        return False\n",
+        _RESISTS,
+    ),
+    Mutant(
+        "what waits for the COMMIT waits until every state is merged",
+        "state/tables/target.py",
+        "        place.applied.count(connection, batch.owner.topology, merged.made)\n        return True\n",
+        "        place.applied.count(connection, batch.owner.topology, merged.made)\n"
+        "        self.run_deferred_in(transaction, of_all=False)\n        return True\n",
+        _RESISTS,
+    ),
+    Mutant(
+        "rows are looked at again after deferred triggers ran",
+        "state/tables/target.py",
+        "        check_still_stored(_connection(transaction), self._place.staged, batch, updates.count)\n",
+        "        pass\n",
+        _RESISTS,
+    ),
+    Mutant(
+        "a refusal that is nobody's diverts nobody's rows",
+        "coordinators/ledger/rules/decisions.py",
+        "refusal.state != decision.state:",
+        "(refusal.state and refusal.state != decision.state):",
+        _RESISTS,
+    ),
+    Mutant(
+        "constraints of one name are told apart by nobody",
+        "state/postgres/dialect.py",
+        "x.condeferrable AND",
+        "false AND",
+        _RESISTS,
+    ),
+    Mutant(
+        "a percent sign in a name is no place of a value",
+        "state/postgres/dialect.py",
+        'names.replace("%", "%%")',
+        "names",
+        _RESISTS,
+    ),
+    Mutant(
+        "a state that others refer to follows after them",
+        "coordinators/holding/carrying_out.py",
+        "    if len(refused) < len(stores):\n",
+        "    if False:\n",
+        _RESISTS,
+    ),
+    Mutant(
+        "a table that can't be emptied is found before a reset is recorded",
+        "state/tables/resetting.py",
+        "        if not place.dialect.guards_rows(connection, place.shape.table):\n",
+        "        if True:\n",
+        _RESISTS,
+    ),
+    Mutant(
+        "a reset tries to empty its own topology's states only",
+        "state/postgres/dialect.py",
+        "WHERE topology = :topology AND state = ANY(:states) AND",
+        "WHERE (:topology <> '' OR 'x' = ANY(:states)) AND",
+        _RESISTS,
+    ),
+    Mutant(
+        "rows that were deleted are gone",
+        "state/tables/resetting.py",
+        "        if count_rows(connection, place.shape, 1):\n            raise RefusedError(",
+        "        if False:\n            raise RefusedError(",
+        _RESISTS,
+    ),
+    Mutant(
+        "an undo that did not bring the values back is none",
+        "state/tables/undoing.py",
+        " OR ({undone} AND ({' OR '.join(differ)}))\"",
+        '"',
+        _RESISTS,
+    ),
+    Mutant(
+        "a table that a crash empties holds no state",
+        "state/postgres/dialect.py",
+        "WHEN bool_or(c.relpersistence <> 'p') THEN 'persistence'",
+        "WHEN false THEN 'persistence'",
+        _RESISTS,
+    ),
+    Mutant(
+        "a table's storage is that of all its partitions",
+        "state/postgres/dialect.py",
+        "p.oid || '/' || p.relfilenode",
+        "'partitions'",
+        _RESISTS,
+    ),
+)
 _OF_WHAT_STAYED = (
     Mutant(
         "a txid that a map may have in part is not given to other records",
@@ -1733,14 +1845,14 @@ _OF_WHAT_STAYED = (
     Mutant(
         "a session that has forgotten its client is given up",
         "state/postgres/patience.py",
-        "        if silence.lost >= (_LOOKS_THERE if is_there else _LOOKS):\n",
+        "        if silence.is_lost:\n",
         "        if False:\n",
         _ONE_CONNECTION,
     ),
     Mutant(
         "a server that answers nobody is given up",
         "state/postgres/patience.py",
-        "        if silence.unanswered >= _UNANSWERED:\n",
+        "        if silence.is_unanswered:\n",
         "        if False:\n",
         _ONE_CONNECTION,
     ),
@@ -1775,23 +1887,86 @@ _OF_WHAT_STAYED = (
     Mutant(
         "a session does not outlive its server",
         "state/postgres/patience.py",
-        "return None if is_a_replica else _Found(is_at_work=False)",
+        'return None if is_a_replica == "true" else _Found(is_at_work=False)',
         "return _Found(is_at_work=True)",
         _ONE_CONNECTION,
     ),
     Mutant(
-        "a run whose combiner never returns is ended",
-        "coordinators/batches/threads.py",
-        "                self._end_what_never_returns()\n",
-        "",
+        "what never returns of the users' code is left behind",
+        "base/user_code.py",
+        "            if held >= self._limit:\n",
+        "            if False:\n",
         ("tests/coordinators/test_user_code.py",),
     ),
     Mutant(
-        "who was left behind does nothing more",
+        "who was left behind makes no more calls",
         "base/user_code.py",
-        "            if self._is_left:\n",
-        "            if False:\n",
+        "        if self.is_left:\n",
+        "        if False:\n",
         ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "the limit is that of one call, not of all together",
+        "base/user_code.py",
+        "held + passed if calls.begun == seen else 0.0",
+        "held + passed",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "a process that stood still blames nobody for it",
+        "base/user_code.py",
+        "min(now - at, 2 * self._look)",
+        "now - at",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "what is waited for without a limit is named",
+        "base/user_code.py",
+        "            while not wait([future], timeout=self._limit).done:\n",
+        "            while not wait([future]).done:\n",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "a map in which a call was left is called by nobody else",
+        "state/maps/calling.py",
+        "        if left is not None:\n",
+        "        if False:\n",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "what an undo puts back is waited for",
+        "state/maps/undoing.py",
+        "about, may_be_left=False)",
+        "about)",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "a plain put is waited for",
+        "state/maps/calling.py",
+        'self._run_to_its_end("multi_put", about',
+        'self._run("multi_put", about',
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "a lost ledger takes no lease for each epoch",
+        "coordinators/decisions/commands.py",
+        "                above = error.known\n",
+        "                above = 0\n",
+        ("tests/coordinators/test_lost_ledger.py",),
+    ),
+    Mutant(
+        "what is run when a topology is looked up is refused and shows no address",
+        "trident/cli/loading.py",
+        '    with _as_wrong_use(place, f"when {name!r} is looked up"):',
+        "    if True:",
+        ("tests/cli/test_loading.py",),
+    ),
+    Mutant(
+        "a file takes no other module's place",
+        "trident/cli/loading.py",
+        "    return path.stem if is_free else",
+        "    return path.stem if True else",
+        ("tests/cli/test_loading.py",),
     ),
     Mutant(
         "tasks may use the schema of their staging table",
@@ -1817,9 +1992,65 @@ _OF_WHAT_STAYED = (
     Mutant(
         "a presence that was lost is asked for with each heartbeat",
         "coordinators/ledger/sql/postgres.py",
-        "            self._let_go(key, None)\n",
-        "            self.end(topology, token)\n",
+        "        if self._connection is None and not self._is_ended:\n",
+        "        if False:\n",
         _POSTGRES_LEDGER,
+    ),
+    Mutant(
+        "no heartbeat waits for the presence",
+        "coordinators/ledger/sql/postgres.py",
+        'threading.Thread(target=self._look_after, name="trident-presence", daemon=True).start()',
+        "self._look_after()",
+        _POSTGRES_LEDGER,
+    ),
+    Mutant(
+        "a server that refuses a login is at work",
+        "state/postgres/patience.py",
+        "is_at_work = onlooker.is_heard or not",
+        "is_at_work = not",
+        _ASKING,
+    ),
+    Mutant(
+        "a process without a descriptor left knows nothing",
+        "state/postgres/patience.py",
+        "is_at_work = onlooker.is_heard or not may_open_another(self.pgconn.socket)",
+        "is_at_work = onlooker.is_heard",
+        _ASKING,
+    ),
+    Mutant(
+        "a login that asks may take as long as any other",
+        "state/postgres/looking.py",
+        "str(self.pid), self._session.began), LOGIN_SECONDS)",
+        "str(self.pid), self._session.began), 0.3)",
+        _ASKING,
+    ),
+    Mutant(
+        "an answer does not wait for who asks",
+        "state/postgres/looking.py",
+        "            if not self._has_gone_on(self._ready({own: events})):\n",
+        "            if self._has_gone_on(self._ready({})) is None:\n",
+        _ASKING,
+    ),
+    Mutant(
+        "one login serves all questions of a wait",
+        "state/postgres/onlooker.py",
+        "            if self._pgconn is None or not self._is_ready:\n",
+        "            if True:\n",
+        _ASKING,
+    ),
+    Mutant(
+        "a session that is given up is ended",
+        "state/postgres/patience.py",
+        "        if look.ends_the_session(self._pause):\n",
+        "        if False:\n",
+        _ASKING,
+    ),
+    Mutant(
+        "only the very session that is given up is ended",
+        "state/postgres/looking.py",
+        "FROM pg_catalog.pg_stat_activity AS a WHERE {_SESSION}",
+        "FROM pg_catalog.pg_stat_activity AS a WHERE a.pid = $1::int AND $2::text <> ''",
+        _ASKING,
     ),
     Mutant(
         "a row that an undo can't take away is not emptied",
@@ -1864,6 +2095,160 @@ _OF_WHAT_STAYED = (
         ("integration_tests/state/test_postgres_values.py",),
     ),
 )
+_STOP_SIGNALS = ("tests/coordinators/test_stop_signals.py",)
+_OF_LIMITS = (
+    Mutant(
+        "a signal handler holds up nobody that it interrupts",
+        "base/signals.py",
+        "queue.SimpleQueue[None] = queue.SimpleQueue()",
+        "queue.Queue[None] = queue.Queue()",
+        _STOP_SIGNALS,
+    ),
+    Mutant(
+        "an open transaction is no cut log",
+        "coordinators/plans/ranges.py",
+        "    if known is not None and view.waits(bound):\n",
+        "    if False:\n",
+        ("tests/coordinators/test_plan_ranges.py",),
+    ),
+    Mutant(
+        "a log that ends before the position is not waited for",
+        "coordinators/plans/ranges.py",
+        "bound.stop < known.stop <= self.ends.get(bound.id, bound.stop)",
+        "bound.stop < known.stop",
+        ("tests/coordinators/test_plan_ranges.py",),
+    ),
+    Mutant(
+        "whose turn it is comes first",
+        "coordinators/plans/sharing.py",
+        "sorted(order, key=lambda id_: id_ != everyone[turn % len(everyone)])",
+        "order",
+        ("tests/coordinators/test_plan_ranges.py",),
+    ),
+    Mutant(
+        "turns go round",
+        "coordinators/plans/sharing.py",
+        "_in_turn(cut, sorted(available), turn)",
+        "_in_turn(cut, sorted(available), 0)",
+        ("tests/coordinators/test_plan_ranges.py",),
+    ),
+    Mutant(
+        "nothing grows faster than what was measured",
+        "coordinators/plans/sharing.py",
+        "_GROWTH * measured",
+        "1 << 40",
+        ("tests/coordinators/test_plan_ranges.py",),
+    ),
+    Mutant(
+        "a port is a number, a database no address",
+        "state/postgres/addresses.py",
+        "    if _is_torn(plain) or not _is_plain(parts):\n",
+        "    if False:\n",
+        ("tests/state/test_addresses.py",),
+    ),
+    Mutant(
+        "a lease has room for a round trip",
+        "coordinators/options.py",
+        'item.name == "lease" and value < SHORTEST_LEASE',
+        "False",
+        ("tests/base/test_arguments.py",),
+    ),
+    Mutant(
+        "no more is asked for than the client hands out",
+        "spouts/kafka/readers/arrow.py",
+        ", most=_LARGEST_CHUNK",
+        "",
+        ("tests/spouts/test_configuration.py",),
+    ),
+    Mutant(
+        "an option that stalls each read is refused",
+        "spouts/kafka/readers/arrow.py",
+        "int(given) >= self.stall_seconds * 1000",
+        "False",
+        ("tests/spouts/test_configuration.py",),
+    ),
+    Mutant(
+        "a run until caught up looks when its last batch is done",
+        "coordinators/batches/loop.py",
+        "if self._pace.ends_caught_up and len(self.state.live) == 1:",
+        "if False:",
+        ("tests/coordinators/test_loop.py",),
+    ),
+)
+_POISON = ("tests/spouts/test_raw_records.py",)
+_SPELLED = ("tests/spouts/test_client_words.py",)
+_OF_KAFKA = (
+    Mutant(
+        "no number below zero is asked of a broker",
+        "spouts/kafka/moments.py",
+        "return first if first > 0 else None",
+        "return first",
+        ("tests/spouts/test_moments.py",),
+    ),
+    Mutant(
+        "a start does not begin before itself",
+        "spouts/kafka/moments.py",
+        "first = -((_EPOCH - moment) // _MILLISECOND)",
+        "first = (moment - _EPOCH) // _MILLISECOND",
+        ("tests/spouts/test_moments.py",),
+    ),
+    Mutant(
+        "a timestamp that is no moment is bad",
+        "spouts/decoders/raw.py",
+        "np.flatnonzero(~is_none & ~is_moment)",
+        "np.flatnonzero(is_none & is_moment)",
+        _POISON,
+    ),
+    Mutant(
+        "headers that the client can't give out are a bad record",
+        "spouts/kafka/readers/arrow_task.py",
+        "            if not _is_of_a_text(error):\n                raise\n",
+        "            raise\n",
+        ("integration_tests/spouts/test_poison_parts.py",),
+    ),
+    Mutant(
+        "an idle consumer is not lent for another topic of the same name",
+        "spouts/kafka/consumers.py",
+        "return all(self.topics.get(name, id_) == id_ for name, id_ in topics.items())",
+        "return True",
+        ("tests/spouts/test_idle_consumers.py",),
+    ),
+    Mutant(
+        "all clients are told one spelling",
+        "spouts/kafka/words.py",
+        "            return word\n",
+        "            return value\n",
+        _SPELLED,
+    ),
+    Mutant(
+        "what the client itself can't do is told with the stream",
+        "spouts/kafka/source.py",
+        "        except OF_THE_CLIENT as error:\n            raise self._classified(error, doing) from None",
+        "        except ZeroDivisionError as error:\n            raise self._classified(error, doing) from None",
+        ("tests/spouts/test_kafka_errors.py",),
+    ),
+    Mutant(
+        "a moment that no year of UTC has is stored as it is",
+        "trident/managing/resets.py",
+        "    except OverflowError:\n        return moment\n",
+        "    except ZeroDivisionError:\n        return moment\n",
+        ("tests/spouts/test_moments.py",),
+    ),
+    Mutant(
+        "fetching what nobody is given is progress",
+        "spouts/kafka/progress.py",
+        "remaining != self._remaining or fetched > self._fetched",
+        "remaining != self._remaining",
+        ("tests/spouts/test_progress.py",),
+    ),
+    Mutant(
+        "a client that goes to and fro gets no further",
+        "spouts/kafka/progress.py",
+        "fetched > self._fetched",
+        "fetched != self._fetched",
+        ("tests/spouts/test_progress.py",),
+    ),
+)
 MUTANTS = (
     *_VALUES,
     *_ARGUMENTS,
@@ -1883,4 +2268,8 @@ MUTANTS = (
     *_OF_STARTS,
     *_OF_ADVICE,
     *_OF_WHAT_STAYED,
+    *_OF_TWO_RUNS,
+    *_OF_TABLES,
+    *_OF_LIMITS,
+    *_OF_KAFKA,
 )

@@ -88,7 +88,7 @@ def judge(mutant: Mutant, tree: Path, dsn: str) -> Verdict:
 def first_failure(tree: Path, killers: Sequence[str], dsn: str) -> str | None:
     """Return the name of the first test that fails, None when all pass; raises when pytest itself fails."""
     words = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    words += ["--base-seed=0", f"--pg-dsn={dsn}"]
+    words += ["--base-seed=0", "--every-case", f"--pg-dsn={dsn}"]
     if any(killer.startswith(_ONLY_LONG) for killer in killers):
         words.append("--effort=verify")
     answer = subprocess.run([*words, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=_SECONDS)

@@ -94,6 +94,9 @@ class TopicSource:
         found = self.topic.bounds()
         return found if hidden is None else tuple(bound for bound in found if bound.id.partition != hidden)
 
+    def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
+        return {id_: self.topic.stops[id_.partition] for id_ in ids}
+
     def starts(self, policy: object = None) -> tuple[PartitionBounds, ...]:
         if policy is not None and str(policy) == "latest":
             return tuple(PartitionBounds(item.id, item.topic_id, item.stop, item.stop) for item in self.topic.bounds())

@@ -15,7 +15,7 @@ from trident.base.errors import DecisionNeededError, FatalError, FencedError, Mi
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.deciding import WantedDecision, WantedReset
-from trident.coordinators.holding.takeover import LedgerBehindError
+from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.registered import Lease
 from trident.spouts.base import LostOffsets, SpoutKind

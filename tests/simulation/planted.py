@@ -271,6 +271,7 @@ BUGS = (
             _patched(planning, "held_for", _held_by_number),
             _patched(planning, "plan_ranges", _plans_anew_whatever_is_held),
         ),
+        first_seed=400,
     ),
     PlantedBug(
         "bad news of a later batch is told at once, and recorded",

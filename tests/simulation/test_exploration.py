@@ -39,6 +39,7 @@ def _violation_without_a_bug(scope: Scope) -> object:
     return explore(scope).violation
 
 
+@pytest.mark.verify(short=True, one_in=4)
 @pytest.mark.parametrize("bug", FOUND_HERE, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_found_with_its_shortest_trace(bug: PlantedBug) -> None:
     assert bug.scope is not None

@@ -37,6 +37,7 @@ def test_no_seed_loses_or_doubles_a_record() -> None:
     assert report.losses > 0
 
 
+@pytest.mark.verify(short=True, one_in=4)
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 def test_a_planted_bug_is_found_and_its_schedule_made_short(bug: PlantedBug) -> None:
     found = first_failing(range(bug.first_seed, bug.first_seed + effort().searched_seeds), bug.plant)

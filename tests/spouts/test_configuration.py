@@ -57,6 +57,22 @@ def test_nonsense_is_refused_at_construction(topics: str | list[str], options: d
             spout(topics, **arguments)  # type: ignore[arg-type]
 
 
+def test_no_more_is_asked_for_at_once_than_the_client_hands_out() -> None:
+    assert ArrowReader(chunk_records=1_000_000).chunk_records == 1_000_000
+    with pytest.raises(ConfigurationError, match="chunk_records must be at most 1,000,000"):
+        ArrowReader(chunk_records=1_000_001)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("fetch.wait.max.ms", "2000"), ("fetch.wait.max.ms", "2001"), ("topic.blacklist", "a.*")]
+)
+def test_an_option_under_which_every_read_would_be_given_up_is_refused_by_its_name(name: str, value: str) -> None:
+    reader = ArrowReader(stall_seconds=2)
+    with pytest.raises(ConfigurationError, match=f"client option '{name}'"):
+        OpaqueKafkaSpout("a", bootstrap_servers="h:1", reader=reader, client_options={name: value})
+    OpaqueKafkaSpout("a", bootstrap_servers="h:1", reader=reader, client_options={"fetch.wait.max.ms": "1999"})
+
+
 def test_only_opaque_spouts_may_skip_lost_offsets() -> None:
     skip = LostOffsets.RESUME_AT_EARLIEST
     assert OpaqueKafkaSpout("a", bootstrap_servers="h:1", on_lost_offsets=skip).on_lost_offsets is skip

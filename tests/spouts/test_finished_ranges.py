@@ -8,12 +8,13 @@ from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Message, TopicPartition
 
 from trident.base.control import CONTROL, decode
 from trident.base.ranges import Edge, OffsetRange, PartitionId, RangeManifest
 from trident.spouts.decoders.raw import RawTaskDecoder
 from trident.spouts.kafka.hiding import ConsumerOptions
+from trident.spouts.kafka.progress import Fetched, TellingConsumer
 from trident.spouts.kafka.readers import arrow_task
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
 
@@ -25,7 +26,8 @@ def message(partition: int, offset: int) -> Message:
 @pytest.fixture
 def consumer(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """What three fetches bring: all of partition 0 and more, then more of it still, then all of partition 1."""
-    fake = Mock(spec=Consumer)
+    fake = Mock(spec=TellingConsumer)
+    fake.fetched = Fetched()
     fake.consume.side_effect = [
         [message(0, 0), message(0, 1), message(0, 2)],
         [message(0, 3), message(1, 0)],
@@ -33,7 +35,7 @@ def consumer(monkeypatch: pytest.MonkeyPatch) -> Mock:
     ]
 
     @contextmanager
-    def lent(options: dict[str, str]) -> Iterator[Mock]:
+    def lent(options: dict[str, str], topics: dict[str, str]) -> Iterator[Mock]:
         yield fake
 
     monkeypatch.setattr(arrow_task, "borrowed_consumer", lent)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
+
+from trident.spouts.kafka import consumers
 
 CODE = """
 from trident.spouts.kafka.consumers import borrowed_consumer
 options = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "reconnect.backoff.max.ms": "100"}
-with borrowed_consumer(options | dict(%r)) as consumer:
+with borrowed_consumer(options | dict(%r), {"t": "id"}) as consumer:
     consumer.poll(1.0)
 """
 
@@ -20,3 +23,23 @@ def test_a_broker_that_is_away_fills_no_log(more: dict[str, str], says: bool) ->
     done = subprocess.run([sys.executable, "-c", CODE % more], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert ("FAIL" in done.stderr) is says
+
+
+def test_a_consumer_that_has_read_the_topic_before_it_was_made_anew_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would ask for the epoch of the topic that is gone, and hear nothing until the read stalls."""
+    made: list[Mock] = []
+
+    def new(options: object, kind: object) -> Mock:
+        made.append(Mock())
+        return made[-1]
+
+    monkeypatch.setattr(consumers, "_new", new)
+    monkeypatch.setattr(consumers, "_idle", {})
+
+    def lent(topics: dict[str, str]) -> int:
+        with consumers.borrowed_consumer({"group.id": "g"}, topics) as consumer:
+            return next(number for number, each in enumerate(made) if each is consumer)
+
+    assert [lent({"t": "old"}), lent({"u": "id"}), lent({"t": "old", "u": "id"})] == [0, 0, 0]
+    assert [lent({"u": "id"}), lent({"t": "new", "u": "id"}), lent({"t": "new"})] == [0, 1, 1]
+    assert [consumer.close.called for consumer in made] == [True, False]

@@ -95,9 +95,9 @@ class ThirdState:
     ) -> Target:
         shape = table_shape(self.name, self.name, self.kind, layout)
         if self.path is not None:
-            return TableTarget(ThirdDatabase(self.path), ThirdDialect(), self.name, shape, False)
+            return TableTarget(ThirdDatabase(self.path), ThirdDialect(), self.name, shape, False, timeouts)
         assert isinstance(ledger_database, ThirdDatabase)
-        return TableTarget(ledger_database, ThirdDialect(), self.name, shape, True)
+        return TableTarget(ledger_database, ThirdDialect(), self.name, shape, True, timeouts)
 
 
 class ThirdHarness(StateHarness):

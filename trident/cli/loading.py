@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -34,15 +35,22 @@ def load_topology(named: str) -> Topology:
     if not (place and colon and name):
         raise ConfigurationError(f"{named!r} names no topology: write module:object or file.py:object")
     module = _imported(place)
+    with _as_wrong_use(place, f"when {name!r} is looked up"):  # a module's __getattr__ or a property is code as well
+        found = _found(module, place, name)
+        needed = _needed(found) if callable(found) and not isinstance(found, Topology) else None
+    if needed is not None:
+        found = _made(named, place, found, needed)
+    if not isinstance(found, Topology):
+        raise ConfigurationError(f"{named!r} is a {type(found).__name__}, not a Topology; nothing was done")
+    return found
+
+
+def _found(module: ModuleType, place: str, name: str) -> object:
     found: object = module
     for part in name.split("."):
         if not hasattr(found, part):
             raise ConfigurationError(f"{place!r} has no {name!r}; nothing was done")
         found = getattr(found, part)
-    if not isinstance(found, Topology) and callable(found):
-        found = _made(named, place, found)
-    if not isinstance(found, Topology):
-        raise ConfigurationError(f"{named!r} is a {type(found).__name__}, not a Topology; nothing was done")
     return found
 
 
@@ -52,19 +60,46 @@ def _imported(place: str) -> ModuleType:
         with _as_wrong_use(place, "when it is imported"):
             return importlib.import_module(place)
     path = Path(place)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(_name_of(path), path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ConfigurationError(f"there is no file {place!r}; nothing was done")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    before = sys.modules.get(spec.name)
+    sys.modules[spec.name] = module  # what it defines is found there, by pickle for one
     sys.path.insert(0, str(path.parent.resolve()))  # as for `python file.py`: it may import its neighbours
-    with _as_wrong_use(place, "when it is imported"):
-        spec.loader.exec_module(module)
+    try:
+        with _as_wrong_use(place, "when it is imported"):
+            spec.loader.exec_module(module)
+    except BaseException:
+        if before is None:
+            del sys.modules[spec.name]
+        else:
+            sys.modules[spec.name] = before
+        raise
     return module
 
 
-def _made(named: str, place: str, make: Callable[..., object]) -> object:
-    needed = _needed(make)
+def _name_of(path: Path) -> str:
+    """Return the file's own name, or another one if that is some other module's, which nothing may replace."""
+    there = sys.modules.get(path.stem)
+    known = there.__spec__ if there is not None else _spec_of(path.stem)
+    is_free = (there is None and known is None) or (known is not None and _is_of(known, path))
+    return path.stem if is_free else f"trident_loaded_{path.stem}"
+
+
+def _spec_of(name: str) -> ModuleSpec | None:
+    try:
+        return importlib.util.find_spec(name) if name.isidentifier() else None
+    except ValueError:  # there is no telling whose it is: it is not this file's
+        return None
+
+
+def _is_of(spec: ModuleSpec, path: Path) -> bool:
+    return spec.origin is not None and Path(spec.origin).resolve() == path.resolve()
+
+
+def _made(named: str, place: str, make: object, needed: list[str]) -> object:
+    assert callable(make)  # whoever calls has looked
     if needed:
         raise ConfigurationError(
             f"{named!r} needs arguments ({', '.join(needed)}): name a function without any that returns the topology; "

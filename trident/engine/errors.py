@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from py4j.java_gateway import JavaObject
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import (
     AnalysisException,
@@ -31,6 +32,7 @@ _DATA_ERRORS = (
     NumberFormatException,
     AnalysisException,
 )
+_CONNECTOR = "org.apache.spark.sql.kafka010."
 _HOPELESS_SQLSTATES = ("21", "22", "42", "0A")
 """Cardinality, data exceptions, invalid names and syntax, unsupported: the same records fail again."""
 
@@ -92,11 +94,29 @@ def _from_java(error: Py4JJavaError, job: str) -> TridentError:
         converted = convert_exception(cause)
         if isinstance(converted, PythonException):
             return _from_python(str(converted), job)
+        if _is_of_the_connector(converted, cause):
+            return _unheld_timestamp(job)
         if isinstance(converted, _DATA_ERRORS):
             return _from_condition(converted, job)
         cause = cause.getCause()
     name = str(error.java_exception.getClass().getSimpleName())
     return RetryableError(f"{job}: the Spark job failed or was cancelled ({name}). {_NOTHING_APPLIED}.")
+
+
+def _is_of_the_connector(error: PySparkException, cause: JavaObject) -> bool:
+    """Whether Spark's Kafka connector has failed to reckon: of a record it makes only the timestamp another number."""
+    if not isinstance(error, ArithmeticException):
+        return False
+    return any(str(frame.getClassName()).startswith(_CONNECTOR) for frame in cause.getStackTrace())
+
+
+def _unheld_timestamp(job: str) -> UnprocessableError:
+    return UnprocessableError(
+        f"{job}: Spark's Kafka connector can't hold the timestamp of a record that it reads, used or not (one in "
+        f"nanoseconds, as a rule: Kafka's are milliseconds). {_NOTHING_APPLIED}, and the same records would fail "
+        "again: give the spout reader=ArrowReader(), which reads it where nothing asks for its timestamp, and makes "
+        "that record alone a bad one where something does, and start again."
+    )
 
 
 def _from_python(traceback: str, job: str) -> TridentError:

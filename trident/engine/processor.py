@@ -91,7 +91,7 @@ class SparkProcessor:
         name = trunk.source.name
         collected = self._on_spark(
             attempt,
-            f"job of the state {end.name!r}",
+            f"stream {name!r}, job of the state {end.name!r}",
             lambda: self._readers.collect(name, attempt.edges(trunk), action),
             end.name,
         )

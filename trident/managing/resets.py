@@ -78,9 +78,17 @@ def reset_if_agreed(
 
 def _start_text(start: ResetStart | StartAt | datetime | str | None) -> str | None:
     if isinstance(start, datetime):
-        if start.tzinfo is None:
+        if start.utcoffset() is None:
             raise refused("start", "a datetime, which needs a time zone, say datetime(2026, 1, 1, tzinfo=UTC)", start)
-        return start.astimezone(UTC).isoformat()
+        return _in_utc(start).isoformat()
     if start is None:
         return None
     return policy_of(ResetStart, start, "start", beside=" or a datetime with a time zone").value
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """Return it as it is where that would be before the year 1 or after 9999."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        return moment

@@ -46,6 +46,8 @@ class PostgresProxy:
         self._held: set[Direction] = set()
         self._freezing = _Freezing()
         self._pace = _Pace()
+        self._delay = 0.0
+        self._dark_behind: _DarkBehind | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="postgres-proxy", daemon=True)
         self._server: asyncio.Server | None = None
@@ -86,7 +88,23 @@ class PostgresProxy:
 
     def hold_answers(self, port: int) -> None:
         """Keep back what the server says on one connection until `release`."""
-        self._run(self._hold_answers(port))
+        self._run(self._hold_link(port, {Direction.TO_CLIENT}))
+
+    def go_dark(self, port: int) -> None:
+        """Pass nothing on either way on one connection until `release`; both sides go on to be acknowledged."""
+        self._run(self._hold_link(port, set(Direction)))
+
+    def go_dark_behind(self, words: bytes) -> threading.Event:
+        """Let the first connection on which clients send these words go dark in the middle of what it sends next.
+
+        The event is set when it has happened.
+        """
+        self._dark_behind = _DarkBehind(words)
+        return self._dark_behind.happened
+
+    def delay_logins(self, seconds: float) -> None:
+        """Let each new connection wait so long before anything passes, as a server that is slow to let in does."""
+        self._delay = seconds
 
     def slow_down(self, bytes_per_second: int) -> None:
         """Pass what clients send on at this rate from now on, as a narrow line does."""
@@ -124,6 +142,7 @@ class PostgresProxy:
         assert task is not None
         self._tasks.add(task)
         try:
+            await asyncio.sleep(self._delay)
             to_server = await asyncio.open_connection(*self._address)
         except OSError:
             writer.transport.abort()
@@ -131,6 +150,7 @@ class PostgresProxy:
             return
         link = _Link((reader, writer), to_server, self._held, self._sees, self._pace)
         link.names_another = self._as_a_pooler
+        link.sends = self._sends
         self._links[link.port] = link
         try:
             await link.pass_on()
@@ -154,6 +174,10 @@ class PostgresProxy:
         self._freezing.happened.set()
         return True
 
+    def _sends(self, link: _Link, data: bytes) -> bool:
+        """Take in what one client has sent; returns whether it goes dark in the middle of that."""
+        return self._dark_behind is not None and self._dark_behind.sees(link.port, data)
+
     async def _cut(self, ports: Collection[int] | None) -> int:
         links = [link for port, link in self._links.items() if ports is None or port in ports]
         for link in links:
@@ -165,8 +189,8 @@ class PostgresProxy:
         for link in self._links.values():
             link.hold(held)
 
-    async def _hold_answers(self, port: int) -> None:
-        self._links[port].hold({Direction.TO_CLIENT})
+    async def _hold_link(self, port: int, held: Collection[Direction]) -> None:
+        self._links[port].hold(held)
 
     async def _lose_commit(self, port: int) -> threading.Event:
         return self._links[port].lose_commit()
@@ -186,6 +210,23 @@ class _Freezing:
     sent: int = 0
     at: int | None = None
     happened: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass
+class _DarkBehind:
+    """Finds the connection that goes dark, once."""
+
+    words: bytes
+    port: int | None = None
+    happened: threading.Event = field(default_factory=threading.Event)
+
+    def sees(self, port: int, data: bytes) -> bool:
+        if self.port is None and self.words in data:
+            self.port = port
+        elif self.port == port and not self.happened.is_set():
+            self.happened.set()
+            return True
+        return False
 
 
 @dataclass
@@ -217,6 +258,7 @@ class _Link:
         self._open = {direction: asyncio.Event() for direction in Direction}
         self._loss: _LostCommit | None = None
         self.names_another = False
+        self.sends: Callable[[_Link, bytes], bool] = lambda *_: False
         self.hold(held)
 
     async def pass_on(self) -> None:
@@ -259,6 +301,10 @@ class _Link:
                 if direction is Direction.TO_SERVER and self._open[direction].is_set() and self._sees():
                     target.write(data[: len(data) // 2])
                     data = data[len(data) // 2 :]
+                if direction is Direction.TO_SERVER and self.sends(self, data):
+                    target.write(data[: len(data) // 2])
+                    data = data[len(data) // 2 :]
+                    self.hold(set(Direction))
                 if direction is Direction.TO_SERVER:
                     await self._pace.keep(len(data))
                 await self._open[direction].wait()

@@ -67,7 +67,7 @@ class MemoryLedger:
     def open(self, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         """Do nothing: there is nothing to connect to."""
 
-    def acquire(self, topology: str, lease: Lease) -> Acquired:
+    def acquire(self, topology: str, lease: Lease, above: int = 0) -> Acquired:
         """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
@@ -76,7 +76,7 @@ class MemoryLedger:
             if before is not None and not before.released and now < before.beat_at + before.seconds:
                 raise lease_held(topology, before.holder, before.beat_at + before.seconds - now)
             drawn = self._draw_id(16)
-            epoch = before.epoch.next(drawn) if before else Epoch(1, drawn)
+            epoch = before.epoch.next(drawn, above) if before else Epoch(above + 1, drawn)
             rows.put_holding(topology, Holding(epoch, lease.holder, now, lease.duration.total_seconds()))
             return Acquired(epoch, before.holder if before else None)
 

@@ -125,7 +125,7 @@ def _check_refused(decision: Decision, refusal: Refusal | None) -> Refusal:
 
 def _check_divert(pinned: tuple[int, int] | None, decision: Decision, refusal: Refusal | None) -> None:
     refusal = _check_refused(decision, refusal)
-    if refusal.kind is not StopKind.REFUSED or (refusal.state and refusal.state != decision.state):
+    if refusal.kind is not StopKind.REFUSED or refusal.state != decision.state:
         by = f"state {refusal.state!r}" if refusal.state else "no state"
         raise _refused(decision, f"it was {by} that refused it")
     attempt = pinned[1] if pinned is not None and pinned[0] == decision.txid else refusal.attempt

@@ -53,7 +53,7 @@ class Holder:
     seconds_left: float
 
 
-def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lease) -> Acquired:
+def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lease, above: int) -> Acquired:
     """Raise the topology's epoch; see `Ledger.acquire`.
 
     Whoever held it is silent for longer than its lease, or gone: what it has left open in the database is ended, so
@@ -67,7 +67,7 @@ def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lea
     if before is not None and _holds(presence, topology, before):
         raise lease_held(topology, before.name, before.seconds_left)
     drawn = secrets.token_hex(16)
-    epoch = before.epoch.next(drawn) if before else Epoch(1, drawn)
+    epoch = before.epoch.next(drawn, above) if before else Epoch(above + 1, drawn)
     if isinstance(database, EndsSessions):
         database.end_older(topology, epoch)
     mark = presence.hold(topology, epoch.token)

@@ -60,9 +60,9 @@ class SqlLedger:
             self._users += 1
         open_database(self._database, self._shown, timeouts.give_up_after.total_seconds())
 
-    def acquire(self, topology: str, lease: Lease) -> Acquired:
+    def acquire(self, topology: str, lease: Lease, above: int = 0) -> Acquired:
         """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""
-        return epochs.acquire(self._database, self._presence, topology, lease)
+        return epochs.acquire(self._database, self._presence, topology, lease, above)
 
     def renew(self, topology: str, epoch: Epoch) -> None:
         """Write a heartbeat."""

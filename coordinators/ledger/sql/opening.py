@@ -12,7 +12,7 @@ from trident.base.errors import ConfigurationError, FatalError, OutcomeUnknownEr
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.state.databases.base import Elsewhere, SqlDatabase
 
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("trident.ledger")
 
 
 def refuse_timeouts(**given: object) -> None:

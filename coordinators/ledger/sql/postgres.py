@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 
 import psycopg
 
-from trident.base.errors import RetryableError
+from trident.base.errors import RetryableError, TridentError
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.ledger.sql.ledger import SqlLedger
 from trident.coordinators.ledger.sql.opening import refuse_timeouts
@@ -18,6 +20,7 @@ from trident.state.postgres.addresses import masked, normal_dsn
 from trident.state.postgres.database import PostgresDatabase, connect
 from trident.state.postgres.errors import classify
 
+_log = logging.getLogger("trident.ledger")
 _TRY_LOCK = "SELECT pg_try_advisory_lock(%s), pg_backend_pid()"
 
 
@@ -49,91 +52,55 @@ class PostgresLedger(SqlLedger):
 
 
 class PostgresPresence:
-    """One connection per epoch that holds an advisory lock: the server lets go of it when the holder dies."""
+    """One connection per epoch that holds an advisory lock: the server lets go of it when the holder dies.
+
+    What keeps it waits in threads of its own: a connection that is silent here never keeps a heartbeat waiting.
+    """
 
     def __init__(self, database: PostgresDatabase) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._connections: dict[int, psycopg.Connection | None] = {}
-        """One for each epoch that is held; None while a lost one could not be replaced."""
-        self._not_given: set[int] = set()
+        self._held: dict[int, _Held] = {}
+        """One for each epoch that is held."""
 
     def hold(self, topology: str, token: str) -> PresenceMark:
         """Open a connection and lock the epoch's key on it."""
-        key, connection = _key(topology, token), self._connect()
+        held = _Held(topology, _key(topology, token), self._connect)
+        pid = held.begin()
         with self._lock:
-            self._connections[key] = connection
-        return PresenceMark(pid=self._lock_on(connection, key))
+            self._held[held.key] = held
+        return PresenceMark(pid=pid)
 
     def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
         """Tell whether the key can be locked, which it can't be while its holder's connection is open."""
         key = _key(topology, token)
         with self._lock:
-            if key in self._connections:
+            if key in self._held:
                 return False
-        connection = self._connect()
-        try:
-            return self._ask(connection, key)[0]
-        finally:
-            connection.close()
+        with closing(self._connect()) as connection:
+            return _ask(connection, key)[0]
 
     def keep(self, topology: str, token: str) -> None:
-        """Lock the epoch's key on a new connection when the server has closed the old one, again and again."""
-        key = _key(topology, token)
+        """See, in another thread, whether the epoch's connection is there, and lock its key on a new one if not."""
         with self._lock:
-            if key not in self._connections:
-                return
-            connection = self._connections[key]
-        try:
-            if connection is not None:
-                self._check(connection, key)
-                return
-        except (psycopg.OperationalError, RetryableError):
-            self._let_go(key, None)
-        connection = self._connect()
-        if self._let_go(key, connection):
-            self._lock_on(connection, key)
-        else:  # it was ended meanwhile
-            connection.close()
+            held = self._held.get(_key(topology, token))
+        if held is not None:
+            held.keep()
 
     def end(self, topology: str, token: str) -> None:
-        """Close the epoch's connection."""
+        """Close the epoch's connection, as soon as nothing is asked on it."""
         with self._lock:
-            connection = self._connections.pop(_key(topology, token), None)
-        if connection is not None:
-            connection.close()
+            held = self._held.pop(_key(topology, token), None)
+        if held is not None:
+            held.end()
 
     def close(self) -> None:
         """Close all connections; may be called again."""
         with self._lock:
-            connections = list(self._connections.values())
-            self._connections.clear()
-        for connection in connections:
-            if connection is not None:
-                connection.close()
-
-    def _let_go(self, key: int, instead: psycopg.Connection | None) -> bool:
-        """Put another connection in the place of an epoch's; returns whether that is still held."""
-        with self._lock:
-            if key not in self._connections:
-                return False
-            before, self._connections[key] = self._connections[key], instead
-        if before is not None:
-            before.close()
-        return True
-
-    def _check(self, connection: psycopg.Connection, key: int) -> None:
-        if key in self._not_given:  # the session before was still there, for the server
-            self._lock_on(connection, key)
-        connection.execute("SELECT 1")
-
-    def _lock_on(self, connection: psycopg.Connection, key: int) -> int:
-        """Lock the key, or note that it has to be asked for again; returns the session's number."""
-        self._not_given.add(key)
-        is_given, pid = self._ask(connection, key)
-        if is_given:
-            self._not_given.discard(key)
-        return pid
+            all_held = list(self._held.values())
+            self._held.clear()
+        for held in all_held:
+            held.end()
 
     def _connect(self) -> psycopg.Connection:
         try:
@@ -143,13 +110,90 @@ class PostgresPresence:
             raise classify(error) from error
         return connection
 
-    def _ask(self, connection: psycopg.Connection, key: int) -> tuple[bool, int]:
+
+class _Held:
+    """One epoch's connection; it is used and closed by one thread at a time, and replaced when it was lost."""
+
+    def __init__(self, topology: str, key: int, connect: Callable[[], psycopg.Connection]) -> None:
+        self.key = key
+        self._topology = topology
+        self._connect = connect
+        self._connection: psycopg.Connection | None = None
+        self._is_given = False
+        """Whether the key is locked: the server may still know the session before."""
+        self._is_ended = False
+        self._in_use = threading.Lock()
+
+    def begin(self) -> int:
+        """Open the connection and lock the key; returns the session's number."""
+        self._connection = self._connect()
         try:
-            row = connection.execute(_TRY_LOCK, (key,)).fetchone()
-        except psycopg.Error as error:
-            raise classify(error) from error
-        assert row is not None
-        return bool(row[0]), int(row[1])
+            return self._lock_key(self._connection)
+        except BaseException:
+            self.end()
+            raise
+
+    def keep(self) -> None:
+        """Look after the connection in a thread, unless one is still at that."""
+        if self._in_use.acquire(blocking=False):
+            try:
+                threading.Thread(target=self._look_after, name="trident-presence", daemon=True).start()
+            except RuntimeError:  # no thread to be had now: the next heartbeat asks again
+                self._in_use.release()
+
+    def end(self) -> None:
+        """Close the connection, or let the thread that uses it do so."""
+        self._is_ended = True
+        if self._in_use.acquire(blocking=False):
+            try:
+                self._let_go()
+            finally:
+                self._in_use.release()
+
+    def _look_after(self) -> None:
+        try:
+            self._renew()
+        except (psycopg.Error, TridentError) as error:
+            # the lease holds without it: its end would only be noticed later
+            _log.warning("the presence of %r's owner was not renewed: %s; trying again", self._topology, error)
+        finally:
+            self._in_use.release()
+            if self._is_ended:
+                self.end()
+
+    def _renew(self) -> None:
+        if self._connection is not None:
+            try:
+                self._check(self._connection)
+            except (psycopg.OperationalError, RetryableError):
+                self._let_go()
+        if self._connection is None and not self._is_ended:
+            self._connection = self._connect()
+            self._lock_key(self._connection)
+
+    def _check(self, connection: psycopg.Connection) -> None:
+        if not self._is_given:
+            self._lock_key(connection)
+        connection.execute("SELECT 1")
+
+    def _lock_key(self, connection: psycopg.Connection) -> int:
+        self._is_given = False
+        self._is_given, pid = _ask(connection, self.key)
+        return pid
+
+    def _let_go(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _ask(connection: psycopg.Connection, key: int) -> tuple[bool, int]:
+    try:
+        row = connection.execute(_TRY_LOCK, (key,)).fetchone()
+    except psycopg.Error as error:
+        raise classify(error) from error
+    assert row is not None
+    return bool(row[0]), int(row[1])
 
 
 def _key(topology: str, token: str) -> int:

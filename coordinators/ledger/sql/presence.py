@@ -29,7 +29,7 @@ class Presence(Protocol):
         """Tell whether the holder of a stored epoch is surely not there any more."""
 
     def keep(self, topology: str, token: str) -> None:
-        """Be there again for an epoch if the connection was lost; called at every heartbeat."""
+        """Be there again for an epoch if the connection was lost; each heartbeat calls it, and never waits."""
 
     def end(self, topology: str, token: str) -> None:
         """Be there for an epoch no longer; a no-op when it is not."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
 from trident.base.checks import check_count, check_seconds
+from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge
 from trident.spouts.decoders.base import TaskDecoder
 from trident.spouts.handing_out import hand_out
@@ -15,14 +17,18 @@ from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
 from trident.spouts.spread import spread
 
+_LARGEST_CHUNK: Final = 1_000_000
+"""The most that the client hands out at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class ArrowReader:
     """Read with confluent-kafka inside `mapInArrow`, decode in the same task, yield Arrow batches.
 
     A range is complete when its task saw a record, or the end of the partition, at or behind its
-    stop; no progress for `stall_seconds` fails the task with `RetryableError`. `chunk_records` is
-    how many records are fetched and decoded at a time. A worker process keeps its consumer for the
+    stop; `stall_seconds` in which nothing was fetched, not even records of aborted transactions that nobody is
+    given, fail the task with `RetryableError`. `chunk_records` is
+    how many records are fetched and decoded at a time, a million at most. A worker process keeps its consumer for the
     next task with the same options.
     """
 
@@ -30,8 +36,18 @@ class ArrowReader:
     stall_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        check_count("chunk_records", self.chunk_records)
+        check_count("chunk_records", self.chunk_records, most=_LARGEST_CHUNK)
         check_seconds("stall_seconds", self.stall_seconds)
+
+    def check(self, options: KafkaOptions) -> None:
+        """Raise ConfigurationError for client options under which a read would be taken for stalled."""
+        given = options.client_options.get("fetch.wait.max.ms", "")
+        if given.isdecimal() and int(given) >= self.stall_seconds * 1000:
+            raise ConfigurationError(
+                f"client option 'fetch.wait.max.ms' must be below stall_seconds of ArrowReader ({self.stall_seconds:g} "
+                "s): a broker may wait so long before it answers, and the read would be given up first; nothing was "
+                "started"
+            )
 
     def read(
         self,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -19,16 +19,24 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge, PartitionId
 from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.decoders.base import Headers, TaskDecoder
-from trident.spouts.kafka.consumers import borrowed_consumer
+from trident.spouts.decoders.base import Headers, TaskDecoder, UnreadableHeaders
+from trident.spouts.kafka.consumers import borrowed_consumer, telling_consumer
 from trident.spouts.kafka.errors import PARTITION_EOF, raise_for_event
 from trident.spouts.kafka.hiding import ConsumerOptions
+from trident.spouts.kafka.progress import Patience
 from trident.spouts.kafka.readers.pause import collector_paused
 from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.tally import RangeTally
 
 _WAIT_SECONDS = 0.02
 """How long a fetch waits to be full: what a range with holes at its end costs at most."""
+_UNTOLD = 0.25
+_LEAST_UNTOLD_SECONDS = 2.0
+"""After which part of a stall a consumer that tells nothing of itself is replaced; a new one needs time to begin."""
+
+
+class _SilentError(Exception):
+    """Ends the loan of a consumer that hands nothing out: it is not kept for another task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +60,40 @@ class ReadRanges:
         open_ranges = {edge.range.id: _OpenRange(edge) for edge in edges}
         unfinished = {id_: item for id_, item in open_ranges.items() if not item.ended}
         if unfinished:
-            with borrowed_consumer(self.options.whole()) as consumer:
-                _assign(consumer, unfinished.values())
-                for records in self._fetch(consumer, unfinished):
-                    yield from self.decoder.decode(records)
-                    reached(CrashPoint.READING)
+            topics = {edge.range.id.topic: edge.range.topic_id for edge in edges}
+            with suppress(_SilentError), borrowed_consumer(self.options.whole(), topics) as kept:
+                yield from self._decoded(kept, unfinished, Patience(self._untold_seconds))
+                if unfinished:
+                    raise _SilentError
+        if unfinished:  # it is silent, or fetches what it hands out nothing of: one that tells is asked
+            with telling_consumer(self.options.whole(), self.stall_seconds) as own:
+                yield from self._decoded(own, unfinished, Patience(self.stall_seconds, own.fetched))
+        if unfinished:
+            raise RetryableError(_stalled(unfinished, self.stall_seconds))
         yield control_batch(schema, [item.tally.manifest(item.position) for item in open_ranges.values()])
 
-    def _fetch(self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange]) -> Iterator[MessageRecords]:
+    @property
+    def _untold_seconds(self) -> float:
+        return min(self.stall_seconds, max(self.stall_seconds * _UNTOLD, _LEAST_UNTOLD_SECONDS))
+
+    def _decoded(
+        self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange], patience: Patience
+    ) -> Iterator[pa.RecordBatch]:
+        _assign(consumer, unfinished.values())
+        for records in self._fetch(consumer, unfinished, patience):
+            yield from self.decoder.decode(records)
+            reached(CrashPoint.READING)
+
+    def _fetch(
+        self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange], patience: Patience
+    ) -> Iterator[MessageRecords]:
+        """Yield records until every range has ended, or patience has."""
         # all that was assigned: records of a finished range may still be on their way
         assigned = frozenset(unfinished)
-        remaining = 0
-        deadline = 0.0
         while unfinished:
-            before, remaining = remaining, sum(item.remaining for item in unfinished.values())
-            if remaining != before:
-                deadline = time.monotonic() + self.stall_seconds
-            elif time.monotonic() > deadline:
-                raise RetryableError(_stalled(unfinished, self.stall_seconds))
+            remaining = sum(item.remaining for item in unfinished.values())
+            if patience.is_over(remaining, unfinished):
+                return
             messages = consumer.consume(min(remaining, self.chunk_records), _WAIT_SECONDS)
             yield from _take(consumer, unfinished, assigned, messages)
 
@@ -131,14 +155,38 @@ class MessageRecords:
         """Return the keys of the given rows."""
         return [self._messages[row].key() for row in rows]
 
-    def headers(self, rows: Sequence[int]) -> list[Headers]:
-        """Return the headers of the given rows."""
-        return [_headers(self._messages[row]) for row in rows]
+    def headers(self, rows: Sequence[int]) -> list[Headers | UnreadableHeaders]:
+        """Return the headers of the given rows; may be asked once of each."""
+        return _headers([self._messages[row] for row in rows])
 
 
-def _headers(message: Message) -> Headers:
-    # The client's types allow more than a received message ever has: it has a list of (str, bytes or None).
-    return cast("Headers", message.headers() or None)
+def _headers(messages: Sequence[Message]) -> list[Headers | UnreadableHeaders]:
+    """Return what the client makes of each message's headers, which it can be asked once.
+
+    It makes texts of their names. Where one is no UTF-8 it returns a list with holes in memory while an exception is
+    set. `map` looks for that, and raises SystemError; a call of the method that the interpreter has made quick does
+    not, and whoever looks into that list, or asks again, ends the process.
+    """
+    found: list[Headers | UnreadableHeaders] = []
+    asked = map(Message.headers, messages)
+    while len(found) < len(messages):
+        try:
+            for item in asked:
+                # The client's types allow more than a received message ever has: it has a list of (str, bytes or None).
+                found.append(cast("Headers", item or None))
+        except (SystemError, UnicodeDecodeError) as error:
+            if not _is_of_a_text(error):
+                raise
+            found.append(UnreadableHeaders("the name of one of its headers is not UTF-8"))
+    return found
+
+
+def _is_of_a_text(error: BaseException) -> bool:
+    """Whether the client could not make a text; of several in one message the first is the cause of the others."""
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__
+    return isinstance(cause, UnicodeDecodeError)
 
 
 def _assign(consumer: Consumer, ranges: Iterable[_OpenRange]) -> None:

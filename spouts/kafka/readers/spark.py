@@ -18,7 +18,7 @@ from trident.base.digest import Digest
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge, PartitionId, RangeManifest
 from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.decoders.base import Headers, TaskDecoder
+from trident.spouts.decoders.base import Headers, TaskDecoder, UnreadableHeaders
 from trident.spouts.kafka.logs import no_commands_logged
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.pause import collector_paused
@@ -39,6 +39,10 @@ class SparkReader:
     read twice). **The rule for the acker**: a job over n non-empty ranges returns exactly n
     manifests; each named one clears its own edge, once; each nameless one clears any one edge that
     no named one clears. Fewer or more manifests, or a name seen twice, never add up to complete.
+
+    Java's way with two parts of a record: a header's name that is not UTF-8 has U+FFFD where its bytes are none
+    (`ArrowReader` makes a bad record of it), and one whose timestamp is beyond 292,000 years fails the read, whether
+    the timestamp is used or not: the connector makes a row's columns of all of a record.
 
     Needs the connector's jar in the session; `ConfigurationError` names it otherwise.
     """
@@ -143,7 +147,7 @@ class ConnectorRecords:
         keys: list[bytes | None] = self._batch.column("key").take(pa.array(rows, pa.int64())).to_pylist()
         return keys
 
-    def headers(self, rows: Sequence[int]) -> list[Headers]:
+    def headers(self, rows: Sequence[int]) -> list[Headers | UnreadableHeaders]:
         """Return the headers of the given rows."""
         items = self._batch.column("headers").take(pa.array(rows, pa.int64())).to_pylist()
         return [None if not item else [(header["key"], header["value"]) for header in item] for item in items]

@@ -1,0 +1,135 @@
+"""Calls of a user's map: which of them may be left behind when they do not return, and which are waited for.
+
+A read may be: nothing is done with what it still brings. A conditional put of a batch may be as well: once the batch or
+another owner's fence is put by somebody else, what comes late finds something else than it expects. All others may
+not: a plain put would write an old value, a late `clear` take new ones away, and what an undo puts back or removes
+may be there again, equal, once the txid is applied anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+from trident.base.errors import FatalError
+from trident.base.user_code import UsersCode
+from trident.state.maps.maps import (
+    BackingKey,
+    BackingMap,
+    BackingValue,
+    ClearableBackingMap,
+    ConditionalBackingMap,
+    RemovableBackingMap,
+)
+
+Result = TypeVar("Result")
+Changes: TypeAlias = "Sequence[tuple[BackingKey, BackingValue | None, BackingValue]]"
+
+_MAY_COME = (
+    ". The put may still come, and counts only where the map holds what it expects: end this process before you have "
+    "the txid undone, its rows diverted, or the map emptied"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MapCalls:
+    """Calls one state's map, one at a time.
+
+    While a call that was left behind is still in the map, no other one is made in this process: a client that gets two
+    at once may mix their answers up.
+    """
+
+    state: str
+    backing_map: BackingMap = field(repr=False)
+    users_code: UsersCode = field(repr=False)
+
+    def get(self, keys: Sequence[BackingKey]) -> Sequence[BackingValue | None]:
+        """Return what is stored under each key."""
+        return self._run("multi_get", "", lambda: self.backing_map.multi_get(keys))
+
+    def put_if(self, changes: Changes, about: str, *, may_be_left: bool) -> Sequence[bool]:
+        """Put what is as expected; `about` says whose it is."""
+        store = self.backing_map
+        assert isinstance(store, ConditionalBackingMap)  # whoever calls has looked
+        if may_be_left:
+            return self._run("multi_put_if", about, lambda: store.multi_put_if(changes), _MAY_COME)
+        return self._run_to_its_end("multi_put_if", about, lambda: store.multi_put_if(changes))
+
+    def put(self, items: Sequence[tuple[BackingKey, BackingValue]], about: str) -> None:
+        """Put all items."""
+        self._run_to_its_end("multi_put", about, lambda: self.backing_map.multi_put(items))
+
+    def remove_if(self, items: Sequence[tuple[BackingKey, BackingValue]], about: str) -> Sequence[bool]:
+        """Remove what is as expected."""
+        store = self.backing_map
+        assert isinstance(store, RemovableBackingMap)  # checked before anything was changed
+        return self._run_to_its_end("multi_remove_if", about, lambda: store.multi_remove_if(items))
+
+    def clear(self, about: str) -> None:
+        """Empty the map."""
+        store = self.backing_map
+        assert isinstance(store, ClearableBackingMap)  # checked before anything was changed
+        self._run_to_its_end("clear", about, store.clear)
+
+    def _run(self, method: str, about: str, call: Callable[[], Result], if_left: str = "") -> Result:
+        what = self._named(method, about)
+        with self._alone(what) as under_way:
+            return self.users_code.run(what, lambda _: under_way.watched(call), if_left)
+
+    def _run_to_its_end(self, method: str, about: str, call: Callable[[], Result]) -> Result:
+        what = self._named(method, about)
+        with self._alone(what) as under_way:  # a person may break it off
+            return self.users_code.run_to_its_end(what, lambda: under_way.watched(call))
+
+    def _named(self, method: str, about: str) -> str:
+        return f"{method} of the map of state {self.state!r}{f' for {about}' if about else ''}"
+
+    @contextmanager
+    def _alone(self, what: str) -> Iterator[_UnderWay]:
+        """Refuse a second call beside one that was left behind; this one is left, too, if it outlives the block."""
+        left = _UnderWay.left_in(self.backing_map)
+        if left is not None:
+            raise FatalError(
+                f"{left} was left behind by a run of this process and has not returned yet; a map is called by one "
+                "thread at a time. Nothing was changed: end this process, then start again"
+            )
+        under_way = _UnderWay(self.backing_map)
+        try:
+            yield under_way
+        finally:
+            under_way.leave(what)
+
+
+class _UnderWay:
+    """One call that is in a map; known to the whole process once it was left there."""
+
+    _left: dict[int, tuple[_UnderWay, str]] = {}  # noqa: RUF012 - the process's, under its lock
+    _lock = threading.Lock()
+
+    def __init__(self, backing_map: BackingMap) -> None:
+        self._map = backing_map  # held, so that its id stays its own
+        self._is_over = False
+
+    @classmethod
+    def left_in(cls, backing_map: BackingMap) -> str | None:
+        with cls._lock:
+            found = cls._left.get(id(backing_map))
+            return found[1] if found is not None else None
+
+    def leave(self, what: str) -> None:
+        """Note that nobody waits for it, unless it has returned."""
+        with self._lock:
+            if not self._is_over:
+                self._left[id(self._map)] = (self, what)
+
+    def watched(self, call: Callable[[], Result]) -> Result:
+        """Make the call, and note when it is over."""
+        try:
+            return call()
+        finally:
+            with self._lock:
+                self._is_over = True
+                self._left.pop(id(self._map), None)

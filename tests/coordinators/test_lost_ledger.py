@@ -1,0 +1,67 @@
+"""A ledger that was lost is behind the epochs that states know: how many leases it takes to be above them."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.coordinators.fakes import Topic, make_job
+from tests.coordinators.test_run import OPTIONS
+from tests.state.harnesses import ConditionalMap
+from trident.base.errors import MismatchError
+from trident.coordinators.decisions.commands import reset_topology
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.ledger import SqliteLedger
+from trident.coordinators.options import Until
+from trident.coordinators.registered import Acquired, Lease
+from trident.state import BackingMapState, SqliteState
+from trident.state.maps.maps import BackingPosition
+
+RUN = replace(OPTIONS, until=Until.CAUGHT_UP)
+FAR, FARTHER = 1_000_000, 2**40
+
+
+class CountingLedger(SqliteLedger):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.epochs: list[int] = []
+
+    def acquire(self, topology: str, lease: Lease, above: int = 0) -> Acquired:
+        acquired = super().acquire(topology, lease, above)
+        self.epochs.append(acquired.epoch.number)
+        assert len(self.epochs) < 10
+        return acquired
+
+
+@pytest.mark.parametrize("order", [(FAR, FARTHER), (FARTHER, FAR)])
+def test_a_reset_takes_a_lease_per_state_and_not_per_epoch(order: tuple[int, int], tmp_path: Path) -> None:
+    map_, apart = ConditionalMap(), tmp_path / "apart.sqlite"
+    topic = Topic([[("a", 1)] * 20])
+    plan = make_job(topic, BackingMapState("balances", map_), SqliteState("more", path=apart)).plan()
+    TopologyRun(plan, SqliteLedger(tmp_path / "first.sqlite"), RUN).run()
+    for key, value in map_.rows.items():
+        if isinstance(value, BackingPosition) and value.txid is not None:
+            map_.rows[key] = replace(value, epoch=order[0])
+    with sqlite3.connect(apart) as connection:
+        for table in ("trident_applied", "trident_state_fence"):
+            connection.execute(f"UPDATE {table} SET epoch = ?", (order[1],))
+
+    def reset(ledger: SqliteLedger, *, ledger_lost: bool) -> None:
+        states = plan.states
+        reset_topology(
+            plan.spec, states, ledger, keep_rows=False, start="earliest", options=RUN, ledger_lost=ledger_lost
+        )
+
+    ledger = CountingLedger(tmp_path / "second.sqlite")
+    with pytest.raises(MismatchError):
+        reset(ledger, ledger_lost=False)
+    assert ledger.epochs == [1]
+    reset(ledger, ledger_lost=True)
+    assert ledger.epochs == [1, 2, *sorted({order[0] + 1, FARTHER + 1})]
+    assert TopologyRun(plan, ledger, RUN).run().batches > 0
+    assert ledger.epochs[-1] == FARTHER + 2
+    with sqlite3.connect(apart) as connection:
+        assert connection.execute("SELECT total FROM more").fetchone() == (20,)
