@@ -33,12 +33,6 @@ WORK = 3 * LEASE
 """For longer than a server that answers nobody is waited for."""
 
 
-@pytest.fixture
-def proxy(postgres: Postgres) -> Iterator[PostgresProxy]:
-    with PostgresProxy(postgres.dsn) as found:
-        yield found
-
-
 def works_on(connection: psycopg.Connection) -> bool:
     return connection.execute("SELECT pg_sleep(%s), 1", (WORK,)).fetchone() == ("", 1)
 

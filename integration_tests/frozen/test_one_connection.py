@@ -32,12 +32,6 @@ from trident.testing.postgres_proxy import Direction, PostgresProxy
 SECONDS = LEASE.total_seconds()
 
 
-@pytest.fixture
-def proxy(postgres: Postgres) -> Iterator[PostgresProxy]:
-    with PostgresProxy(postgres.dsn) as found:
-        yield found
-
-
 def port_of(dsn: str, pid: int) -> int:
     with psycopg.connect(dsn) as connection:
         row = connection.execute("SELECT client_port FROM pg_stat_activity WHERE pid = %s", (pid,)).fetchone()

@@ -1868,7 +1868,7 @@ _OF_WHAT_STAYED = (
         "state/postgres/patience.py",
         ' or (state in ("active", "disabled") and waits_for == "Client")',
         "",
-        _ONE_CONNECTION,
+        _ASKING,
     ),
     Mutant(
         "a COPY that comes slowly is waited for",
