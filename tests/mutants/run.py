@@ -85,13 +85,18 @@ def judge(mutant: Mutant, tree: Path, dsn: str) -> Verdict:
     return Verdict(mutant, killer, time.monotonic() - started)
 
 
-def first_failure(tree: Path, killers: Sequence[str], dsn: str) -> str | None:
-    """Return the name of the first test that fails, None when all pass; raises when pytest itself fails."""
+def first_failure(tree: Path, killers: Sequence[str], dsn: str, seconds: float | None = _SECONDS) -> str | None:
+    """Return the first test that fails, or that none ends; None when all pass; raises when pytest itself fails."""
     words = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
     words += ["--base-seed=0", "--every-case", f"--pg-dsn={dsn}"]
     if any(killer.startswith(_ONLY_LONG) for killer in killers):
         words.append("--effort=verify")
-    answer = subprocess.run([*words, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=_SECONDS)
+    try:
+        answer = subprocess.run(
+            [*words, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return f"no end within {seconds} s"
     if answer.returncode == 0:
         return None
     failed = _FAILED.search(answer.stdout)
@@ -120,7 +125,7 @@ def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Ver
         long = {killer for killer in needed if killer.startswith(_ONLY_LONG)}
         tree = free.get()
         unprovoked = next(
-            filter(None, (first_failure(tree, sorted(some), dsn) for some in (needed - long, long) if some)), None
+            filter(None, (first_failure(tree, sorted(some), dsn, None) for some in (needed - long, long) if some)), None
         )
         free.put(tree)
         if unprovoked:
@@ -146,7 +151,7 @@ def prove(mutants: Sequence[Mutant], dsn: str, console: Console) -> int:
                 continue
             text = mutant.apply(tree)
             try:
-                sooner = first_failure(tree, quicker(mutant.layer), dsn)
+                sooner = first_failure(tree, quicker(mutant.layer), dsn, None)
             finally:
                 (tree / mutant.file).write_text(text)
             noticed += sooner is not None
