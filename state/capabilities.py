@@ -54,8 +54,8 @@ class SharesTransaction(Protocol):
     def run_deferred_in(self, transaction: Transaction, *, of_all: bool) -> bool:
         """Have what the store left for the COMMIT happen now, where it raises what it would have raised then.
 
-        What is surely this target's own, or `of_all` that takes part; returns whether anything of its own was left.
-        Called after every target's `apply_in`: what is left for the COMMIT may compare two of them.
+        What is surely this target's own, or `of_all` that takes part. Returns whether what any target stored may be
+        something else by now. Called after every target's `apply_in`: what is left for the COMMIT may compare two.
         """
 
     def check_stored_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:

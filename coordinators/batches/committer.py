@@ -85,15 +85,19 @@ class _Steps:
         self.state = store.name
         return beside_of(store).run_deferred_in(transaction, of_all=False)
 
-    def _end(self, transaction: Transaction) -> None:
-        left = [item for item in self._applied if self._runs_deferred(item[0], transaction)]
-        self.state = ""  # what could not be told apart is nobody's
-        for store, _ in left[:1]:
-            beside_of(store).run_deferred_in(transaction, of_all=True)
-        for store, updates in left:
+    def _check_stored(self, transaction: Transaction) -> None:
+        """Look at all of them: what one table's trigger does may take away another one's rows."""
+        for store, updates in self._applied:
             self.state = store.name
             beside_of(store).check_stored_in(transaction, self._batch, updates)
         self.state = ""
+
+    def _end(self, transaction: Transaction) -> None:
+        act = [store for store, _ in self._applied if self._runs_deferred(store, transaction)]
+        self.state = ""  # what could not be told apart is nobody's
+        if act:
+            beside_of(act[0]).run_deferred_in(transaction, of_all=True)
+            self._check_stored(transaction)
         reached(CrashPoint.IN_PIN_TRANSACTION, self._batch.txid)
 
 

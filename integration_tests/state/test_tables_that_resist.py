@@ -158,6 +158,46 @@ def test_what_waits_for_the_commit_is_a_refusal_of_its_state(scene: Scene, does:
     assert balances(scene.where, "totals") == before
 
 
+AWAY = "DELETE FROM {} WHERE account = 'big'; RETURN NULL;"
+OF_ANOTHER = {
+    "another state's trigger": (
+        function(AWAY.format("{victim}")),
+        "CREATE TRIGGER g AFTER INSERT ON {other} FOR EACH ROW EXECUTE FUNCTION guard()",
+    ),
+    "what a trigger leaves for the commit elsewhere": (
+        "CREATE TABLE notes (account text)",
+        function(AWAY.format("{victim}")),
+        "CREATE CONSTRAINT TRIGGER g AFTER INSERT ON notes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW "
+        "EXECUTE FUNCTION guard()",
+        "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO notes VALUES (NEW.account); "
+        "RETURN NULL; END $$",
+        "CREATE TRIGGER h AFTER INSERT ON {victim} FOR EACH ROW EXECUTE FUNCTION note()",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("takes", "victim", "other"),
+    [
+        ("another state's trigger", "audit", "totals"),  # which is merged after it
+        ("what a trigger leaves for the commit elsewhere", "audit", "totals"),
+        ("what a trigger leaves for the commit elsewhere", "totals", "audit"),
+    ],
+)
+def test_what_another_table_takes_away_is_noticed(postgres: Postgres, takes: str, victim: str, other: str) -> None:
+    scene = Scene(postgres.dsn, postgres.dsn, apart=False)
+    scene.go_on()
+    before = balances(scene.where, victim)
+    scene.by_hand(*(each.replace("{victim}", victim).replace("{other}", other) for each in OF_ANOTHER[takes]))
+    scene.topic.partitions[0] += [("a1", 7), ("big", 9)]
+    with pytest.raises(DecisionNeededError, match=f"state '{victim}' refused"):
+        scene.go_on()
+    scene.decide(DecisionKind.DIVERT, 3, victim)
+    scene.go_on()
+    assert balances(scene.where, victim) == before
+    assert balances(scene.where, other) == scene.topic.expected()
+
+
 def test_two_states_may_refer_to_each_other_until_the_commit(postgres: Postgres) -> None:
     scene = Scene(postgres.dsn, postgres.dsn, apart=False)
     scene.go_on()

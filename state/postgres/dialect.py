@@ -40,12 +40,12 @@ _UNIQUE = text("""
 
 _PARTS = "SELECT to_regclass(:table) UNION SELECT relid FROM pg_partition_tree(to_regclass(:table))"
 """The table and its partitions."""
-_ACTS = text(f"""
-    SELECT EXISTS (
+_ACTS_BY_ITSELF = f"""EXISTS (
         SELECT 1 FROM pg_class AS c
         WHERE c.oid IN ({_PARTS})
               AND (c.relhasrules OR EXISTS (SELECT 1 FROM pg_trigger AS t WHERE t.tgrelid = c.oid
-                                                                              AND NOT t.tgisinternal)))""")
+                                                                              AND NOT t.tgisinternal)))"""
+_ACTS = text(f"SELECT {_ACTS_BY_ITSELF}")
 _GUARDS = text(f"""
     SELECT EXISTS (
         SELECT 1 FROM pg_class AS c
@@ -59,7 +59,7 @@ _DEFERRED = text(f"""
                FILTER (WHERE o.conparentid = 0 AND has_schema_privilege(n.oid, 'USAGE') AND NOT EXISTS (
                    SELECT 1 FROM pg_constraint AS x WHERE x.conname = o.conname AND x.connamespace = o.connamespace
                                                           AND x.condeferrable AND x.conrelid NOT IN ({_PARTS}))),
-           count(*) > 0
+           count(*) > 0 OR {_ACTS_BY_ITSELF}
     FROM pg_constraint AS o JOIN pg_namespace AS n ON n.oid = o.connamespace
     WHERE o.condeferred AND o.conrelid IN ({_PARTS})""")
 _RELATION = text("""
@@ -180,11 +180,11 @@ class PostgresDialect:
         if table is None:
             connection.execute(text("SET CONSTRAINTS ALL IMMEDIATE"))
             return True
-        names, is_any = connection.execute(_DEFERRED, {"table": quote_table(table)}).one()
+        names, may_act = connection.execute(_DEFERRED, {"table": quote_table(table)}).one()
         if names is not None:
             plain = names.replace("%", "%%")  # the driver takes a single one for a place of a value
             connection.exec_driver_sql(f"SET CONSTRAINTS {plain} IMMEDIATE")
-        return bool(is_any)
+        return bool(may_act)
 
     def referring_states(
         self, connection: Connection, table: str, topology: str, states: Collection[str]

@@ -91,8 +91,8 @@ class Dialect(Protocol):
     def run_deferred(self, connection: Connection, table: str | None = None) -> bool:
         """Have what the table's constraints and triggers leave for the COMMIT happen now, if it can be told apart.
 
-        Without a table, all that the transaction has left. Returns whether there is any such of the table's, told apart
-        or not.
+        Without a table, all that the transaction has left. Returns whether rows may be others than were written by now:
+        whether there is any such of the table's, told apart or not, or a trigger, which may act on other tables.
         """
 
     def referring_states(

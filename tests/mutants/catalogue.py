@@ -1721,6 +1721,20 @@ _OF_TABLES = (
         _RESISTS,
     ),
     Mutant(
+        "what one table's trigger takes from another state's is looked for",
+        "coordinators/batches/committer.py",
+        "        for store, updates in self._applied:\n",
+        "        for store, updates in (each for each in self._applied if self._runs_deferred(each[0], transaction)):\n",
+        _RESISTS,
+    ),
+    Mutant(
+        "a trigger may leave something for the COMMIT elsewhere",
+        "state/postgres/dialect.py",
+        "           count(*) > 0 OR {_ACTS_BY_ITSELF}\n",
+        "           count(*) > 0\n",
+        _RESISTS,
+    ),
+    Mutant(
         "a refusal that is nobody's diverts nobody's rows",
         "coordinators/ledger/rules/decisions.py",
         "refusal.state != decision.state:",
