@@ -1724,7 +1724,7 @@ _OF_TABLES = (
         "what one table's trigger takes from another state's is looked for",
         "coordinators/batches/committer.py",
         "        for store, updates in self._applied:\n",
-        "        for store, updates in (each for each in self._applied if self._runs_deferred(each[0], transaction)):\n",
+        "        for store, updates in (it for it in self._applied if self._runs_deferred(it[0], transaction)):\n",
         _RESISTS,
     ),
     Mutant(
