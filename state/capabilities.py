@@ -6,7 +6,7 @@ asks by the functions below, so that a target that lacks it is refused in the sa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
 
 class CannotUndoError(FatalError):
-    """A target can't bring back what was before a txid; nothing was changed."""
+    """A target can't bring back what was before a txid; nothing was changed, unless an undo was recorded before.
+
+    `problem` is why, without a word of what was changed.
+    """
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.problem}. Nothing was changed"
 
 
 class Transaction(Protocol):
@@ -81,10 +91,10 @@ class Undoable(Protocol):
 class Resettable(Protocol):
     """Can follow a topology into a new incarnation."""
 
-    def check_clear(self, topology: str, states: Collection[str]) -> None:
+    def check_clear(self, topology: str) -> None:
         """Raise ConfigurationError or MismatchError unless `clear` can empty it; changes nothing.
 
-        `states` are all those of the topology that the same reset empties.
+        What can only be told by trying is left to `TriesTogether`.
         """
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
@@ -99,6 +109,39 @@ class Resettable(Protocol):
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Keep all rows and bind them to the new owner at the birth txid; idempotent."""
+
+
+class TriesTogether(Protocol):
+    """Lives where what a decision will do can be tried and rolled back, with all others that live there.
+
+    What stands in the way there may depend on the others: keys that refer to their rows, triggers that look at them.
+    """
+
+    def home(self) -> str:
+        """Return what is equal for targets that can be tried in one transaction."""
+
+    def refers_to(self) -> frozenset[str]:
+        """Return the places to which its rows refer (`KnowsItsPlace`): what is done there may be done to them, too."""
+
+    def try_in(self, action: Callable[[Transaction], None]) -> None:
+        """Run a transaction of its home that is rolled back; raises what a real one would raise."""
+
+    def resists(self, transaction: Transaction) -> bool:
+        """Tell whether anything there may keep its rows from being changed; otherwise nothing needs to be tried."""
+
+    def try_clear(self, transaction: Transaction, topology: str) -> Callable[[], None]:
+        """Do what `Resettable.clear` does to its rows; returns what raises unless it holds once the others are tried.
+
+        Raises MismatchError where rows of another topology would change with them.
+        """
+
+    def try_undo(
+        self, transaction: Transaction, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates
+    ) -> Callable[[], None]:
+        """Do what `Undoable.undo` does; returns what raises unless it holds once the others are tried.
+
+        Raises CannotUndoError where rows of another topology would change with them.
+        """
 
 
 class WritableByTasks(Protocol):
@@ -174,6 +217,7 @@ class Capabilities:
     beside: SharesTransaction | None = None
     undoing: Undoable | None = None
     resetting: Resettable | None = None
+    trying: TriesTogether | None = None
     writing: WritableByTasks | None = None
     diverting: Divertible | None = None
     querying: Queryable | None = None
@@ -199,9 +243,7 @@ def undoing_of(target: Target, batch: BatchId) -> Undoable:
     """Return what undoes a batch; raises CannotUndoError naming a target that can't."""
     undoing = target.capabilities.undoing
     if undoing is None:
-        raise CannotUndoError(
-            f"{batch}: state {target.name!r} keeps nothing of what was before a txid. Nothing was changed"
-        )
+        raise CannotUndoError(f"{batch}: state {target.name!r} keeps nothing of what was before a txid")
     return undoing
 
 
@@ -228,7 +270,7 @@ def check_resettable(topology: str, targets: Mapping[str, Target], keep_rows: bo
     for target in targets.values():
         resetting = resetting_of(target)
         if not keep_rows:
-            resetting.check_clear(topology, targets.keys())
+            resetting.check_clear(topology)
 
 
 def keeps_rows(target: Target, topology: str) -> bool:

@@ -13,8 +13,7 @@ def check_kind(kind: StateKind, batch: BatchId, updates: StagedUpdates | Applied
     if kind is not StateKind.OPAQUE and updates.count:
         raise CannotUndoError(
             f"{batch}: state {name!r} has it, or part of it, and is {kind.value}: only an opaque one knows the values "
-            "before. "
-            "Nothing was changed"
+            "before"
         )
 
 
@@ -23,5 +22,5 @@ def check_undone(batch: BatchId, updates: StagedUpdates | AppliedUpdates, found:
     if found != updates.count:
         raise CannotUndoError(
             f"{batch}: state {name!r} has {found} rows of this txid, {updates.count} were applied: somebody "
-            "else changed them. Nothing was changed"
+            "else changed them"
         )

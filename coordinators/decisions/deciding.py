@@ -7,12 +7,13 @@ first effect; one that was cut off is finished by the next decision or the next 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_LOST, RESET_LOST_CLEARING
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.decided import Decision, DecisionKind, ResetDecision, ResetStart
 from trident.coordinators.decisions.beginning import (
@@ -28,6 +29,7 @@ from trident.coordinators.holding.carrying_out import check_divert, check_undo, 
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.standing import ApartError, foreign_incarnations, require_all
 from trident.coordinators.holding.takeover import TakeOver
+from trident.coordinators.holding.trying import check_clear, try_with_patience
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.decisions import check_decision
 from trident.coordinators.planned import StartPosition
@@ -130,6 +132,8 @@ def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_
         if wanted.keep_rows:
             taking.finish_decisions()
             _roll_forward(taking, wanted)
+        else:
+            try_with_patience(taking.repeater, "reset", partial(check_clear, taking.stores, taking.spec.name))
         positions = taking.repeater.call("reading the states", taking.positions)
         if wanted.keep_rows:
             require_all(taking.snapshot, positions, taking.unplaced(taking.snapshot, positions))
@@ -220,6 +224,9 @@ def _check_possible_reset(
     """Refuse, before it is recorded, what a state could not follow: a reset that is recorded is carried out."""
     check_resettable(taking.spec.name, taking.stores, wanted.keep_rows)
     if not wanted.keep_rows:
+        # An owner that has stopped may hold rows: the fences end it, and it is tried again before it is recorded.
+        with suppress(RetryableError):
+            check_clear(taking.stores, taking.spec.name)
         return {}
     require_all(seen, positions, taking.unplaced(seen, positions))
     kept = {name: resetting_of(store).check_adopt(taking.spec.name) for name, store in taking.stores.items()}
@@ -280,7 +287,7 @@ def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str
     if pinned is None or pinned.batch.txid != decision.txid:
         return
     if decision.kind is DecisionKind.UNDO:
-        check_undo(taking.stores, pinned)
+        try_with_patience(taking.repeater, str(decision), partial(check_undo, taking.stores, pinned))
     else:
         check_divert(taking.stores, pinned, decision, waiting)
 

@@ -9,16 +9,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError, RefusedError
+from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
+from trident.coordinators.holding.trying import in_order, try_all
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.pinned import Pin
 from trident.coordinators.registered import Snapshot
-from trident.state.capabilities import diverting_of, resetting_of, undoing_of
+from trident.state.capabilities import (
+    CannotUndoError,
+    Transaction,
+    TriesTogether,
+    diverting_of,
+    resetting_of,
+    undoing_of,
+)
 from trident.state.rows import json_rows
 from trident.state.staged import AppliedUpdates, WrittenUpdates
 from trident.state.target import Target
+
+
+class UnfinishedError(MismatchError):
+    """A recorded decision that a state refuses to follow; the text says so, and how it is finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +67,25 @@ def due_decisions(snapshot: Snapshot) -> tuple[Decision, ...]:
 
 
 def check_undo(stores: Mapping[str, Target], pinned: PinnedBatch) -> None:
-    """Raise CannotUndoError unless every state of the pin can go back to the txid before."""
-    for item in pinned.pin.states:
-        undoing_of(stores[item.state], pinned.batch).check_undo(pinned.batch, pinned.staged(item.state))
+    """Raise CannotUndoError unless every state of the pin can go back to the txid before.
+
+    Each is asked by itself, then all are tried together; RetryableError while somebody holds what would be changed.
+    """
+    batch, wanted = pinned.batch, tuple(stores[item.state] for item in pinned.pin.states)
+    for store in wanted:
+        undoing_of(store, batch).check_undo(batch, pinned.staged(store.name))
+
+    def go_back(trying: TriesTogether, transaction: Transaction, store: Target) -> Callable[[], None]:
+        return trying.try_undo(transaction, batch, pinned.before, pinned.staged(store.name))
+
+    refused = try_all(wanted, go_back)
+    if refused is None:
+        return
+    if isinstance(refused.error, CannotUndoError):
+        raise refused.error
+    raise CannotUndoError(
+        f"{batch}: state {refused.state!r} can't go back to the txid before: {refused.error}"
+    ) from refused.error
 
 
 def check_divert(
@@ -87,7 +115,7 @@ def undo(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, deci
         undoing_of(store, batch).undo(batch, pinned.before, pinned.staged(store.name))
         reached(CrashPoint.AFTER_UNDOING_STATE, batch.txid)
 
-    _carry_out_in_each(str(decision), tuple(stores[item.state] for item in pinned.pin.states), go_back)
+    _carry_out_in_each(str(decision), in_order([stores[item.state] for item in pinned.pin.states]), go_back)
     ledger.unpin(batch.owner, batch.epoch, decision)
     reached(CrashPoint.AFTER_UNPINNING, batch.txid)
 
@@ -114,27 +142,40 @@ def carry_out_reset(
         change(owner, epoch, decision.birth_txid)
         reached(CrashPoint.AFTER_RESETTING_STATE)
 
-    _carry_out_in_each(f"reset (to incarnation {decision.incarnation})", tuple(stores.values()), follow)
+    what, given = f"reset (to incarnation {decision.incarnation})", tuple(stores.values())
+    if decision.states == "clear":
+        _carry_out_in_each(what, in_order(given), follow)
+    else:
+        _carry_out_in_each(what, given, follow, untold=MismatchError)
     ledger.finish_reset(epoch, topology, decision)
     reached(CrashPoint.AFTER_RESET)
 
 
-def _carry_out_in_each(what: str, stores: Sequence[Target], act: Callable[[Target], None]) -> None:
-    """Act on each state; on one that refuses again after the others, whose rows may have referred to its rows."""
-    refused: dict[str, RefusedError] = {}
+def _carry_out_in_each(
+    what: str, stores: Sequence[Target], act: Callable[[Target], None], untold: type[FatalError] | None = None
+) -> None:
+    """Act on each state; on one that refuses again after the others, whose rows may have referred to its rows.
+
+    Raises UnfinishedError for one that refuses still, whatever its error said of what was changed: this is recorded.
+    An `untold` kind of error the caller tells in words of its own.
+    """
+    refused: dict[str, FatalError] = {}
     for store in stores:
         try:
             act(store)
-        except RefusedError as error:
+        except FatalError as error:
+            if untold is not None and isinstance(error, untold):
+                raise
             refused[store.name] = error
     if not refused:
         return
     if len(refused) < len(stores):
-        _carry_out_in_each(what, [store for store in stores if store.name in refused], act)
+        _carry_out_in_each(what, [store for store in stores if store.name in refused], act, untold)
         return
     name, first = next(iter(refused.items()))
-    raise MismatchError(
-        f"the {what} was recorded and can't be finished: state {name!r} refused it: {first}. This state is as it was, "
-        "others may have followed it. Mend what refuses, then start the topology or give the same command again: that "
-        "finishes it."
+    problem = first.problem if isinstance(first, CannotUndoError) else str(first).removesuffix(".")
+    raise UnfinishedError(
+        f"the {what} was recorded and can't be finished: state {name!r} refused it: {problem}. This state is as it "
+        "was, others may have followed it. Mend what refuses, then start the topology or give the same command again: "
+        "that finishes it."
     ) from first

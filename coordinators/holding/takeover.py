@@ -9,7 +9,7 @@ from functools import partial
 from trident.base.advice import RESET_CLEARING
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.log import log_losses
@@ -18,6 +18,7 @@ from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.holding.carrying_out import (
+    UnfinishedError,
     carry_out,
     carry_out_reset,
     check_undo,
@@ -334,7 +335,7 @@ class TakeOver:
                 require_kept(self.snapshot, positions, decision, self.unplaced(self.snapshot, positions))
             carry_out_reset(self.ledger, stores, self.spec.name, self.epoch, decision)
         except MismatchError as error:
-            if decision.states != "adopt":
+            if decision.states != "adopt" or isinstance(error, UnfinishedError):
                 raise
             raise MismatchError(_can_not_be_kept(decision, error)) from error
         self._read = self._stored()
@@ -346,6 +347,8 @@ class TakeOver:
             check_undo(self.stores, pinned)
         except CannotUndoError as error:
             return f"(an undo is not possible: {error})"
+        except RetryableError:
+            pass  # somebody holds rows just now: whoever decides tries it again
         return undo_way(pinned.batch.txid)
 
 

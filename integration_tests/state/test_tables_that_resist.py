@@ -298,6 +298,8 @@ def test_an_undo_that_a_table_refuses_says_how_it_is_finished(postgres: Postgres
     scene.topic.partitions[0] += [("a1", 7), ("new", 9)]
     with dying_at(CrashPoint.AFTER_APPLY, 2):
         scene.go_on()
+    with dying_at(CrashPoint.AFTER_DECIDING_UNDO):
+        scene.decide(DecisionKind.UNDO, 3)
     scene.by_hand(*KEEPS["a trigger that forbids it"])
     for act in (lambda: scene.decide(DecisionKind.UNDO, 3), scene.go_on):
         with pytest.raises(MismatchError, match="undo of txid 3 was recorded and can't be finished: state 'totals'"):

@@ -101,6 +101,14 @@ class HasSchemas(Protocol):
 
 
 @runtime_checkable
+class KnowsItsHome(Protocol):
+    """A database that can be told from others whatever address led to it."""
+
+    def home(self, connection: Connection) -> str:
+        """Return what is equal for two objects only if a transaction of one can do all that one of the other can."""
+
+
+@runtime_checkable
 class SqlDatabase(Protocol):
     """One database with a small pool of connections; shared by a ledger and the states beside it."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from trident.base.advice import RESET_KEEPING_ROWS
@@ -19,7 +18,7 @@ class MapResetting:
 
     place: MapPlace
 
-    def check_clear(self, topology: str, states: Collection[str]) -> None:
+    def check_clear(self, topology: str) -> None:
         """Raise ConfigurationError for a map that can't be emptied."""
         self._require_clearable()
 

@@ -37,7 +37,7 @@ class MapUndoing:
         if made and not isinstance(place.backing_map, RemovableBackingMap):
             raise CannotUndoError(
                 f"{batch}: it made {len(made)} keys of state {place.name!r}, and the map has no multi_remove_if() to "
-                "take them away again. Nothing was changed"
+                "take them away again"
             )
 
     def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -66,7 +65,7 @@ class MemoryResetting:
 
     place: MemoryPlace
 
-    def check_clear(self, topology: str, states: Collection[str]) -> None:
+    def check_clear(self, topology: str) -> None:
         """Do nothing: memory can be emptied."""
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:

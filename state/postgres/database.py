@@ -22,7 +22,16 @@ from trident.state.databases.transactions import run_transaction
 from trident.state.postgres.addresses import masked, normal_dsn
 from trident.state.postgres.errors import classify, is_lock_timeout, is_lost, is_read_only, may_quote_a_row
 from trident.state.postgres.looking import LOGIN_SECONDS
-from trident.state.postgres.paths import SearchPath, asked_path, found_path, pin_own, pin_path, place_of, schemas_with
+from trident.state.postgres.paths import (
+    SearchPath,
+    asked_path,
+    found_path,
+    home_of,
+    pin_own,
+    pin_path,
+    place_of,
+    schemas_with,
+)
 from trident.state.postgres.patience import PatientConnection
 from trident.state.postgres.schema import POSTGRES_TERMS
 from trident.state.postgres.sessions import end_older, end_stuck, long_open, mark_of, show_mark
@@ -168,6 +177,10 @@ class PostgresDatabase:
     def place_of(self, connection: Connection, table: str) -> str:
         """Return what names a table's place; see `HasSchemas`."""
         return place_of(connection, table)
+
+    def home(self, connection: Connection) -> str:
+        """Return the running server, database, role and schemas; see `KnowsItsHome`."""
+        return home_of(connection)
 
     def elsewhere(
         self, connection: Connection, table: str, column: str, value: str, *, begins: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import psycopg
 import pyarrow as pa
@@ -13,6 +13,7 @@ from trident.state.arrays import is_text
 from trident.state.comparing import settled
 from trident.state.layout import Merge, ValueColumn
 from trident.state.postgres.copy import copy_rows, ready_rows
+from trident.state.postgres.paths import places_referred_to
 from trident.state.postgres.types import sql_type
 from trident.state.rows import refuse_nul
 from trident.state.tables.dialect import FoundColumn, ReadyRows
@@ -51,7 +52,9 @@ _GUARDS = text(f"""
         SELECT 1 FROM pg_class AS c
         WHERE c.oid IN ({_PARTS})
               AND (c.relhasrules OR c.relrowsecurity OR EXISTS (SELECT 1 FROM pg_trigger AS t
-                                                                WHERE t.tgrelid = c.oid)))""")
+                                                                WHERE t.tgrelid = c.oid)))
+        OR NOT coalesce(has_table_privilege(CAST(to_regclass(:table) AS oid), 'DELETE')
+                        AND has_table_privilege(CAST(to_regclass(:table) AS oid), 'UPDATE'), true)""")
 # SET CONSTRAINTS takes a name for all constraints of it in the schema, whatever their tables, needs the right to use
 # that schema, and finds those of partitions by their parents.
 _DEFERRED = text(f"""
@@ -90,14 +93,17 @@ def _table_by(name: str) -> str:
              WHERE n.nspname = split_part({name}, '.', 1) AND c.relname = split_part({name}, '.', 2)) END"""
 
 
-_REFERRING = text(f"""
-    SELECT DISTINCT quote_ident(n.nspname) || '.' || quote_ident(c.relname)
-    FROM pg_constraint AS o JOIN pg_class AS c ON c.oid = o.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE o.contype = 'f' AND o.conparentid = 0 AND o.confrelid IN ({_PARTS}) AND o.conrelid NOT IN ({_PARTS})
-          AND EXISTS (SELECT 1 FROM trident_applied
-                      WHERE topology = :topology AND state = ANY(:states) AND {_table_by("table_name")} = c.oid)
-          AND NOT EXISTS (SELECT 1 FROM pg_constraint AS b
-                          WHERE b.contype = 'f' AND b.conrelid IN ({_PARTS}) AND b.confrelid = c.oid)""")
+_TAKEN_ALONG = text(f"""
+    WITH RECURSIVE keys AS (
+        SELECT coalesce(pg_partition_root(conrelid), conrelid) AS child,
+               coalesce(pg_partition_root(confrelid), confrelid) AS parent, confdeltype AS does
+        FROM pg_constraint WHERE contype = 'f' AND confdeltype IN ('c', 'n', 'd')),
+    taken (number, does) AS (
+        SELECT k.child, k.does FROM keys AS k WHERE k.parent = to_regclass(:table)
+        UNION SELECT k.child, k.does FROM taken AS t JOIN keys AS k ON k.parent = t.number WHERE t.does = 'c')
+    SELECT a.table_name, a.state, a.topology
+    FROM trident_applied AS a JOIN taken AS t ON t.number = {_table_by("a.table_name")}
+    WHERE a.topology <> :topology ORDER BY a.topology, a.state LIMIT 1""")
 
 
 class PostgresDialect:
@@ -186,15 +192,18 @@ class PostgresDialect:
             connection.exec_driver_sql(f"SET CONSTRAINTS {plain} IMMEDIATE")
         return bool(may_act)
 
-    def referring_states(
-        self, connection: Connection, table: str, topology: str, states: Collection[str]
-    ) -> tuple[str, ...]:
+    def refers_to(self, connection: Connection, table: str) -> frozenset[str]:
         """Ask for foreign keys."""
-        asked = {"table": quote_table(table), "topology": topology, "states": list(states)}
-        return tuple(connection.execute(_REFERRING, asked).scalars())
+        return places_referred_to(connection, table)
+
+    def taken_along(self, connection: Connection, table: str, topology: str) -> str | None:
+        """Ask for foreign keys that do something with the rows that refer to a deleted one."""
+        asked = {"table": quote_table(table), "topology": topology}
+        found = connection.execute(_TAKEN_ALONG, asked).one_or_none()
+        return None if found is None else f"table {found[0]!r} of state {found[1]!r} of topology {found[2]!r}"
 
     def guards_rows(self, connection: Connection, table: str) -> bool:
-        """Ask for triggers, foreign keys that lead here, rules and policies, of partitions too."""
+        """Ask for triggers, foreign keys, rules and policies, of partitions too, and for the rights of this role."""
         return bool(connection.execute(_GUARDS, {"table": quote_table(table)}).scalar_one())
 
     def acts_by_itself(self, connection: Connection, table: str) -> bool:

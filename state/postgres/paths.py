@@ -30,6 +30,22 @@ _PLACE = text("""
     FROM pg_database AS d LEFT JOIN pg_class AS c ON c.oid = to_regclass(:quoted)
     LEFT JOIN pg_namespace AS n ON n.oid = c.relnamespace
     WHERE d.datname = current_database()""")
+_REFERRED = text("""
+    WITH RECURSIVE keys AS (
+        SELECT DISTINCT coalesce(pg_partition_root(conrelid), conrelid) AS child,
+                        coalesce(pg_partition_root(confrelid), confrelid) AS parent
+        FROM pg_constraint WHERE contype = 'f'),
+    referred (number) AS (
+        SELECT k.parent FROM keys AS k WHERE k.child = to_regclass(:quoted)
+        UNION SELECT k.parent FROM referred AS r JOIN keys AS k ON k.child = r.number)
+    SELECT concat_ws('/', extract(epoch FROM pg_postmaster_start_time()), d.oid, n.nspname, c.relname)
+    FROM referred AS r JOIN pg_class AS c ON c.oid = r.number JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    JOIN pg_database AS d ON d.datname = current_database()
+    WHERE c.oid <> to_regclass(:quoted)""")
+_HOME = text("""
+    SELECT concat_ws('/', extract(epoch FROM pg_postmaster_start_time()), d.oid, quote_ident(current_user),
+                     CAST(current_schemas(false) AS text))
+    FROM pg_database AS d WHERE d.datname = current_database()""")
 _SERVERS_OWN = "pg_"
 """No schema of a user's may begin so."""
 
@@ -74,8 +90,22 @@ def place_of(connection: Connection, table: str) -> str:
     By the moment at which the server began: a copy of a server has the same system identifier.
     """
     schema, _, name = table.rpartition(".")
-    quoted = f"{_quote(schema)}.{_quote(name)}" if schema else _quote(name)
-    found: str = connection.execute(_PLACE, {"quoted": quoted, "schema": schema or None, "name": name}).scalar_one()
+    asked = {"quoted": _quote_table(table), "schema": schema or None, "name": name}
+    found: str = connection.execute(_PLACE, asked).scalar_one()
+    return found
+
+
+def places_referred_to(connection: Connection, table: str) -> frozenset[str]:
+    """Return the places of the tables to which foreign keys lead from this one, through others too.
+
+    A key of a partition's is its root's: that is what a state has.
+    """
+    return frozenset(connection.execute(_REFERRED, {"quoted": _quote_table(table)}).scalars())
+
+
+def home_of(connection: Connection) -> str:
+    """Return which running server and database this is, with which role and schemas."""
+    found: str = connection.execute(_HOME).scalar_one()
     return found
 
 
@@ -96,6 +126,10 @@ def _has_row(connection: Connection, schema: str, table: str, condition: str, va
     statement = f"SELECT EXISTS (SELECT FROM {_quote(schema)}.{_quote(table)} WHERE {condition})"
     found: bool = connection.execute(text(statement), {"value": value}).scalar_one()
     return found
+
+
+def _quote_table(table: str) -> str:
+    return ".".join(_quote(part) for part in table.rsplit(".", 1))
 
 
 def _quote(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -148,14 +148,16 @@ class SqliteDialect:
         """Do nothing: no trigger waits for the COMMIT, and connections of ours check no foreign keys."""
         return False
 
-    def referring_states(
-        self, connection: Connection, table: str, topology: str, states: Collection[str]
-    ) -> tuple[str, ...]:
+    def refers_to(self, connection: Connection, table: str) -> frozenset[str]:
         """Return none: connections of ours check no foreign keys."""
-        return ()
+        return frozenset()
+
+    def taken_along(self, connection: Connection, table: str, topology: str) -> str | None:
+        """Return none: connections of ours follow no foreign keys."""
+        return None
 
     def guards_rows(self, connection: Connection, table: str) -> bool:
-        """Look for triggers."""
+        """Look for triggers; a file knows no rights."""
         return self.acts_by_itself(connection, table)
 
     def acts_by_itself(self, connection: Connection, table: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -95,13 +95,14 @@ class Dialect(Protocol):
         whether there is any such of the table's, told apart or not, or a trigger, which may act on other tables.
         """
 
-    def referring_states(
-        self, connection: Connection, table: str, topology: str, states: Collection[str]
-    ) -> tuple[str, ...]:
-        """Return the tables of these states, quoted, whose rows refer to the table's, but none that both refer to."""
+    def refers_to(self, connection: Connection, table: str) -> frozenset[str]:
+        """Return the places (`KnowsItsPlace`) of the tables to which its rows refer, through others too."""
+
+    def taken_along(self, connection: Connection, table: str, topology: str) -> str | None:
+        """Return, in words, a table of another topology whose rows change when rows of this one are deleted."""
 
     def guards_rows(self, connection: Connection, table: str) -> bool:
-        """Tell whether anything but the right to do so may keep rows of the table from being deleted."""
+        """Tell whether anything may keep rows of the table from being changed or deleted, be it a missing right."""
 
     def acts_by_itself(self, connection: Connection, table: str) -> bool:
         """Tell whether the table has triggers or rules, by which it may hold something else than was written."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from sqlalchemy import Connection, text
 
-from trident.base.advice import RESET_KEEPING_ROWS
-from trident.base.errors import MismatchError, RefusedError, RetryableError
+from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.databases.base import SqlTransaction
@@ -27,42 +25,14 @@ class TableResetting:
 
     place: TablePlace
 
-    def check_clear(self, topology: str, states: Collection[str]) -> None:
-        """Try it and roll back, where anything may keep rows from being deleted.
-
-        Tried again with those of the states emptied whose rows refer to these: `clear` comes to them before.
-        """
-        refused: RefusedError | None = None
-        for others in ((), states):
-            try:
-                rolled_back(self.place.database.transaction(), partial(self._try_to_clear, topology, others))
-            except RefusedError as error:
-                refused = error
-            except RetryableError:
-                return  # a stopped owner may hold rows: the fences end it, and then they are deleted
-            else:
-                return
-        raise MismatchError(
-            f"state {self.place.name!r} can't be emptied: {refused}. Nothing was changed: let its rows be deleted, or "
-            f"{RESET_KEEPING_ROWS}."
-        ) from refused
-
-    def _try_to_clear(self, topology: str, others: Collection[str], transaction: SqlTransaction) -> None:
-        connection, place = transaction.connection, self.place
-        prepare_tables(connection, place)
-        if not place.dialect.guards_rows(connection, place.shape.table):
-            return
-        if others:
-            for table in place.dialect.referring_states(connection, place.shape.table, topology, others):
-                connection.exec_driver_sql("DELETE FROM " + table.replace("%", "%%"))
-        self._delete_rows(connection)
+    def check_clear(self, topology: str) -> None:
+        """Do nothing: whether its tables fit is looked at before, and what else is in the way is found by trying."""
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Delete the rows, staged ones too."""
         with self._rebound(owner, epoch, birth_txid) as connection:
             if connection is not None:
-                self._delete_rows(connection)
-                connection.execute(text(f"DELETE FROM {quote_table(self.place.staging)}"))
+                delete_rows(connection, self.place)
 
     def check_adopt(self, topology: str) -> int | None:
         """Return the newest txid of any row; raises MismatchError for a table that has lost all of its rows."""
@@ -93,17 +63,6 @@ class TableResetting:
                         f"{birth_txid}; nothing was changed"
                     )
 
-    def _delete_rows(self, connection: Connection) -> None:
-        """Delete all rows; raises RefusedError unless they are gone."""
-        place = self.place
-        connection.execute(text(f"DELETE FROM {place.shape.quoted}"))
-        place.dialect.run_deferred(connection)
-        if count_rows(connection, place.shape, 1):
-            raise RefusedError(
-                f"rows of table {place.shape.table!r} are still there after they were deleted: a trigger, rule or "
-                "policy of the table keeps them"
-            )
-
     @contextmanager
     def _rebound(self, owner: Owner, epoch: Epoch, birth_txid: int) -> Iterator[Connection | None]:
         """Give the connection of the transaction in which the owner changes after the block; None when it has."""
@@ -120,3 +79,20 @@ class TableResetting:
             else:
                 place.applied.rebirth(connection, owner, epoch, birth_txid)
             note_rows(connection, place, owner.topology)
+
+
+def delete_rows(connection: Connection, place: TablePlace) -> None:
+    """Delete all rows, staged ones too; raises RefusedError unless they are gone."""
+    connection.execute(text(f"DELETE FROM {place.shape.quoted}"))
+    place.dialect.run_deferred(connection)
+    require_empty(connection, place)
+    connection.execute(text(f"DELETE FROM {quote_table(place.staging)}"))
+
+
+def require_empty(connection: Connection, place: TablePlace) -> None:
+    """Raise RefusedError while there is any row."""
+    if count_rows(connection, place.shape, 1):
+        raise RefusedError(
+            f"rows of table {place.shape.table!r} are still there after they were deleted: a trigger, rule or "
+            "policy of the table keeps them"
+        )

@@ -42,6 +42,7 @@ from trident.state.tables.staged import Merged
 from trident.state.tables.staging import TXID as STAGING_TXID
 from trident.state.tables.staging import Writes, staging_rows
 from trident.state.tables.tables import prepare_tables
+from trident.state.tables.trying import TableTrying
 from trident.state.tables.undoing import TableUndoing
 
 
@@ -71,6 +72,7 @@ class TableTarget:
             beside=self if shared else None,
             undoing=TableUndoing(place),
             resetting=TableResetting(place),
+            trying=TableTrying(place),
             writing=writing,
             diverting=self,
             querying=TableQuerying(place),

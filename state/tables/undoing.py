@@ -13,7 +13,7 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId
 from trident.state.capabilities import CannotUndoError
-from trident.state.positions import before_attempt, is_in
+from trident.state.positions import Position, before_attempt, is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.state.tables.names import quote
 from trident.state.tables.place import TablePlace
@@ -41,16 +41,29 @@ class TableUndoing:
         with place.working(batch.owner, batch.epoch) as transaction:
             connection = transaction.connection
             row = place.owned(connection, batch.owner, batch.epoch)
-            if row is None or not is_in(row.position, batch, place.name):
-                return
-            _check_rows(connection, place.shape, place.name, batch, updates)
-            gone = _undo_rows(connection, place.shape, batch.txid)
-            place.dialect.run_deferred(connection)
-            _check_undone(connection, place.shape, batch.txid)
-            place.applied.count(connection, batch.owner.topology, -gone)
-            if not place.applied.move_back(connection, batch, before_attempt(row.position, batch, before)):
-                raise MismatchError(f"{batch}: state {place.name!r} moved while it was read; nothing was undone")
-            reached(CrashPoint.IN_UNDO, batch.txid)
+            if row is not None and is_in(row.position, batch, place.name):
+                go_back(connection, place, row.position, batch, before, updates)
+                reached(CrashPoint.IN_UNDO, batch.txid)
+
+
+def go_back(
+    connection: Connection,
+    place: TablePlace,
+    position: Position,
+    batch: BatchId,
+    before: int,
+    updates: StagedUpdates | AppliedUpdates,
+) -> int:
+    """Bring rows and position back to what they were before a batch that is in; returns how many rows are gone."""
+    _check_rows(connection, place.shape, place.name, batch, updates)
+    changed = _count_changed(connection, place.shape, batch.txid)
+    gone = _undo_rows(connection, place.shape, batch.txid)
+    place.dialect.run_deferred(connection)
+    _check_undone(connection, place.shape, batch.txid, changed)
+    place.applied.count(connection, batch.owner.topology, -gone)
+    if not place.applied.move_back(connection, batch, before_attempt(position, batch, before)):
+        raise MismatchError(f"{batch}: state {place.name!r} moved while it was read; nothing was undone")
+    return gone
 
 
 def _check_rows(
@@ -68,7 +81,7 @@ def _check_rows(
     if lost:
         raise CannotUndoError(
             f"{batch}: {lost} rows of table {shape.table!r} have lost what was before this txid, as it was undone "
-            "before. Nothing was changed"
+            "before"
         )
     check_undone(batch, updates, found, name)
 
@@ -87,23 +100,30 @@ def _undo_rows(connection: Connection, shape: TableShape, txid: int) -> int:
     return gone
 
 
-def _check_undone(connection: Connection, shape: TableShape, txid: int) -> None:
-    """Raise CannotUndoError unless no row is of the txid any more, and all that were hold what was before it."""
+def _check_undone(connection: Connection, shape: TableShape, txid: int, changed: int) -> None:
+    """Raise CannotUndoError unless no row is of the txid any more, and all that were hold what was before it.
+
+    `changed` are those that an earlier undo has brought back, and somebody has corrected since.
+    """
     if not shape.has_previous:
         return
-    left = connection.execute(text(_left_statement(shape)), {"txid": txid}).scalar_one()
+    kept = connection.execute(text(f"SELECT count(*) FROM {shape.quoted} WHERE {TXID} = :txid"), {"txid": txid})
+    left = int(kept.scalar_one()) + _count_changed(connection, shape, txid) - changed
     if left:
         raise CannotUndoError(
             f"{left} rows of table {shape.table!r} could not be brought back from txid {txid}: a trigger or rule of "
-            "the table changed what was written. Nothing of this table was changed; mend it, and the next start goes on"
+            "the table changes what is written"
         )
 
 
-def _left_statement(shape: TableShape) -> str:
-    """Return the SELECT of how many rows are still of the txid, or were brought back and hold something else."""
+def _count_changed(connection: Connection, shape: TableShape, txid: int) -> int:
+    """Return how many rows that were brought back from this txid hold something else than what was before it."""
+    if not shape.has_previous:
+        return 0
     differ = []
     for column in shape.values:
         now, before = quote(column.name), quote(PREVIOUS + column.name)
         differ.append(f"{now} <> {before} OR ({now} IS NULL) <> ({before} IS NULL)")
     undone = f"{TXID} = :txid - 1 AND {PREVIOUS_TXID} = :txid - 1"
-    return f"SELECT count(*) FROM {shape.quoted} WHERE {TXID} = :txid OR ({undone} AND ({' OR '.join(differ)}))"
+    statement = f"SELECT count(*) FROM {shape.quoted} WHERE {undone} AND ({' OR '.join(differ)})"
+    return int(connection.execute(text(statement), {"txid": txid}).scalar_one())

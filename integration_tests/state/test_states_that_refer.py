@@ -1,0 +1,393 @@
+"""Undos and resets of states that refer to each other: refused before anything is recorded, or finished exactly."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+import pytest
+
+from integration_tests.fix_postgres import Postgres
+from tests.coordinators.fakes import Topic, make_job
+from tests.coordinators.test_decisions import dying_at
+from tests.coordinators.test_run import OPTIONS
+from trident.base.crash_points import CrashPoint
+from trident.base.errors import MismatchError
+from trident.coordinators.decided import DecisionKind
+from trident.coordinators.decisions.commands import decide_topology, reset_topology
+from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.ledger import PostgresLedger, SqliteLedger
+from trident.state import PostgresState, SqliteState
+from trident.state.capabilities import CannotUndoError
+
+Rows = dict[str, tuple[int, int]]
+
+
+@dataclass
+class Scene:
+    """A topology whose states are all in one database, where `ask` is a person's word."""
+
+    state: Callable[[str], PostgresState | SqliteState]
+    ledger: Callable[[], PostgresLedger | SqliteLedger]
+    ask: Callable[..., list[tuple[object, ...]]]
+    where: str = ""
+    away: Path | None = None
+    """Where one more state is: a txid of states that are all beside the ledger is done when it is pinned."""
+    names: tuple[str, ...] = ("audit", "totals")
+    topology: str = "payments"
+    topic: Topic = field(default_factory=lambda: Topic([[(f"a{n % 3}", n) for n in range(1, 7)]]))
+
+    def plan(self):
+        away = [] if self.away is None else [SqliteState("zaway", path=self.away)]
+        return make_job(self.topic, *map(self.state, self.names), *away).plan(self.topology)
+
+    def go_on(self) -> None:
+        TopologyRun(self.plan(), self.ledger(), OPTIONS).run()
+
+    def pin(self, *accounts: str) -> None:
+        """Have the next txid pinned and applied, and the coordinator gone."""
+        self.topic.partitions[0] += [(account, 7) for account in accounts]
+        with dying_at(CrashPoint.AFTER_APPLY, len(self.names) if self.away is None else 1):
+            self.go_on()
+
+    def reset(self) -> None:
+        plan, options = self.plan(), OPTIONS
+        reset_topology(plan.spec, plan.states, self.ledger(), keep_rows=False, start=None, options=options)
+
+    def undo(self, txid: int) -> None:
+        plan, wanted = self.plan(), WantedDecision(DecisionKind.UNDO, txid, "")
+        decide_topology(plan.spec, plan.states, self.ledger(), wanted, OPTIONS)
+
+    def as_owner(self, act: Callable[[], None]) -> None:
+        """Do it as the one to whom the database belongs."""
+        states, self.state = self.state, lambda name: PostgresState(name, dsn=self.where)
+        try:
+            act()
+        finally:
+            self.state = states
+
+    def rows(self) -> dict[str, Rows]:
+        return {name: self.rows_of(name) for name in self.names}
+
+    def rows_of(self, name: str) -> Rows:
+        found = self.ask(f"SELECT account, n, total FROM {name}")
+        return {str(account): (int(str(n)), int(str(total))) for account, n, total in found}
+
+    def are_exact(self) -> bool:
+        return all(rows == self.topic.expected() for rows in self.rows().values())
+
+
+def in_postgres(
+    postgres: Postgres, *, where: str | None = None, own: str | None = None, away: Path | None = None
+) -> Scene:
+    """Return one apart, unless there is a place for a state that is away."""
+    where = postgres.dsn if away else where or postgres.new_dsn()
+    own = None if away else own or where
+
+    def ask(*statements: str) -> list[tuple[object, ...]]:
+        with psycopg.connect(where) as connection:
+            for statement in statements:
+                done = connection.execute(statement)  # type: ignore[call-overload, unused-ignore]
+            return done.fetchall() if done.description else []
+
+    return Scene(lambda name: PostgresState(name, dsn=own), lambda: PostgresLedger(postgres.dsn), ask, where, away)
+
+
+def in_sqlite(folder: Path) -> Scene:
+    own = folder / "own.sqlite"
+
+    def ask(*statements: str) -> list[tuple[object, ...]]:
+        with closing(sqlite3.connect(own)) as connection, connection:
+            for statement in statements:
+                done = connection.execute(statement).fetchall()
+        return done
+
+    return Scene(lambda name: SqliteState(name, path=own), lambda: SqliteLedger(folder / "ledger.sqlite"), ask)
+
+
+@pytest.fixture(params=["beside the ledger", "apart", "SQLite"])
+def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
+    if request.param == "SQLite":
+        return in_sqlite(tmp_path)
+    away = tmp_path / "away.sqlite" if request.param == "beside the ledger" else None
+    return in_postgres(request.getfixturevalue("postgres"), away=away)
+
+
+def refer(scene: Scene, child: str, parent: str, rest: str = "", *, of: str = "") -> None:
+    """Let each row of the child refer to the parent's of its key."""
+    scene.ask(f"CREATE UNIQUE INDEX IF NOT EXISTS one_{parent} ON {parent} (account)")
+    key = f"FOREIGN KEY (account) REFERENCES {parent} (account) {rest}"
+    if not isinstance(scene.state(child), SqliteState):
+        scene.ask(f"ALTER TABLE {of or child} ADD {key}")
+        return
+    made = scene.ask(f"SELECT name, type, sql FROM sqlite_master WHERE tbl_name = '{child}' AND sql IS NOT NULL")
+    table = next(str(sql) for _, kind, sql in made if kind == "table")
+    indexes = [(name, str(sql)) for name, kind, sql in made if kind == "index"]
+    scene.ask(
+        f"ALTER TABLE {child} RENAME TO old",
+        *(f'DROP INDEX "{name}"' for name, _ in indexes),
+        f"{table.rstrip()[:-1]}, {key})",
+        f"INSERT INTO {child} SELECT * FROM old",
+        "DROP TABLE old",
+        *(sql for _, sql in indexes),
+    )
+
+
+def none(scene: Scene) -> None:
+    scene.go_on()
+
+
+def key(rest: str, child: str = "totals", parent: str = "audit") -> Callable[[Scene], None]:
+    def relate(scene: Scene) -> None:
+        scene.go_on()
+        refer(scene, child, parent, rest)
+
+    return relate
+
+
+def chain(scene: Scene) -> None:
+    scene.names = ("a_one", "b_two", "c_three")
+    scene.go_on()
+    refer(scene, "b_two", "a_one")
+    refer(scene, "c_three", "b_two")
+
+
+COLUMNS = "account text, n bigint, total bigint, previous_n bigint, previous_total bigint, previous_txid bigint"
+
+
+def partition(scene: Scene) -> None:
+    if isinstance(scene.state("totals"), SqliteState):
+        pytest.skip("SQLite has no partitions")
+    scene.ask(
+        f"CREATE TABLE totals ({COLUMNS}, txid bigint NOT NULL) PARTITION BY HASH (account)",
+        "CREATE TABLE part PARTITION OF totals FOR VALUES WITH (MODULUS 1, REMAINDER 0)",
+        "CREATE UNIQUE INDEX own ON totals (account) NULLS NOT DISTINCT",
+    )
+    scene.go_on()
+    refer(scene, "totals", "audit", "ON DELETE CASCADE", of="part")
+
+
+def other_topology(rest: str) -> Callable[[Scene], None]:
+    def relate(scene: Scene) -> None:
+        scene.go_on()
+        other = replace(scene, away=None, names=("elsewhere",), topology="another")
+        other.go_on()
+        refer(scene, "elsewhere", "totals", rest)
+
+    return relate
+
+
+RELATIONS = {
+    "none": none,
+    "no action": key(""),
+    "no action, the other way round": key("", "audit", "totals"),
+    "deferred": key("DEFERRABLE INITIALLY DEFERRED"),
+    "cascade": key("ON DELETE CASCADE"),
+    "set null": key("ON DELETE SET NULL"),
+    "chain": chain,
+    "partition": partition,
+    "other topology, cascade": other_topology("ON DELETE CASCADE"),
+    "other topology, set null": other_topology("ON DELETE SET NULL"),
+}
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_nothing_is_done_by_half(scene: Scene, relation: str) -> None:
+    RELATIONS[relation](scene)
+    is_refused = relation.startswith("other topology") and not isinstance(scene.state("totals"), SqliteState)
+    other = scene.rows_of("elsewhere") if is_refused else {}
+    parent_first = relation != "no action, the other way round"
+    before = scene.rows()
+    scene.pin("a1", *(["new"] if parent_first else []))
+    act_and_compare(scene, lambda: scene.undo(2), before, is_refused=is_refused)
+    scene.go_on()
+    assert scene.are_exact()
+    act_and_compare(scene, scene.reset, {name: {} for name in scene.names}, is_refused=is_refused)
+    assert not is_refused or scene.rows_of("elsewhere") == other
+    if parent_first:  # else a row would come before the one that it refers to
+        scene.go_on()
+        assert scene.are_exact()
+
+
+def act_and_compare(scene: Scene, act: Callable[[], None], after: dict[str, Rows], *, is_refused: bool) -> None:
+    found = scene.rows()
+    if not is_refused:
+        act()
+        assert scene.rows() == after
+        return
+    with pytest.raises((MismatchError, CannotUndoError)) as refused:
+        act()
+    assert "Nothing was changed" in str(refused.value)
+    assert "state 'elsewhere' of topology 'another'" in str(refused.value)
+    assert scene.rows() == found
+
+
+def hinder(scene: Scene, when: str, body: str) -> None:
+    scene.ask(
+        f"CREATE FUNCTION guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$",
+        f"CREATE TRIGGER g {when} FOR EACH ROW EXECUTE FUNCTION guard()",
+    )
+
+
+def test_states_that_take_each_others_rows_along_are_not_undone_by_half(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.go_on()
+    for child, parent in (("totals", "audit"), ("audit", "totals")):
+        refer(scene, child, parent, "ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED")
+    scene.ask("ALTER TABLE audit DROP CONSTRAINT audit_account_fkey")
+    scene.pin("a1", "new")
+    scene.ask("ALTER TABLE audit ADD FOREIGN KEY (account) REFERENCES totals (account) ON DELETE CASCADE")
+    found = scene.rows()
+    with pytest.raises(CannotUndoError, match="Nothing was changed"):
+        scene.undo(2)
+    assert scene.rows() == found
+    scene.go_on()
+    assert scene.are_exact()
+
+
+def test_a_guard_that_looks_at_another_state_is_met_before_a_reset_is_recorded(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.go_on()
+    found = scene.rows()
+    hinder(
+        scene,
+        "BEFORE DELETE ON totals",
+        "IF NOT EXISTS (SELECT 1 FROM audit) THEN RAISE EXCEPTION 'audit is empty'; END IF; RETURN OLD;",
+    )
+    with pytest.raises(MismatchError, match=r"state 'totals' can't be emptied: .*Nothing was changed"):
+        scene.reset()
+    assert scene.rows() == found
+    scene.go_on()
+    scene.ask("DROP TRIGGER g ON totals")
+    scene.reset()
+    scene.go_on()
+    assert scene.are_exact()
+
+
+def test_a_guard_that_waits_for_another_state_is_waited_for(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.go_on()
+    hinder(
+        scene,
+        "BEFORE DELETE ON audit",
+        "IF EXISTS (SELECT 1 FROM totals) THEN RAISE EXCEPTION 'totals has rows'; END IF; RETURN OLD;",
+    )
+    scene.reset()
+    assert scene.rows() == {"audit": {}, "totals": {}}
+    scene.go_on()
+    assert scene.are_exact()
+
+
+def test_a_state_that_another_one_fills_again_is_found_before_a_reset_is_recorded(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.go_on()
+    found = scene.rows()
+    hinder(scene, "AFTER DELETE ON totals", "INSERT INTO audit SELECT OLD.*; RETURN NULL;")
+    with pytest.raises(MismatchError, match=r"state 'audit' can't be emptied: .*Nothing was changed"):
+        scene.reset()
+    assert scene.rows() == found
+
+
+def test_an_undo_that_takes_more_rows_than_it_made_is_refused(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.go_on()
+    hinder(scene, "AFTER DELETE ON totals", "DELETE FROM audit WHERE account = 'a2'; RETURN NULL;")
+    scene.pin("a1", "new")
+    found = scene.rows()
+    with pytest.raises(CannotUndoError, match="'audit' would not have the 3 rows"):
+        scene.undo(2)
+    assert scene.rows() == found
+    scene.go_on()
+    assert scene.are_exact()
+
+
+def test_what_can_not_be_finished_once_it_is_recorded_is_said_so(postgres: Postgres) -> None:
+    """Whatever the error was that the state refused it with."""
+    scene = in_postgres(postgres)
+    scene.go_on()
+    scene.pin("a1", "new")
+    with dying_at(CrashPoint.AFTER_DECIDING_UNDO):
+        scene.undo(2)
+    scene.ask("UPDATE audit SET txid = 1 WHERE account = 'new'")
+    for act in (lambda: scene.undo(2), scene.go_on):
+        with pytest.raises(
+            MismatchError, match=r"undo of txid 2 was recorded and can't be finished: .*finishes it"
+        ) as told:
+            act()
+        assert "Nothing was changed" not in str(told.value)
+    scene.ask("UPDATE audit SET txid = 2 WHERE account = 'new'")
+    scene.go_on()
+    assert scene.are_exact()
+
+
+@pytest.fixture
+def limited(postgres: Postgres) -> Iterator[Scene]:
+    """States that a role writes to, which may not delete rows of `totals`."""
+    where, role = postgres.new_dsn(), f"limited_{postgres.dsn[-12:]}"
+    parts = urlsplit(where)
+    own = urlunsplit(parts._replace(netloc=f"{role}:secret@{parts.netloc.rpartition('@')[2]}"))
+    scene = in_postgres(postgres, where=where, own=own)
+    scene.ask(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'", f"GRANT ALL ON SCHEMA public TO {role}")
+    scene.go_on()
+    scene.ask("ALTER TABLE totals OWNER TO CURRENT_USER", f"GRANT SELECT, INSERT, UPDATE ON totals TO {role}")
+    yield scene
+    scene.ask(f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+def test_a_role_that_may_not_delete_rows_decides_nothing(limited: Scene) -> None:
+    limited.pin("a1", "new")
+    found = limited.rows()
+    with pytest.raises(CannotUndoError, match=r"permission denied for table totals .*Nothing was changed"):
+        limited.undo(2)
+    with pytest.raises(
+        MismatchError, match=r"state 'totals' can't be emptied: .*permission denied .*Nothing was changed"
+    ):
+        limited.reset()
+    assert limited.rows() == found
+    limited.go_on()
+    assert limited.are_exact()
+    with dying_at(CrashPoint.AFTER_DECIDING_RESET):
+        limited.as_owner(limited.reset)
+    with pytest.raises(
+        MismatchError, match=r"was recorded and can't be finished: state 'totals' refused it: .*permission"
+    ):
+        limited.go_on()
+    limited.as_owner(limited.go_on)
+    assert limited.are_exact()
+
+
+def test_a_value_that_was_corrected_after_an_undo_does_not_stand_in_the_way_of_the_next(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.go_on()
+    scene.pin("a1", "a2")
+    scene.undo(2)
+    scene.ask("UPDATE totals SET total = total + 100 WHERE account = 'a1'")
+    scene.topic.partitions[0][6] = ("a2", 7)
+    with dying_at(CrashPoint.AFTER_APPLY, 2):
+        scene.go_on()
+    scene.undo(2)
+    scene.go_on()
+    n, total = scene.topic.expected()["a1"]
+    assert scene.rows_of("totals") == {**scene.topic.expected(), "a1": (n, total + 100)}
+
+
+def test_rows_that_somebody_holds_are_no_reason_to_record_what_may_be_refused(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.go_on()
+    found = scene.rows()
+    hinder(scene, "AFTER DELETE ON totals", "RAISE EXCEPTION 'never';")
+    with psycopg.connect(scene.where) as other:
+        other.execute("SELECT * FROM totals FOR UPDATE")
+        with pytest.raises(MismatchError, match=r"reset was not recorded.*In a transaction .*the same command again"):
+            scene.reset()
+    assert scene.rows() == found
+    with pytest.raises(MismatchError, match=r"state 'totals' can't be emptied: .*Nothing was changed"):
+        scene.reset()
+    scene.go_on()
+    assert scene.are_exact()
