@@ -1407,8 +1407,8 @@ _OF_STARTS = (
     Mutant(
         "a reset of a newer version is stored once nothing can be refused any more",
         "coordinators/decisions/deciding.py",
-        "        if wanted.keep_rows:\n            taking.finish_decisions()\n",
-        "        taking.register()\n        if wanted.keep_rows:\n            taking.finish_decisions()\n",
+        "        if wanted.keep_rows:\n            taking.finish_decisions(counts=False)\n",
+        "        taking.register()\n        if wanted.keep_rows:\n            taking.finish_decisions(counts=False)\n",
         _NEWER,
     ),
     Mutant(
@@ -1733,6 +1733,20 @@ _OF_TABLES = (
         "           count(*) > 0 OR {_ACTS_BY_ITSELF}\n",
         "           count(*) > 0\n",
         _RESISTS,
+    ),
+    Mutant(
+        "rows that a person keeps are rolled forward as they are",
+        "coordinators/decisions/deciding.py",
+        "    standing = taking.where_states_stand(counts=False)\n",
+        "    standing = taking.where_states_stand()\n",
+        ("tests/cli/test_advice.py",),
+    ),
+    Mutant(
+        "rows that a person keeps are undone as they are",
+        "coordinators/decisions/deciding.py",
+        "            taking.finish_decisions(counts=False)\n",
+        "            taking.finish_decisions()\n",
+        ("tests/cli/test_advice.py",),
     ),
     Mutant(
         "a refusal that is nobody's diverts nobody's rows",
