@@ -1749,6 +1749,27 @@ _OF_TABLES = (
         ("tests/cli/test_advice.py",),
     ),
     Mutant(
+        "a sum that overflows is not null",
+        "trident/operations/aggregators/sums.py",
+        "F.when(total.isNull() & (values > 0), overflows)",
+        "F.when(total.isNull() & (values < 0), overflows)",
+        ("integration_tests/test_poison.py",),
+    ),
+    Mutant(
+        "what is diverted is computed leniently",
+        "trident/engine/processor.py",
+        "is_diverted=end.name in self.request.diverts",
+        "is_diverted=False",
+        ("integration_tests/test_poison.py",),
+    ),
+    Mutant(
+        "what a user's expression raises shows nothing",
+        "trident/engine/errors.py",
+        "    if raised.startswith(UNHELD):",
+        "    if raised:",
+        ("integration_tests/dsl/test_dsl_failures.py",),
+    ),
+    Mutant(
         "a refusal that is nobody's diverts nobody's rows",
         "coordinators/ledger/rules/decisions.py",
         "refusal.state != decision.state:",
