@@ -1408,8 +1408,8 @@ _OF_STARTS = (
     Mutant(
         "a reset of a newer version is stored once nothing can be refused any more",
         "coordinators/decisions/deciding.py",
-        "        if wanted.keep_rows:\n            taking.finish_decisions()\n",
-        "        taking.register()\n        if wanted.keep_rows:\n            taking.finish_decisions()\n",
+        "        if wanted.keep_rows:\n            taking.finish_decisions(counts=False)\n",
+        "        taking.register()\n        if wanted.keep_rows:\n            taking.finish_decisions(counts=False)\n",
         _NEWER,
     ),
     Mutant(
@@ -1734,6 +1734,41 @@ _OF_TABLES = (
         "           count(*) > 0 OR {_ACTS_BY_ITSELF}\n",
         "           count(*) > 0\n",
         _RESISTS,
+    ),
+    Mutant(
+        "rows that a person keeps are rolled forward as they are",
+        "coordinators/decisions/deciding.py",
+        "    standing = taking.where_states_stand(counts=False)\n",
+        "    standing = taking.where_states_stand()\n",
+        ("tests/cli/test_advice.py",),
+    ),
+    Mutant(
+        "rows that a person keeps are undone as they are",
+        "coordinators/decisions/deciding.py",
+        "            taking.finish_decisions(counts=False)\n",
+        "            taking.finish_decisions()\n",
+        ("tests/cli/test_advice.py",),
+    ),
+    Mutant(
+        "a sum that overflows is not null",
+        "trident/operations/aggregators/sums.py",
+        "F.when(total.isNull() & (values > 0), overflows)",
+        "F.when(total.isNull() & (values < 0), overflows)",
+        ("integration_tests/test_poison.py",),
+    ),
+    Mutant(
+        "what is diverted is computed leniently",
+        "trident/engine/processor.py",
+        "is_diverted=end.name in self.request.diverts",
+        "is_diverted=False",
+        ("integration_tests/test_poison.py",),
+    ),
+    Mutant(
+        "what a user's expression raises shows nothing",
+        "trident/engine/errors.py",
+        "    if raised.startswith(UNHELD):",
+        "    if raised:",
+        ("integration_tests/dsl/test_dsl_failures.py",),
     ),
     Mutant(
         "a refusal that is nobody's diverts nobody's rows",
