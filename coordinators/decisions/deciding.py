@@ -130,7 +130,7 @@ def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_
     decision = taking.snapshot.open_reset
     if decision is None or wanted.replaces(decision):
         if wanted.keep_rows:
-            taking.finish_decisions()
+            taking.finish_decisions(counts=False)
             _roll_forward(taking, wanted)
         else:
             try_with_patience(taking.repeater, "reset", partial(check_clear, taking.stores, taking.spec.name))
@@ -332,6 +332,6 @@ def _roll_forward(taking: TakeOver, wanted: WantedReset) -> None:
     if taking.snapshot.pin is None:
         return
     _require_whole(taking, taking.snapshot, taking.repeater.call("reading the states", taking.positions), wanted)
-    standing = taking.where_states_stand()
+    standing = taking.where_states_stand(counts=False)
     taking.require_no_refusal(standing)
     taking.roll_forward(standing)

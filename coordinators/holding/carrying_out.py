@@ -175,7 +175,7 @@ def _carry_out_in_each(
     name, first = next(iter(refused.items()))
     problem = first.problem if isinstance(first, CannotUndoError) else str(first).removesuffix(".")
     raise UnfinishedError(
-        f"the {what} was recorded and can't be finished: state {name!r} refused it: {problem}. This state is as it "
-        "was, others may have followed it. Mend what refuses, then start the topology or give the same command again: "
-        "that finishes it."
+        f"the {what} was recorded and can't be finished: state {name!r} refused it: {problem}. This state is as it was "
+        "(one in a map may have followed in part), others may have followed it. Mend what refuses, then start the "
+        "topology or give the same command again: that finishes it."
     ) from first

@@ -181,29 +181,32 @@ class TakeOver:
             "finishing a reset", partial(self._carry_out_reset, self._described(self.snapshot), decision)
         )
 
-    def finish_decisions(self) -> tuple[Decision, ...]:
+    def finish_decisions(self, *, counts: bool = True) -> tuple[Decision, ...]:
         """Carry out what was decided about the pinned txid; returns what was carried out.
 
-        Decisions that are held for the next attempt stay open.
+        Decisions that are held for the next attempt stay open. See `where_states_stand` for `counts`.
         """
         pinned, due = pinned_batch(self.snapshot, self.epoch), due_decisions(self.snapshot)
         if pinned is None:
             return ()
         for decision in due:
-            self.where_states_stand()
+            self.where_states_stand(counts=counts)
             step = partial(carry_out, self.ledger, self.stores, pinned, decision)
             self.repeater.call(f"carrying out the {decision}", step)
         if due:
             self.read()
         return due
 
-    def where_states_stand(self) -> Standing:
+    def where_states_stand(self, *, counts: bool = True) -> Standing:
         """Check every position, and return which states wait for the pinned batch and which are still to be born.
 
         See `where_they_stand` for what is refused; nothing has been changed then. States that the pinned batch is for
-        are registered where that was cut off; what is new is born once the description is stored.
+        are registered where that was cut off; what is new is born once the description is stored. Without `counts` the
+        rows are taken for what they should be: a person says so, and they are counted anew when that is carried out.
         """
-        standing = self.unless_fenced(lambda: self.repeater.call("checking the states", self._standing))
+        standing = self.unless_fenced(
+            lambda: self.repeater.call("checking the states", partial(self._standing, counts=counts))
+        )
         reached(CrashPoint.AFTER_CHECKING)
         if self.snapshot.pin is not None:
             self._bear(standing)
@@ -290,10 +293,10 @@ class TakeOver:
         positions = self.repeater.call("reading the states", self.positions)
         return any(positions[name] is None for name in new)
 
-    def _standing(self) -> Standing:
+    def _standing(self, *, counts: bool) -> Standing:
         standing = self.held_against(self.snapshot, self.positions())
         for store in self.stores.values():
-            if store.capabilities.counting is not None:
+            if counts and store.capabilities.counting is not None:
                 store.capabilities.counting.check_rows(self.snapshot.owner, self.epoch)
         return standing
 

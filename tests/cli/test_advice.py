@@ -184,6 +184,46 @@ def table_thinned(world: World) -> Trouble:
     return Trouble(world.stops(), {"clear": both(world.all), "adopt": {"balances": world.all, "totals": left}})
 
 
+def thinned(world: World) -> Trouble:
+    """A row that nothing open touches is gone."""
+    world.by_hand("totals", "DELETE FROM totals WHERE account = 'a0'")
+    left = summed(record for record in [*world.before, *world.after] if record[0] != "a0")
+    return Trouble(world.stops(), {"clear": both(world.all), "adopt": {"balances": world.all, "totals": left}})
+
+
+def table_thinned_beside_a_pin(world: World) -> Trouble:
+    world.run()
+    world.more()
+    world.die(CrashPoint.AFTER_PIN)
+    return thinned(world)
+
+
+def table_thinned_beside_a_pin_that_one_has(world: World) -> Trouble:
+    world.run()
+    world.more()
+    world.die(CrashPoint.AFTER_APPLY)
+    return thinned(world)
+
+
+def table_thinned_beside_an_undo(world: World) -> Trouble:
+    undoing(world, CrashPoint.AFTER_DECIDING_UNDO)
+    return thinned(world)
+
+
+def table_thinned_beside_an_undo_that_one_has(world: World) -> Trouble:
+    undoing(world, CrashPoint.AFTER_UNDOING_STATE)
+    return thinned(world)
+
+
+def undoing(world: World, point: CrashPoint) -> None:
+    """An undo is recorded, and dies."""
+    world.run()
+    world.more()
+    world.die(CrashPoint.AFTER_APPLY)
+    with dying_at(point):
+        carry_out(world, world.folder, ["undo", "MODULE:TOPOLOGY", "2"], {})
+
+
 def table_emptied(world: World) -> Trouble:
     world.run()
     world.by_hand("totals", "DELETE FROM totals")
@@ -486,6 +526,10 @@ SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
     ledger_behind_by_epochs_only: (f"{_FENCING} RESET_LOST",),
     state_gone: (f"{_STANDING} RESET_CLEARING",),
     table_thinned: (f"{_COUNTING} RESET_CLEARING", f"{_COUNTING} RESET_KEEPING_ROWS"),
+    table_thinned_beside_a_pin: (),
+    table_thinned_beside_a_pin_that_one_has: (),
+    table_thinned_beside_an_undo: (),
+    table_thinned_beside_an_undo_that_one_has: (),
     table_emptied: (),
     table_emptied_and_adopted: (),
     position_lost: (f"{_STANDING} RESET_ANEW",),
