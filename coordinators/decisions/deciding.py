@@ -12,7 +12,7 @@ from functools import partial
 
 from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_LOST, RESET_LOST_CLEARING
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RowsGoneError
 from trident.base.identity import Epoch
 from trident.coordinators.decided import Decision, DecisionKind, ResetDecision, ResetStart
 from trident.coordinators.decisions.beginning import (
@@ -222,7 +222,7 @@ def _check_possible_reset(
     if not wanted.keep_rows:
         return {}
     require_all(seen, positions, taking.unplaced(seen, positions))
-    kept = {name: resetting_of(store).check_adopt(taking.spec.name) for name, store in taking.stores.items()}
+    kept = _rows_to_keep(taking, wanted)
     if seen.pin is not None:
         _require_whole(taking, seen, positions, wanted)
     if wanted.resumes:
@@ -235,6 +235,20 @@ def _check_possible_reset(
         if seen.pin is None:
             _require_known_positions(taking, seen, positions, wanted)
     return kept
+
+
+def _rows_to_keep(taking: TakeOver, wanted: WantedReset) -> Mapping[str, int | None]:
+    """Return the newest txid among each state's rows; raises RowsGoneError where all of a state's rows are gone.
+
+    The state knows no ledger: beside one that was lost, only a reset that says so goes on.
+    """
+    try:
+        return {name: resetting_of(store).check_adopt(taking.spec.name) for name, store in taking.stores.items()}
+    except RowsGoneError as error:
+        if not wanted.ledger_lost:
+            raise
+        instead = f"Restore its rows, or {RESET_LOST_CLEARING}."
+        raise RowsGoneError(error.found, instead) from error
 
 
 def _ways(wanted: WantedReset) -> str:

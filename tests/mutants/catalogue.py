@@ -1581,6 +1581,20 @@ _OF_HISTORY = (
 _ADVICE = ("tests/cli/test_advice.py",)
 _OF_ADVICE = (
     Mutant(
+        "beside a lost ledger a reset that finds no rows names the one that says so",
+        "coordinators/decisions/deciding.py",
+        "        if not wanted.ledger_lost:\n            raise\n        instead",
+        "        if True:\n            raise\n        instead",
+        _ADVICE,
+    ),
+    Mutant(
+        "a table that was made in the place of a dropped one is told",
+        "state/tables/target.py",
+        "        place.was_made = place.was_missing\n",
+        "",
+        ("tests/coordinators/test_lost_rows.py",),
+    ),
+    Mutant(
         "rows of which nobody knows how far they have read are not resumed",
         "coordinators/decisions/deciding.py",
         "            if positions[name] is None and rows is not None:\n",
