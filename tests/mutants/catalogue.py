@@ -1581,6 +1581,20 @@ _OF_HISTORY = (
 _ADVICE = ("tests/cli/test_advice.py",)
 _OF_ADVICE = (
     Mutant(
+        "a filter is no way for what is pinned",
+        "coordinators/refusals.py",
+        "causes = _CAUSES if undo is None else _CAUSES_OF_PINNED",
+        "causes = _CAUSES",
+        ("tests/coordinators/test_decisions.py",),
+    ),
+    Mutant(
+        "a range that a user's function leaves is not called a sum",
+        "state/postgres/errors.py",
+        'found.sqlstate == "22003" and not _is_inside_a_function(found)',
+        'found.sqlstate == "22003"',
+        _POSTGRES_STATE,
+    ),
+    Mutant(
         "beside a lost ledger a reset that finds no rows names the one that says so",
         "coordinators/decisions/deciding.py",
         "        if not wanted.ledger_lost:\n            raise\n        instead",
