@@ -1581,6 +1581,13 @@ _OF_HISTORY = (
 _ADVICE = ("tests/cli/test_advice.py",)
 _OF_ADVICE = (
     Mutant(
+        "a call that has not returned is no death of its coordinator",
+        "coordinators/batches/committer.py",
+        "            raise steps.left_behind(error) from error\n        reached(CrashPoint.AFTER_DONE",
+        "            raise\n        reached(CrashPoint.AFTER_DONE",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
         "a filter is no way for what is pinned",
         "coordinators/refusals.py",
         "causes = _CAUSES if undo is None else _CAUSES_OF_PINNED",
