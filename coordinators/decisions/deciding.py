@@ -6,7 +6,7 @@ first effect; one that was cut off is finished by the next decision or the next 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -281,10 +281,17 @@ def _standing_decisions(snapshot: Snapshot) -> tuple[Decision, ...]:
 
 
 def _require_able(stores: Mapping[str, Target], decision: Decision) -> None:
-    if decision.state and decision.state not in stores:
-        raise MismatchError(f"no {decision}: there is no such state. Nothing was written.")
     if decision.state:
+        require_state(stores, decision)
         diverting_of(stores[decision.state])
+
+
+def require_state(known: Iterable[str], decision: Decision) -> None:
+    """Raise MismatchError for a state that the topology does not have."""
+    names = sorted(known)
+    if decision.state not in names:
+        there = ", ".join(map(repr, names))
+        raise MismatchError(f"no {decision}: there is no such state, there are: {there}. Nothing was written.")
 
 
 def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str]) -> None:

@@ -1581,6 +1581,20 @@ _OF_HISTORY = (
 _ADVICE = ("tests/cli/test_advice.py",)
 _OF_ADVICE = (
     Mutant(
+        "who can't answer has not said yes",
+        "trident/cli/deciding.py",
+        "    except typer.Abort:  # nobody is there to answer\n",
+        "    except KeyError:\n",
+        ("tests/cli/test_commands.py",),
+    ),
+    Mutant(
+        "what can't be decided is refused before anybody is asked",
+        "trident/cli/deciding.py",
+        "    check_decision(standing.done, pinned,",
+        "    _ = (standing.done, pinned,",
+        ("tests/cli/test_commands.py",),
+    ),
+    Mutant(
         "a call that has not returned is no death of its coordinator",
         "coordinators/batches/committer.py",
         "            raise steps.left_behind(error) from error\n        reached(CrashPoint.AFTER_DONE",
