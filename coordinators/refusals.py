@@ -50,8 +50,8 @@ def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None, left_ou
     ways = [f"{RETRY} {shlex.quote(topology)} {refusal.txid}  (once the cause is mended: {causes})"]
     if refusal.state and not left_out:  # else nobody can say whose rows it is about
         ways.append(
-            f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's "
-            "dead letters, the rest goes on)"
+            f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's diverted rows, the "
+            f"rest goes on; trident show {shlex.quote(topology)} {refusal.txid} shows them)"
         )
     if undo is not None:
         ways.append(undo)

@@ -89,6 +89,16 @@ def test_retry_goes_on(scene, capsys):
     assert ended(capsys, "retry", "payments", "3", "--yes")[0] == 1
 
 
+def test_diverted_rows_are_where_the_texts_say(scene, capsys):
+    scene.be_refused()
+    assert run(["divert", write_module(scene), "3", "--state", "totals", "--yes"]) == 0
+    assert ("trident show payments 3" in capsys.readouterr().out) == bool(scene.apart)  # else the next attempt does it
+    scene.go_on()
+    code, (story,) = ended(capsys, "show", "payments", "3")
+    assert (code, {row["state"] for row in story["diverted"]}, story["dead_letters"]) == (0, {"totals"}, [])
+    assert ended(capsys, "status", "payments")[1][0]["diverted_rows"] == 3
+
+
 def test_divert_goes_on(scene, capsys):
     scene.be_refused()
     named = write_module(scene)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
@@ -161,6 +162,8 @@ def test_only_what_can_be_mended_is_told(scene):
         next((line for line in said.splitlines() if f"trident {verb}" in line), "") for verb in ("retry", "undo")
     )
     assert "wider" not in said
+    assert re.search(r"trident divert .*ledger's diverted rows.*trident show payments 3 shows them", said)
+    assert "dead letters" not in said
     assert "type" not in retry
     assert ("filter" in undo, "filter" in retry) == ((True, False) if scene.apart else (False, True))
 

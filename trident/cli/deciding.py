@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -66,7 +67,7 @@ def divert(
     yes: Yes = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take one state's rows out of a refused txid, into the ledger's dead letters."""
+    """Take one state's rows out of a refused txid, into the ledger's diverted rows (trident show)."""
     _require_yes(yes, as_json)
     loaded = load_topology(topology)
     require_state(loaded.compile().states, Decision(DecisionKind.DIVERT, txid, 0, state))
@@ -75,7 +76,11 @@ def divert(
         _confirm(f"Take the rows of state {state} out of txid {txid} for good?", yes)
         decision = decisions.divert(loaded, found, txid=txid, state=state)
         is_kept = bool(found.view().txid(loaded.name, txid).diverted)
-    note = "its rows are kept in trident_diverted" if is_kept else "the next attempt at this txid leaves its rows out"
+    note = (
+        f"its rows are kept in trident_diverted (trident show {shlex.quote(loaded.name)} {txid})"
+        if is_kept
+        else "the next attempt at this txid leaves its rows out"
+    )
     _say(decision, loaded.name, f"{note}; start the topology", as_json)
 
 
