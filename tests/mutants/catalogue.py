@@ -1581,6 +1581,13 @@ _OF_HISTORY = (
 _ADVICE = ("tests/cli/test_advice.py",)
 _OF_ADVICE = (
     Mutant(
+        "a login that is refused says whose address it is",
+        "state/postgres/database.py",
+        "            if type(found) is FatalError:\n                raise found from error\n",
+        "",
+        ("integration_tests/state/test_refused_logins.py",),
+    ),
+    Mutant(
         "who can't answer has not said yes",
         "trident/cli/deciding.py",
         "    except typer.Abort:  # nobody is there to answer\n",
