@@ -11,6 +11,7 @@
         ├── LeaseHeldError       another coordinator runs this topology now
         ├── RefusedError         a store refused the staged updates of a batch for good
         └── MismatchError        what is stored is not what this topology expects
+            └── RowsGoneError    a state's rows are not those of its position
 
 Every error can be pickled, and none carries a payload or a secret.
 """
@@ -84,3 +85,15 @@ class RefusedError(FatalError):
 
 class MismatchError(FatalError):
     """What a store or the ledger holds is not what this topology expects; nothing was changed."""
+
+
+class RowsGoneError(MismatchError):
+    """A state's rows are not those of its position; carries what was found, for whoever knows other ways on."""
+
+    def __init__(self, found: str, ways: str) -> None:
+        super().__init__(found, ways)
+        self.found = found
+        self.ways = ways
+
+    def __str__(self) -> str:
+        return f"{self.found} {self.ways}"

@@ -8,6 +8,9 @@ from trident.base.advice import DIVERT, RETRY, UNDO
 from trident.base.errors import DecisionNeededError
 from trident.coordinators.decided import Refusal
 
+_CAUSES = "a constraint, a trigger or a right of the table, or in the topology a function, or a filter that is added"
+_CAUSES_OF_PINNED = "a constraint, a trigger or a right of the table, or a combiner; the rows are pinned as they are"
+
 
 def decision_needed(topology: str, found: str, refusal: Refusal, ways: tuple[str, ...]) -> DecisionNeededError:
     """Return the error that says what was found and which commands go on."""
@@ -29,7 +32,10 @@ def refused_by_state(topology: str, refusal: Refusal) -> str:
 
 def undo_way(txid: int) -> str:
     """Return the command that takes a pinned txid back; whether it can be, only its states can say."""
-    return f"{UNDO} {txid}  (every state goes back to txid {txid - 1}, the batch is read again)"
+    return (
+        f"{UNDO} {txid}  (every state goes back to txid {txid - 1}, the batch is read again, by the topology as it is "
+        "then: with another function, or a filter)"
+    )
 
 
 def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None, left_out: bool = False) -> tuple[str, ...]:
@@ -37,16 +43,15 @@ def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None, left_ou
 
     A state that refused an attempt although its rows were `left_out` of it would do so again: it has nothing to divert.
     Where the database refused and no state can be told, nothing is diverted: it would be an innocent one's rows.
+    The types of a state's columns can't change, so none is offered; what is pinned is not computed again.
     """
     state = shlex.quote(refusal.state)
-    ways = [
-        f"{RETRY} {shlex.quote(topology)} {refusal.txid}  (once the cause is "
-        "mended: a wider column, another type, a filter)"
-    ]
+    causes = _CAUSES if undo is None else _CAUSES_OF_PINNED
+    ways = [f"{RETRY} {shlex.quote(topology)} {refusal.txid}  (once the cause is mended: {causes})"]
     if refusal.state and not left_out:  # else nobody can say whose rows it is about
         ways.append(
-            f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's "
-            "dead letters, the rest goes on)"
+            f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's diverted rows, the "
+            f"rest goes on; trident show {shlex.quote(topology)} {refusal.txid} shows them)"
         )
     if undo is not None:
         ways.append(undo)

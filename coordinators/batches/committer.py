@@ -10,6 +10,7 @@ from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
+from trident.base.user_code import LeftBehindError
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Refusal, StopKind
@@ -72,6 +73,14 @@ class _Steps:
             tuple(item.state for item in outcome.diverts),
         )
 
+    def left_behind(self, error: LeftBehindError) -> StoppedError:
+        """Return the error of a user's code that has not returned, from before anything is pinned.
+
+        Recorded, it is no death of its coordinator: the next start tries the txid once more, however often it failed.
+        """
+        refusal = Refusal(self._batch.txid, self._batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
+        return StoppedError(f"{self._batch}: {error}", refusal)
+
     def _copy(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
         self.state = store.name
         beside_of(store).copy_in(transaction, self._batch, updates)
@@ -130,6 +139,8 @@ class Committer:
             self._repeater.call(f"committing {batch}", commit_together)
         except RefusedError as error:
             raise steps.refused(error, outcome) from error
+        except LeftBehindError as error:
+            raise steps.left_behind(error) from error
         reached(CrashPoint.AFTER_DONE, batch.txid)
         return outcome.commit(self._since(started))
 
@@ -151,6 +162,8 @@ class Committer:
             if not steps.has_states:
                 raise
             raise steps.refused(error, outcome) from error
+        except LeftBehindError as error:
+            raise steps.left_behind(error) from error
         reached(CrashPoint.AFTER_PIN, batch.txid)
 
     def apply(self, batch: BatchId, state: str, pin: Pin) -> None:
@@ -162,6 +175,8 @@ class Committer:
             self._repeater.call(
                 f"applying {batch} to state {state!r}", lambda: self._stores[state].apply(batch, updates)
             )
+        except LeftBehindError as error:
+            raise LeftBehindError(f"{batch}: {error}") from error
         except StagingLostError as error:
             raise StagingLostError(
                 f"{error}. The txid is pinned: restore the database of state {state!r}; or take the txid back "

@@ -6,14 +6,14 @@ first effect; one that was cut off is finished by the next decision or the next 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_LOST, RESET_LOST_CLEARING
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError, RetryableError
+from trident.base.errors import MismatchError, RetryableError, RowsGoneError
 from trident.base.identity import Epoch
 from trident.coordinators.decided import Decision, DecisionKind, ResetDecision, ResetStart
 from trident.coordinators.decisions.beginning import (
@@ -229,7 +229,7 @@ def _check_possible_reset(
             check_clear(taking.stores, taking.spec.name)
         return {}
     require_all(seen, positions, taking.unplaced(seen, positions))
-    kept = {name: resetting_of(store).check_adopt(taking.spec.name) for name, store in taking.stores.items()}
+    kept = _rows_to_keep(taking, wanted)
     if seen.pin is not None:
         _require_whole(taking, seen, positions, wanted)
     if wanted.resumes:
@@ -242,6 +242,20 @@ def _check_possible_reset(
         if seen.pin is None:
             _require_known_positions(taking, seen, positions, wanted)
     return kept
+
+
+def _rows_to_keep(taking: TakeOver, wanted: WantedReset) -> Mapping[str, int | None]:
+    """Return the newest txid among each state's rows; raises RowsGoneError where all of a state's rows are gone.
+
+    The state knows no ledger: beside one that was lost, only a reset that says so goes on.
+    """
+    try:
+        return {name: resetting_of(store).check_adopt(taking.spec.name) for name, store in taking.stores.items()}
+    except RowsGoneError as error:
+        if not wanted.ledger_lost:
+            raise
+        instead = f"Restore its rows, or {RESET_LOST_CLEARING}."
+        raise RowsGoneError(error.found, instead) from error
 
 
 def _ways(wanted: WantedReset) -> str:
@@ -274,10 +288,17 @@ def _standing_decisions(snapshot: Snapshot) -> tuple[Decision, ...]:
 
 
 def _require_able(stores: Mapping[str, Target], decision: Decision) -> None:
-    if decision.state and decision.state not in stores:
-        raise MismatchError(f"no {decision}: there is no such state. Nothing was written.")
     if decision.state:
+        require_state(stores, decision)
         diverting_of(stores[decision.state])
+
+
+def require_state(known: Iterable[str], decision: Decision) -> None:
+    """Raise MismatchError for a state that the topology does not have."""
+    names = sorted(known)
+    if decision.state not in names:
+        there = ", ".join(map(repr, names))
+        raise MismatchError(f"no {decision}: there is no such state, there are: {there}. Nothing was written.")
 
 
 def _check_possible(taking: TakeOver, decision: Decision, waiting: frozenset[str]) -> None:

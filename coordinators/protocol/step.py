@@ -50,12 +50,12 @@ def take_over(fresh: ProtocolState, pinned: Live | None, live_in_ledger: bool, e
 
     `fresh` has nothing live; `pinned` is the batch whose pin was found, if any, waiting for the
     states that do not have it yet; attempts of older epochs are never adopted. `exhausted` is the attempt after
-    that which was its txid's last try, and whose coordinator died: nothing more is tried, and it is not dropped.
+    that which was its txid's last try, and whose coordinator said nothing: no more is tried, and it is not dropped.
     """
     if exhausted is not None:
         rolled, commands = take_over(fresh, pinned, live_in_ledger=False)
         blocked = exhausted._replace(status=Status.BLOCKED)
-        given_up = GiveUp(blocked.batch, blocked.tries, "its coordinator died")
+        given_up = GiveUp(blocked.batch, blocked.tries, "its coordinator died, or ended without saying why")
         state, turn = _give_turn(rolled._replace(live=(*rolled.live, blocked)))
         return state, (*commands, given_up, *turn)
     first_free = fresh.done + (2 if pinned else 1)

@@ -53,8 +53,9 @@ def by_hand(postgres: Postgres, *statements: str) -> None:
 def test_a_table_that_lost_its_rows_is_noticed_whatever_its_size(store, postgres, statements):
     by_hand(postgres, *statements)
     store.prepare()
+    found = r"(holds [02] rows, not the 3|is missing, and with it the 3 rows)"
     for _ in range(2):
-        with pytest.raises(MismatchError, match=r"table 'balances' of state 'balances' holds [02] rows, not the 3"):
+        with pytest.raises(MismatchError, match=rf"table 'balances' of state 'balances' {found} "):
             store.capabilities.counting.check_rows(OWNER, EPOCH)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -335,6 +336,44 @@ def test_what_the_server_refuses_is_named_without_its_value(database):
     assert "sesame" not in str(refusal.value)
     assert refusal.value.__suppress_context__
     assert query(database, "SELECT * FROM balances") == []
+
+
+@pytest.mark.parametrize(
+    ("values", "where"),
+    [
+        (
+            (ValueColumn("n", pa.int64(), Merge.GREATEST), ValueColumn("total", pa.int64(), Merge.ADD)),
+            "column 'total' of",
+        ),
+        (
+            (ValueColumn("n", pa.int64(), Merge.ADD), ValueColumn("total", pa.int64(), Merge.ADD)),
+            "one of the columns 'n', 'total' of",
+        ),
+    ],
+)
+def test_a_sum_that_is_too_large_is_named_by_its_column(database, values, where):
+    layout = StateLayout(COUNTS.keys, values)
+    store = open_beside(database, layout)
+    top = 2**63 - 1
+    commit(database, store, batch_of(1), held(layout, ("sesame", 1, top)))
+    with pytest.raises(RefusedError, match=f"a sum in {where} table 'balances' would leave the range") as refusal:
+        commit(database, store, batch_of(2), held(layout, ("sesame", 1, 1)))
+    assert not re.search("sesame|9223", str(refusal.value))
+    assert refusal.value.__suppress_context__
+    assert query(database, "SELECT total FROM balances") == [(top,)]
+
+
+def test_a_range_that_a_function_of_the_table_leaves_is_no_sum(database):
+    store = open_beside(database)
+    execute(
+        database,
+        "CREATE FUNCTION leaves() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN NEW.n := 9223372036854775807 + NEW.n; RETURN NEW; END $$",
+    )
+    execute(database, "CREATE TRIGGER leaves BEFORE UPDATE ON balances FOR EACH ROW EXECUTE FUNCTION leaves()")
+    commit(database, store, batch_of(1), counts(("ann", 1, 1)))
+    with pytest.raises(RefusedError, match="NumericValueOutOfRange"):
+        commit(database, store, batch_of(2), counts(("ann", 1, 1)))
 
 
 def test_a_nul_character_is_refused_while_staging(database):

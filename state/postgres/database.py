@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from sqlalchemy import Connection, Engine, create_engine
 
 from trident.base.checks import check_count, check_duration, check_text
-from trident.base.errors import ConfigurationError, RetryableError, TridentError
+from trident.base.errors import ConfigurationError, FatalError, RetryableError, TridentError
 from trident.base.identity import Epoch
 from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.state.databases.base import Elsewhere, SchemaTerms, SqlTransaction, Work
@@ -85,11 +85,14 @@ class PostgresDatabase:
     in a transaction and a client that is gone all end on the server's side before the lease does.
     """
 
-    def __init__(self, dsn: str, *, pool_size: int = 4, lease: timedelta = DEFAULT_TIMEOUTS.lease) -> None:
+    def __init__(
+        self, dsn: str, *, pool_size: int = 4, lease: timedelta = DEFAULT_TIMEOUTS.lease, whose: str = ""
+    ) -> None:
         check_count("pool_size", pool_size)
         check_duration("lease", lease)
         self._dsn = normal_dsn(check_text("dsn", dsn, allowed="the address of a database", secret=True))
         self._pool_size = pool_size
+        self._whose = whose
         self._lock = threading.Lock()
         self._is_open = False
         self._lease = lease
@@ -248,7 +251,24 @@ class PostgresDatabase:
             raise classify(error) from error
 
     def _connect(self) -> psycopg.Connection:
-        return connect(self._dsn, self.lease_seconds, pin=self._pin)
+        try:
+            return connect(self._dsn, self.lease_seconds, pin=self._pin)
+        except psycopg.OperationalError as error:
+            found = self.classified(error)
+            if type(found) is FatalError:
+                raise found from error
+            raise
+
+    def classified(self, error: psycopg.Error) -> TridentError:
+        """Return the error to raise instead of one that came while a connection was made.
+
+        A login that is refused says whose address it is, and where that leads to: a topology has several.
+        """
+        found = classify(error)
+        if type(found) is not FatalError:
+            return found
+        where = masked(self._dsn)
+        return FatalError(f"{self._whose} ({where}): {found}" if self._whose else f"{where}: {found}")
 
     def _pin(self, connection: psycopg.Connection) -> None:
         with self._lock:

@@ -13,6 +13,7 @@ from trident.state.arrays import is_text
 from trident.state.comparing import settled
 from trident.state.layout import Merge, ValueColumn
 from trident.state.postgres.copy import copy_rows, ready_rows
+from trident.state.postgres.errors import is_out_of_range
 from trident.state.postgres.paths import places_referred_to
 from trident.state.postgres.types import sql_type
 from trident.state.rows import refuse_nul
@@ -124,6 +125,10 @@ class PostgresDialect:
     def add(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return a plain sum: the server refuses overflows itself."""
         return f"{stored} + {staged}"
+
+    def is_out_of_range(self, error: BaseException) -> bool:
+        """Ask the SQLSTATE: the server names no column."""
+        return is_out_of_range(error)
 
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return LEAST or GREATEST, which leave nulls out; texts by their bytes, whatever the table's collation."""

@@ -80,6 +80,12 @@ def may_quote_a_row(error: BaseException | None) -> bool:
     return isinstance(found, psycopg.Error) and (is_of_a_function(found) or bool(found.diag.context))
 
 
+def is_out_of_range(error: BaseException) -> bool:
+    """Tell whether a number left the range of its type, in our own statement and not in a user's function."""
+    found = driver_error(error)
+    return isinstance(found, psycopg.Error) and found.sqlstate == "22003" and not _is_inside_a_function(found)
+
+
 def is_lock_timeout(error: BaseException | None) -> bool:
     """Tell whether this error, or the driver's one inside of it, is that of a lock that was not given in time."""
     found = driver_error(error) if error is not None else None

@@ -85,7 +85,8 @@ class PostgresState:
         """Share the ledger's database, or make one for the own dsn; nothing is sent to it yet."""
         shape = table_shape(self.name, self.table or self.name, self.kind, layout)
         if self.dsn is not None:
-            return self._opened(PostgresDatabase(self.dsn, lease=timeouts.lease), shape, timeouts, shared=False)
+            database = PostgresDatabase(self.dsn, lease=timeouts.lease, whose=f"state {self.name!r}")
+            return self._opened(database, shape, timeouts, shared=False)
         if isinstance(ledger_database, PostgresDatabase):
             return self._opened(ledger_database, shape, timeouts, shared=True)
         raise ConfigurationError(

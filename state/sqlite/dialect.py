@@ -64,6 +64,10 @@ class SqliteDialect:
             return f"trident_decimal_add({stored}, {staged}, {column.type.precision}, {column.type.scale})"
         return f"{stored} + {staged}"
 
+    def is_out_of_range(self, error: BaseException) -> bool:
+        """Return False: it is a CHECK of the column."""
+        return False
+
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return the smaller or greater one: SQLite's own min and max are null when one side is."""
         is_least = column.merge is Merge.LEAST

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_KEEPING_ROWS
-from trident.base.errors import MismatchError, RefusedError
+from trident.base.errors import MismatchError, RefusedError, RowsGoneError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.databases.base import HasSchemas
 from trident.state.tables.meta import AppliedRow
@@ -43,7 +43,7 @@ class TableCounting:
             is_same = row.row_count is not None and row.relation == relation
             found = count_rows(connection, place.shape, _limit(row.row_count) if is_same else None)
             if row.row_count is not None and _differs(row.row_count, found, is_same):
-                raise MismatchError(_different(place, row, found))
+                raise _different(place, row, found)
             if not is_same:
                 place.applied.counted(connection, owner.topology, found, relation)
 
@@ -61,10 +61,10 @@ def note_rows(connection: Connection, place: TablePlace, topology: str) -> None:
 
 
 def refuse_emptied(connection: Connection, place: TablePlace, topology: str) -> None:
-    """Raise MismatchError for a table that had rows and has none: there is nothing to keep."""
+    """Raise RowsGoneError for a table that had rows and has none: there is nothing to keep."""
     row = place.applied.read(connection, topology, locked=False)
     if row is not None and row.row_count and not count_rows(connection, place.shape, 1):
-        raise MismatchError(_different(place, row, 0))
+        raise _different(place, row, 0)
 
 
 def refuse_unowned(connection: Connection, place: TablePlace) -> None:
@@ -141,14 +141,18 @@ def _differs(row_count: int, found: int, is_same: bool) -> bool:
     return found == 0 if is_same and row_count > _CHEAP else found != row_count
 
 
-def _different(place: TablePlace, row: AppliedRow, found: int) -> str:
+def _different(place: TablePlace, row: AppliedRow, found: int) -> RowsGoneError:
     expected = row.row_count or 0
-    holds = f"more than the {expected} rows" if found > expected else f"{found} rows, not the {expected}"
+    belong = f"that belong to txid {row.position.txid}, where it stands"
     ways = f"or {RESET_CLEARING}"
     if found:
         ways += f"; if that was on purpose, {RESET_KEEPING_ROWS}"
-    return (
-        f"table {place.shape.table!r} of state {place.name!r} holds {holds} that belong to txid {row.position.txid}, "
-        "where it stands: it was emptied, dropped, changed by hand or restored without its rows. Nothing was changed "
-        f"(a missing table was made anew, empty). Restore it to the same point as the ledger, {ways}."
-    )
+    whose, changed = f"table {place.shape.table!r} of state {place.name!r}", "Nothing was changed."
+    if place.was_missing and not found:
+        what = f"is missing, and with it the {expected} rows {belong}: it was dropped, or restored without it."
+        if place.was_made:
+            changed = "An empty table was made in its place; nothing else was changed."
+    else:
+        holds = f"more than the {expected} rows" if found > expected else f"{found} rows, not the {expected}"
+        what = f"holds {holds} {belong}: it was emptied, made anew, changed by hand or restored without its rows."
+    return RowsGoneError(f"{whose} {what} {changed}", f"Restore it to the same point as the ledger, {ways}.")

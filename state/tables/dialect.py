@@ -58,6 +58,9 @@ class Dialect(Protocol):
     def add(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return the sum of two expressions, null when one is; refused by the store on overflow."""
 
+    def is_out_of_range(self, error: BaseException) -> bool:
+        """Tell whether the store refuses with this error a number that its type can't hold, and names no column."""
+
     def pick(self, column: ValueColumn, stored: str, staged: str) -> str:
         """Return the smaller or greater of two expressions, by the column's merge; either may be null."""
 

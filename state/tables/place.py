@@ -46,6 +46,10 @@ class TablePlace:
         self.apart = apart
         """Whether it has a fence of its own and stages durably, as a state not beside the ledger must."""
         self.users_code = users_code
+        self.was_missing = False
+        """Whether the table was not there when it was looked for last."""
+        self.was_made = False
+        """Whether an empty one was made in its place then, and stays."""
         self.applied = Applied(dialect, name, shape.table)
         self.staging = helper_table(STAGING, shape.table)
         columns = repr([(column.name, str(column.type)) for column in shape.staged])

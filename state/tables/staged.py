@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 
+from trident.base.errors import RefusedError
+from trident.state.layout import Merge
 from trident.state.tables.dialect import Dialect, ReadyRows, run_all
 from trident.state.tables.merge import (
     NullPattern,
@@ -86,7 +89,20 @@ class StagedTable:
 
     def _update(self, connection: Connection, txid: int, pattern: NullPattern) -> int:
         statement = update_statement(self.shape, self.dialect, quote(self.table), pattern)
-        return connection.execute(text(statement), self._parameters(txid)).rowcount
+        try:
+            return connection.execute(text(statement), self._parameters(txid)).rowcount
+        except DBAPIError as error:
+            if self.dialect.is_out_of_range(error):
+                raise self._too_large() from None  # the driver's text may quote the row
+            raise
+
+    def _too_large(self) -> RefusedError:
+        """Return what is said of a sum that has left its column's type; only a sum can."""
+        sums = [repr(column.name) for column in self.shape.values if column.merge is Merge.ADD]
+        where = f"column {sums[0]}" if len(sums) == 1 else f"one of the columns {', '.join(sums)}"
+        return RefusedError(
+            f"a sum in {where} of table {self.shape.table!r} would leave the range of its type; nothing was written"
+        )
 
     def _insert(self, connection: Connection, txid: int, pattern: NullPattern) -> int:
         statement = insert_statement(self.shape, quote(self.table), pattern)

@@ -20,7 +20,7 @@ def prepare_tables(connection: Connection, place: TablePlace) -> None:
     place.dialect.check_server(connection)
     META_TABLES.migrate(connection, place.database.schema_terms)
     _refuse_shared(connection, place)
-    _prepare_values(connection, place.dialect, place.shape)
+    place.was_missing = _prepare_values(connection, place.dialect, place.shape)
     _prepare_staging(connection, place.dialect, place.shape, place.staging, place.apart)
 
 
@@ -40,12 +40,13 @@ def _refuse_shared(connection: Connection, place: TablePlace) -> None:
             )
 
 
-def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) -> None:
+def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) -> bool:
+    """Return whether the table was missing, and is made now."""
     specs = shape.columns(dialect.column_type)
     found = dialect.find_columns(connection, shape.table)
     if found is None:
         run_all(connection, dialect.create_table(shape, specs))
-        return
+        return True
     problem = dialect.unfit(connection, shape.table) or _difference(specs, found)
     if problem:
         raise MismatchError(f"table {shape.table!r} is not what the aggregation needs: {problem}; nothing was changed")
@@ -62,6 +63,7 @@ def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape)
             f"table {shape.table!r} needs a unique index over ({wanted}), by bytes where they are texts; "
             "nothing was changed"
         )
+    return False
 
 
 def _prepare_staging(connection: Connection, dialect: Dialect, shape: TableShape, staging: str, durable: bool) -> None:

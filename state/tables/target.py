@@ -102,6 +102,7 @@ class TableTarget:
         with place.database.transaction() as transaction:
             prepare_tables(transaction.connection, place)
             self._let_write(transaction.connection)
+        place.was_made = place.was_missing
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where the state stands; what is missing is made for that, and rolled back.

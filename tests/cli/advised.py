@@ -153,6 +153,10 @@ class World:
     def sums(self) -> dict[str, Sums]:
         return {name: self.rows(name) for name in ("balances", "totals")}
 
+    def has_table(self, name: str) -> bool:
+        with closing(sqlite3.connect(self.file(name))) as connection:
+            return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchall())
+
     def by_hand(self, name: str, *statements: str) -> None:
         with closing(sqlite3.connect(self.file(name))) as connection, connection:
             for statement in statements:

@@ -237,6 +237,34 @@ def table_emptied_and_adopted(world: World) -> Trouble:
     return Trouble(adopted(world), made.expected)
 
 
+def ledger_lost_and_table_emptied(world: World) -> Trouble:
+    return without_rows_and_ledger(world, "DELETE FROM totals")
+
+
+def ledger_lost_and_table_dropped(world: World) -> Trouble:
+    return without_rows_and_ledger(world, "DROP TABLE totals")
+
+
+def without_rows_and_ledger(world: World, statement: str) -> Trouble:
+    """A person follows the advice for a lost ledger, and there is nothing to keep."""
+    ledger_lost(world)
+    world.by_hand("totals", statement)
+    words = ["reset", "MODULE:TOPOLOGY", "--ledger-lost", "--states", "adopt", "--start", NOON.isoformat()]
+    said = failing(world, words)
+    assert world.has_table("totals") == (statement != "DROP TABLE totals"), "nothing was changed"
+    return Trouble(said, {"lost clear": both(world.all)})
+
+
+def table_emptied_in_a_recorded_reset_of_a_lost_ledger(world: World) -> Trouble:
+    """The recorded reset has named what it had found: the states are the ledger's own from then on."""
+    ledger_lost(world)
+    words = ["reset", "MODULE:TOPOLOGY", "--ledger-lost", "--states", "adopt", "--start", NOON.isoformat()]
+    with dying_at(CrashPoint.AFTER_DECIDING_RESET):
+        carry_out(world, world.folder, words, {})
+    world.by_hand("totals", "DELETE FROM totals")
+    return Trouble(world.stops(), {"clear": both(world.all)})
+
+
 def position_lost(world: World) -> Trouble:
     """The ledger knows the state, and its rows stayed."""
     world.run()
@@ -532,6 +560,9 @@ SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
     table_thinned_beside_an_undo_that_one_has: (),
     table_emptied: (),
     table_emptied_and_adopted: (),
+    ledger_lost_and_table_emptied: (f"{_DECIDING} RESET_LOST_CLEARING",),
+    ledger_lost_and_table_dropped: (),
+    table_emptied_in_a_recorded_reset_of_a_lost_ledger: (),
     position_lost: (f"{_STANDING} RESET_ANEW",),
     position_lost_beside_the_ledger: (),
     positions_lost_of_all: (),

@@ -21,6 +21,7 @@ from tests.ledger.dumping import restore_sqlite
 from tests.ledger.making import started
 from trident.base import advice
 from trident.base.crash_points import CrashPoint
+from trident.base.errors import MismatchError
 from trident.cli.app import app, run
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
@@ -86,6 +87,16 @@ def test_retry_goes_on(scene, capsys):
     scene.go_on()
     assert scene.rows("totals") == scene.topic.expected()
     assert ended(capsys, "retry", "payments", "3", "--yes")[0] == 1
+
+
+def test_diverted_rows_are_where_the_texts_say(scene, capsys):
+    scene.be_refused()
+    assert run(["divert", write_module(scene), "3", "--state", "totals", "--yes"]) == 0
+    assert ("trident show payments 3" in capsys.readouterr().out) == bool(scene.apart)  # else the next attempt does it
+    scene.go_on()
+    code, (story,) = ended(capsys, "show", "payments", "3")
+    assert (code, {row["state"] for row in story["diverted"]}, story["dead_letters"]) == (0, {"totals"}, [])
+    assert ended(capsys, "status", "payments")[1][0]["diverted_rows"] == 3
 
 
 def test_divert_goes_on(scene, capsys):
@@ -220,6 +231,48 @@ def test_nothing_is_decided_without_a_yes(scene, capsys):
     assert run(["status", "payments"]) == 5
     assert CliRunner().invoke(app, ["retry", "payments", "3"], input="y\n").exit_code == 0
     assert run(["status", "payments"]) == 0
+
+
+@pytest.mark.parametrize("command", ["retry", "divert", "undo", "reset"])
+def test_where_nobody_can_answer_nothing_is_decided_and_yes_is_named(scene, command):
+    scene.be_refused()
+    pinned = bool(scene.apart)
+    words = {
+        "retry": ["payments", "3"],
+        "divert": [write_module(scene), "3", "--state", "totals"],
+        "undo": [write_module(scene), "3"],
+        "reset": [write_module(scene), "--states", "clear"],
+    }[command]
+    answer = CliRunner().invoke(app, [command, *words], input="")
+    if command == "undo" and not pinned:
+        assert isinstance(answer.exception, MismatchError)
+        return
+    assert answer.exit_code == 4
+    assert "Aborted" not in answer.output
+    assert "Not confirmed; nothing was changed. Where nobody can answer, say --yes." in answer.output
+    assert run(["status", "payments"]) == 5
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (["retry", "payments", "9"], "no retry of txid 9: nothing of it was refused"),
+        (["retry", "payments", "2"], "no retry of txid 2: txid 2 is done"),
+        (["retry", "nobody", "3"], "is not in this ledger; there are: 'payments'"),
+        (["undo", "MODULE", "9"], "no undo of txid 9: nothing of it is pinned"),
+        (["divert", "MODULE", "9", "--state", "totals"], "no divert of txid 9 of state 'totals': nothing of it was"),
+        (["divert", "MODULE", "3", "--state", "balances"], "it was state 'totals' that refused it"),
+        (["divert", "MODULE", "3", "--state", "x"], "there is no such state, there are: 'balances', 'totals'. Nothing"),
+    ],
+)
+def test_what_can_not_be_decided_is_refused_before_anybody_is_asked(scene, capsys, command, text):
+    scene.be_refused()
+    words = [write_module(scene) if word == "MODULE" else word for word in command]
+    assert run(words) == 1
+    heard = capsys.readouterr()
+    assert text in heard.err
+    assert "[y/N]" not in heard.out
+    assert scene.sql("SELECT * FROM trident_decision") == []
 
 
 def test_a_running_topology_is_read_but_not_decided_about(scene, capsys):

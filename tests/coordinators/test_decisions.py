@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
@@ -152,6 +153,19 @@ def test_a_refusal_is_recorded_and_the_next_start_stops_with_the_commands(scene)
         assert "undo" not in str(found)
     assert (scene.rows("balances"), scene.rows("totals")) == before
     assert len(scene.sql("SELECT * FROM trident_refusal")) == 1
+
+
+def test_only_what_can_be_mended_is_told(scene):
+    """The types of columns can't change; a filter is no way for what is pinned, which is not computed again."""
+    said = str(scene.be_refused())
+    retry, undo = (
+        next((line for line in said.splitlines() if f"trident {verb}" in line), "") for verb in ("retry", "undo")
+    )
+    assert "wider" not in said
+    assert re.search(r"trident divert .*ledger's diverted rows.*trident show payments 3 shows them", said)
+    assert "dead letters" not in said
+    assert "type" not in retry
+    assert ("filter" in undo, "filter" in retry) == ((True, False) if scene.apart else (False, True))
 
 
 def test_a_retry_goes_on_once_the_cause_is_mended(scene):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_run import OPTIONS
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RowsGoneError
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
@@ -51,6 +51,10 @@ class Place:
         with closing(sqlite3.connect(self.file)) as connection, connection:
             connection.execute(statement)
 
+    def has_table(self) -> bool:
+        with closing(sqlite3.connect(self.file)) as connection:
+            return bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'balances'").fetchall())
+
     def rows(self) -> dict[str, tuple[int, int]]:
         with closing(sqlite3.connect(self.file)) as connection:
             return {row[0]: (row[1], row[2]) for row in connection.execute("SELECT account, n, total FROM balances")}
@@ -82,9 +86,7 @@ def test_rows_that_are_not_those_of_the_position_stop_the_start(place: Place, ho
     left = place.rows() if how != "dropped" else {}
     place.more()
     for _ in range(2):
-        with pytest.raises(
-            MismatchError, match=r"table 'balances' of state 'balances' holds .* belong to txid 3"
-        ) as told:
+        with pytest.raises(MismatchError, match=r"table 'balances' of state 'balances' .* belong to txid 3") as told:
             place.run()
         assert ("--states adopt" in str(told.value)) == bool(left)
     assert place.rows() == left
@@ -112,11 +114,27 @@ def test_rows_that_were_taken_on_purpose_are_accepted_by_a_reset_that_keeps_the_
     assert place.account() == (7, 7)
 
 
-@pytest.mark.parametrize("how", ["emptied", "dropped"])
-def test_there_is_nothing_to_keep_of_a_table_without_rows(place: Place, how: str) -> None:
+@pytest.mark.parametrize(
+    ("how", "found"),
+    [
+        ("emptied", "holds 0 rows, not the 5 that belong to txid 3"),
+        ("dropped", "is missing, and with it the 5 rows that belong to txid 3"),
+    ],
+)
+def test_there_is_nothing_to_keep_of_a_table_without_rows(place: Place, how: str, found: str) -> None:
     place.by_hand(BY_HAND[how])
-    with pytest.raises(MismatchError, match="holds 0 rows, not the 5"):
+    with pytest.raises(RowsGoneError, match=rf"{found}, where it stands: .*\. Nothing was changed\. Restore"):
         place.reset(keep_rows=True)
+    assert place.has_table() == (how == "emptied")
+
+
+def test_of_a_table_that_was_dropped_it_is_said_that_an_empty_one_was_made(place: Place) -> None:
+    place.by_hand(BY_HAND["dropped"])
+    with pytest.raises(RowsGoneError, match=r"is missing, .* An empty table was made in its place; nothing else was"):
+        place.run()
+    assert place.has_table()
+    with pytest.raises(RowsGoneError, match=r"holds 0 rows, .*made anew.* Nothing was changed\."):
+        place.run()
 
 
 @pytest.mark.parametrize(("how", "noticed"), [("emptied", True), ("dropped", True), ("thinned", False)])
@@ -128,7 +146,7 @@ def test_of_a_large_table_it_is_noticed_that_all_is_gone(
     if not noticed:
         place.run()
         return
-    with pytest.raises(MismatchError, match="holds 0 rows"):
+    with pytest.raises(MismatchError, match=r"holds 0 rows|is missing"):
         place.run()
 
 

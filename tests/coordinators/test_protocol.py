@@ -230,7 +230,10 @@ def test_a_batch_that_was_dropped_with_the_one_before_it_has_not_used_up_a_try()
 def test_a_txid_whose_coordinator_died_in_its_last_try_is_given_up():
     exhausted = Live(batch(11, 20), 3, Status.PROCESSING)
     state, commands = take_over(FRESH, None, live_in_ledger=True, exhausted=exhausted)
-    assert commands == (GiveUp(batch(11, 20), 3, "its coordinator died"), EndRun(batch(11, 20)))
+    assert commands == (
+        GiveUp(batch(11, 20), 3, "its coordinator died, or ended without saying why"),
+        EndRun(batch(11, 20)),
+    )
     assert not wants_plan(state)
 
 
@@ -238,7 +241,10 @@ def test_what_is_pinned_is_finished_before_the_next_is_given_up():
     pinned = Live(batch(11, 20), 1, Status.APPLYING, frozenset({"totals"}))
     exhausted = Live(batch(12, 21), 3, Status.PROCESSING)
     state, commands = take_over(FRESH, pinned, live_in_ledger=True, exhausted=exhausted)
-    assert commands == (Apply(batch(11, 20), "totals"), GiveUp(batch(12, 21), 3, "its coordinator died"))
+    assert commands == (
+        Apply(batch(11, 20), "totals"),
+        GiveUp(batch(12, 21), 3, "its coordinator died, or ended without saying why"),
+    )
     state, commands = run(state, Happened(batch(11, 20), Word.APPLIED, state="totals"))
     assert commands == [RecordDone(batch(11, 20))]
     _, commands = run(state, Happened(batch(11, 20), Word.FINISHED))

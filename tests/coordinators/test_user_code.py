@@ -120,6 +120,34 @@ def test_the_run_ends_another_goes_on_and_what_comes_back_changes_nothing(
     assert counted() == 35
 
 
+@pytest.mark.parametrize("place", ["beside", "apart", "per key"])
+def test_a_start_after_calls_that_never_returned_is_tried_and_says_why_until_then(
+    place: str, combine: Combiner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has not died: what is mended gets its try, however often the txid has failed."""
+    let_combine(monkeypatch, combine)
+    map_, topic, ledger = ConditionalMap(), Topic([[("a", 1)] * 20]), SqliteLedger(tmp_path / "ledger.sqlite")
+    state, options = places(tmp_path, map_)[place], replace(QUICK, max_tries=2)
+
+    def start() -> None:
+        TopologyRun(make_job(topic, state).plan(), ledger, options).run()
+
+    start()
+    done = ledger.view().status("payments").done
+    combine.hangs_always = True
+    topic.partitions[0] += [("a", 1)] * 10
+    for _ in range(4):
+        with pytest.raises(FatalError, match=rf"payments txid {done + 1} attempt \d+: one call of a combiner of state"):
+            start()
+    refusal = ledger.view().status("payments").refusal
+    if place == "beside":  # else it is pinned, and only rolled forward
+        assert refusal is not None
+        assert "one call of a combiner of state 'balances' has not returned" in refusal.reason
+    combine.hangs_always = False
+    start()
+    assert ledger.view().status("payments").done == done + 1
+
+
 def test_a_pinned_txid_that_is_rolled_forward_keeps_no_start_and_no_reset(
     combine: Combiner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

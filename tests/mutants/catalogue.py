@@ -1582,6 +1582,62 @@ _OF_HISTORY = (
 _ADVICE = ("tests/cli/test_advice.py",)
 _OF_ADVICE = (
     Mutant(
+        "a login that is refused says whose address it is",
+        "state/postgres/database.py",
+        "            if type(found) is FatalError:\n                raise found from error\n",
+        "",
+        ("integration_tests/state/test_refused_logins.py",),
+    ),
+    Mutant(
+        "who can't answer has not said yes",
+        "trident/cli/deciding.py",
+        "    except typer.Abort:  # nobody is there to answer\n",
+        "    except KeyError:\n",
+        ("tests/cli/test_commands.py",),
+    ),
+    Mutant(
+        "what can't be decided is refused before anybody is asked",
+        "trident/cli/deciding.py",
+        "    check_decision(standing.done, pinned,",
+        "    _ = (standing.done, pinned,",
+        ("tests/cli/test_commands.py",),
+    ),
+    Mutant(
+        "a call that has not returned is no death of its coordinator",
+        "coordinators/batches/committer.py",
+        "            raise steps.left_behind(error) from error\n        reached(CrashPoint.AFTER_DONE",
+        "            raise\n        reached(CrashPoint.AFTER_DONE",
+        ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "a filter is no way for what is pinned",
+        "coordinators/refusals.py",
+        "causes = _CAUSES if undo is None else _CAUSES_OF_PINNED",
+        "causes = _CAUSES",
+        ("tests/coordinators/test_decisions.py",),
+    ),
+    Mutant(
+        "a range that a user's function leaves is not called a sum",
+        "state/postgres/errors.py",
+        'found.sqlstate == "22003" and not _is_inside_a_function(found)',
+        'found.sqlstate == "22003"',
+        _POSTGRES_STATE,
+    ),
+    Mutant(
+        "beside a lost ledger a reset that finds no rows names the one that says so",
+        "coordinators/decisions/deciding.py",
+        "        if not wanted.ledger_lost:\n            raise\n        instead",
+        "        if True:\n            raise\n        instead",
+        _ADVICE,
+    ),
+    Mutant(
+        "a table that was made in the place of a dropped one is told",
+        "state/tables/target.py",
+        "        place.was_made = place.was_missing\n",
+        "",
+        ("tests/coordinators/test_lost_rows.py",),
+    ),
+    Mutant(
         "rows of which nobody knows how far they have read are not resumed",
         "coordinators/decisions/deciding.py",
         "            if positions[name] is None and rows is not None:\n",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -14,9 +16,12 @@ from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
 from trident.cli.prospects import note, question
-from trident.coordinators.decided import Decision, ResetStart
+from trident.coordinators.decided import Decision, DecisionKind, ResetStart
 from trident.coordinators.decisions.beginning import Prospect
+from trident.coordinators.decisions.deciding import require_state
 from trident.coordinators.holding.starts import start_policy
+from trident.coordinators.ledger.rules.decisions import check_decision
+from trident.coordinators.ledger.view import TopologyStatus
 from trident.managing.resets import reset_if_agreed
 from trident.spouts.base import Start
 
@@ -42,9 +47,11 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a refused txid again: its cause is mended."""
-    _confirm(f"Try txid {txid} of {topology} again at the next start?", yes, as_json)
+    _require_yes(yes, as_json)
     with opened(ledger) as found:
         standing = found.view().status(topology)
+        _check(standing, DecisionKind.RETRY, txid)
+        _confirm(f"Try txid {txid} of {topology} again at the next start?", yes)
         decision = decisions.retry(topology, found, txid=txid)
     note = "the next start of the topology goes on with this txid"
     if standing.refusal is not None and not standing.refusal.blocks:
@@ -60,21 +67,30 @@ def divert(
     yes: Yes = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Take one state's rows out of a refused txid, into the ledger's dead letters."""
-    _confirm(f"Take the rows of state {state} out of txid {txid} for good?", yes, as_json)
+    """Take one state's rows out of a refused txid, into the ledger's diverted rows (trident show)."""
+    _require_yes(yes, as_json)
     loaded = load_topology(topology)
+    require_state(loaded.compile().states, Decision(DecisionKind.DIVERT, txid, 0, state))
     with opened(ledger) as found:
+        _check(found.view().status(loaded.name), DecisionKind.DIVERT, txid, state)
+        _confirm(f"Take the rows of state {state} out of txid {txid} for good?", yes)
         decision = decisions.divert(loaded, found, txid=txid, state=state)
         is_kept = bool(found.view().txid(loaded.name, txid).diverted)
-    note = "its rows are kept in trident_diverted" if is_kept else "the next attempt at this txid leaves its rows out"
+    note = (
+        f"its rows are kept in trident_diverted (trident show {shlex.quote(loaded.name)} {txid})"
+        if is_kept
+        else "the next attempt at this txid leaves its rows out"
+    )
     _say(decision, loaded.name, f"{note}; start the topology", as_json)
 
 
 def undo(topology: Named, txid: Txid, ledger: LedgerOption = "", yes: Yes = False, as_json: JsonOption = False) -> None:
     """Bring every state back to what it was before a pinned txid, and plan the txid again."""
-    _confirm(f"Bring every state back to txid {txid - 1}?", yes, as_json)
+    _require_yes(yes, as_json)
     loaded = load_topology(topology)
     with opened(ledger) as found:
+        _check(found.view().status(loaded.name), DecisionKind.UNDO, txid)
+        _confirm(f"Bring every state back to txid {txid - 1}?", yes)
         decision = decisions.undo(loaded, found, txid=txid)
     note = f"every state is back at txid {txid - 1}; the next start of the topology plans txid {txid} again"
     _say(decision, loaded.name, note, as_json)
@@ -108,7 +124,7 @@ def reset(
 
     def agree(prospect: Prospect) -> None:
         heard.append(prospect)
-        _confirm(question(topology, prospect), yes, as_json)
+        _confirm(question(topology, prospect), yes)
 
     loaded = load_topology(topology)
     with opened(ledger) as found:
@@ -138,9 +154,27 @@ def _require_yes(yes: bool, as_json: bool) -> None:
         raise ConfigurationError("--json asks nothing: say --yes as well; nothing was done")
 
 
-def _confirm(question: str, yes: bool, as_json: bool) -> None:
-    _require_yes(yes, as_json)
-    if not yes and not typer.confirm(question):
+def _check(standing: TopologyStatus, kind: DecisionKind, txid: int, state: str = "") -> None:
+    """Refuse, before a person is asked, what the ledger says can't be decided; raises MismatchError.
+
+    What runs, or was decided and not finished, is left to the command itself: it is refused, or finished, under a
+    fence.
+    """
+    if standing.is_held or standing.decisions or standing.open_reset is not None:
+        return
+    attempt = standing.refusal.attempt if standing.refusal is not None else 0  # of a pin the view says the txid only
+    pinned = None if standing.pinned is None else (standing.pinned, attempt)
+    check_decision(standing.done, pinned, Decision(kind, txid, attempt, state), standing.refusal, ())
+
+
+def _confirm(question: str, yes: bool) -> None:
+    try:
+        agreed = yes or typer.confirm(question)
+    except typer.Abort:  # nobody is there to answer
+        print(file=sys.stderr)
+        agreed = False
+    if not agreed:
+        print("Not confirmed; nothing was changed. Where nobody can answer, say --yes.", file=sys.stderr)
         raise typer.Exit(Exit.NOT_CONFIRMED)
 
 

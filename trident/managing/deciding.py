@@ -35,7 +35,7 @@ def retry(topology: Topology | str, ledger: Ledger, *, txid: int, options: RunOp
 
 
 def divert(topology: Topology, ledger: Ledger, *, txid: int, state: str, options: RunOptions | None = None) -> Decision:
-    """Take the rows of the state that refused a txid out of it, into the ledger's dead letters; the rest goes on.
+    """Take the rows of the state that refused a txid out of it, into the ledger's diverted rows; the rest goes on.
 
     Needs the topology to open its states. Where the txid is pinned this is done at once; else its next
     attempt reads the same, if its spouts still can, and leaves that state's rows out. Raises

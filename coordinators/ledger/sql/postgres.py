@@ -35,7 +35,7 @@ class PostgresLedger(SqlLedger):
 
     def __init__(self, dsn: str, *, pool_size: int = 4, lease_seconds: None = None, give_up_after: None = None) -> None:
         refuse_timeouts(lease_seconds=lease_seconds, give_up_after=give_up_after)
-        self._postgres = PostgresDatabase(dsn, pool_size=pool_size)
+        self._postgres = PostgresDatabase(dsn, pool_size=pool_size, whose="the ledger")
         self._where = masked(normal_dsn(dsn))
         super().__init__(self._postgres, PostgresPresence(self._postgres), self._where)
 
@@ -107,7 +107,7 @@ class PostgresPresence:
             connection = connect(self._database.dsn, self._database.lease_seconds)
             connection.autocommit = True
         except psycopg.Error as error:
-            raise classify(error) from error
+            raise self._database.classified(error) from error
         return connection
 
 
