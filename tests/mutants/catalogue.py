@@ -1581,6 +1581,20 @@ _OF_HISTORY = (
 _ADVICE = ("tests/cli/test_advice.py",)
 _OF_ADVICE = (
     Mutant(
+        "what is piped is not folded",
+        "trident/cli/output.py",
+        "width=None if is_terminal else _WIDEST",
+        "width=None",
+        ("tests/cli/test_status.py",),
+    ),
+    Mutant(
+        "a txid that never was is said",
+        "trident/cli/reading.py",
+        "    if not any(kept.values()):\n",
+        "    if False:\n",
+        ("tests/cli/test_status.py",),
+    ),
+    Mutant(
         "a module that workers can't import is no failure to try again",
         "trident/engine/errors.py",
         "    if module is not None:\n",
