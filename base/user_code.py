@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import traceback
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
@@ -31,6 +32,12 @@ Result = TypeVar("Result")
 
 class LeftBehindError(FatalError):
     """A user's code has not returned in time: whoever waited goes on without it, and uses nothing that it returns."""
+
+
+def type_and_place(error: BaseException) -> str:
+    """Return what users' code raised and where, never what it says: that may hold a record or a secret."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {where.filename}:{where.lineno} in {where.name}"
 
 
 class Calls:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from integration_tests.fix_postgres import Postgres
-from trident import Count, DecisionNeededError, PostgresLedger, RunOptions, Staging, Topology, divert
+from trident import Count, DecisionNeededError, PostgresLedger, RunOptions, Staging, Sum, Topology, divert
 from trident.spouts import FixedBatchSpout
 from trident.state import PostgresState
 
@@ -50,3 +50,33 @@ def test_poison_is_refused_and_recorded_and_the_rest_goes_on(
     kept = [json.loads(text) for (text,) in texts]
     assert len(kept) == 2
     assert any(diverted.items() <= row.items() for row in kept)
+
+
+@pytest.mark.parametrize("staging", [Staging.DRIVER, Staging.EXECUTORS])
+@pytest.mark.parametrize(("ddl", "half"), [("bigint", 2**62), ("decimal(38,0)", 7 * 10**37)])
+def test_a_sum_that_overflows_is_refused_however_the_batches_are_cut(
+    spark: SparkSession, postgres: Postgres, staging: Staging, ddl: str, half: int
+) -> None:
+    """Within a batch Spark sums, over batches the table does: a person has the same ways on."""
+    rows = [("ann", 1), ("big", half), ("ann", 1), ("big", half), ("big", half), ("big", half)]
+    ledger = PostgresLedger(postgres.dsn)
+    topology = Topology("overflowing")
+    stream = topology.stream("rows", FixedBatchSpout(f"account string, n {ddl}", rows, max_records_per_batch=2))
+    by_account = stream.group_by("account")
+    by_account.persistent_aggregate(PostgresState("totals"), total=Sum("n"))
+    by_account.persistent_aggregate(PostgresState("counts"), n=Count())
+    for txid in (2, 3):
+        with pytest.raises(DecisionNeededError, match="state 'totals' refused"):
+            topology.run(spark, ledger=ledger, until="caught_up", options=OPTIONS, staging=staging)
+        divert(topology, ledger, txid=txid, state="totals", options=OPTIONS)
+    topology.run(spark, ledger=ledger, until="caught_up", options=OPTIONS, staging=staging)
+    with psycopg.connect(postgres.dsn) as connection:
+        totals = connection.execute("SELECT account, total FROM totals ORDER BY 1").fetchall()
+        counted = connection.execute("SELECT account, n FROM counts ORDER BY 1").fetchall()
+        texts = connection.execute("SELECT txid, staged_row FROM trident_diverted").fetchall()
+    assert totals == [("ann", 1), ("big", half)]
+    assert counted == [("ann", 2), ("big", 4)]
+    kept = {(txid, row["account"]): row["total"] for txid, row in ((txid, json.loads(text)) for txid, text in texts)}
+    assert kept.keys() == {(2, "ann"), (2, "big"), (3, "big")}
+    assert kept[3, "big"] is None
+    assert None not in (kept[2, "ann"], kept[2, "big"])

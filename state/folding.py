@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import traceback
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from trident.base.errors import MismatchError, RefusedError, TridentError
+from trident.base.user_code import type_and_place
 from trident.state.comparing import NAN, added, greatest, least
 from trident.state.layout import Merge, StateKind, StateLayout, Value, ValueColumn
 from trident.state.rows import array_of, conform, distinct, python_values
@@ -110,10 +110,9 @@ def combined(column: ValueColumn, stored: Value, staged: Value) -> Value:
     except (TridentError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever a user's function raises, the batch is refused and recorded
-        where = traceback.extract_tb(error.__traceback__)[-1]
         raise RefusedError(
-            f"column {column.name!r}: its combine function raised {type(error).__name__} at {where.filename}:"
-            f"{where.lineno} in {where.name}; what it was to make was not written"
+            f"column {column.name!r}: its combine function raised {type_and_place(error)}; "
+            "what it was to make was not written"
         ) from None
 
 

@@ -134,7 +134,7 @@ def _carry_out_in_each(what: str, stores: Sequence[Target], act: Callable[[Targe
         return
     name, first = next(iter(refused.items()))
     raise MismatchError(
-        f"the {what} was recorded and can't be finished: state {name!r} refused it: {first}. This state is as it was, "
-        "others may have followed it. Mend what refuses, then start the topology or give the same command again: that "
-        "finishes it."
+        f"the {what} was recorded and can't be finished: state {name!r} refused it: {first}. This state is as it was "
+        "(one in a map may have followed in part), others may have followed it. Mend what refuses, then start the "
+        "topology or give the same command again: that finishes it."
     ) from first

@@ -26,6 +26,7 @@ from integration_tests.dsl.fakes import (
 )
 from trident import ConfigurationError, Count, FatalError, MemoryLedger, RetryableError, Staging, Sum, Topology
 from trident.base.control import CONTROL
+from trident.coordinators.batches.processor import StagingRefusedError
 from trident.engine.lowering import from_source
 from trident.engine.processor import SparkProcessor
 from trident.graph.nodes import sources_of
@@ -35,23 +36,34 @@ from trident.state import MemoryState
 from trident.state.staged import WrittenUpdates
 
 ROWS = [("a", 9_223_372_036_854_775_807), ("a", 1), ("secret", 3)]
+UNHELD = {
+    "overflow": ("amount + 1", "ARITHMETIC_OVERFLOW"),
+    "cast": ("CAST(account AS bigint)", "CAST_INVALID_INPUT"),
+    "raised": ("CAST(raise_error(account) AS bigint)", "USER_RAISED_EXCEPTION"),
+}
 
 
-def topology_of(build: str = "sum") -> Topology:
+def topology_of(number: str) -> Topology:
     topology = Topology("t")
-    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
-    if build == "cast":
-        stream = stream.each(number=F.col("account").cast("bigint"))
-    stream.persistent_aggregate(UnopenedState("s"), total=Sum("number" if build == "cast" else "amount"))
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS)).each(number=F.expr(number))
+    stream.persistent_aggregate(UnopenedState("s"), total=Sum("number"))
     return topology
 
 
-@pytest.mark.parametrize(("build", "condition"), [("sum", "ARITHMETIC_OVERFLOW"), ("cast", "CAST_INVALID_INPUT")])
+def test_a_sum_that_overflows_is_refused_by_its_state(spark: SparkSession) -> None:
+    with pytest.raises(
+        StagingRefusedError, match="the sum of the field 'number' over a group is out of range"
+    ) as error:
+        run(topology_of("amount").compile(), spark)
+    assert error.value.state == "s"
+
+
+@pytest.mark.parametrize(("number", "condition"), UNHELD.values(), ids=UNHELD)
 def test_what_no_retry_heals_is_fatal(
-    spark: SparkSession, caplog: pytest.LogCaptureFixture, build: str, condition: str
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, number: str, condition: str
 ) -> None:
     with pytest.raises(FatalError, match=condition) as caught:
-        run(topology_of(build).compile(), spark)
+        run(topology_of(number).compile(), spark)
     assert "Nothing of the batch was applied" in str(caught.value)
     assert "secret" not in str(caught.value) + caplog.text
     assert caught.value.__suppress_context__

@@ -121,7 +121,7 @@ def test_a_narrow_line_is_waited_for(postgres: Postgres, proxy: PostgresProxy) -
 def test_what_takes_long_is_waited_for(postgres: Postgres) -> None:
     """Work, a lock, and a server that has no room for one more who asks."""
     connection = connect(postgres.dsn, SECONDS)
-    assert connection.execute("SELECT pg_sleep(%s)", (2 * SECONDS,)).fetchone() == ("",)
+    assert connection.execute("SELECT pg_sleep(%s)", (3 * SECONDS,)).fetchone() == ("",)
     with psycopg.connect(postgres.dsn) as other:
         other.execute("SELECT pg_advisory_lock(1)")
         connection.execute("SET lock_timeout = 0")

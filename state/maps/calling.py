@@ -3,7 +3,7 @@
 A read may be: nothing is done with what it still brings. A conditional put of a batch may be as well: once the batch or
 another owner's fence is put by somebody else, what comes late finds something else than it expects. All others may
 not: a plain put would write an old value, a late `clear` take new ones away, and what an undo puts back or removes
-may be there again, equal, once the txid is applied anew.
+may be there again, equal, once the txid is applied anew. What any of them raises is told in `raising`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from trident.state.maps.maps import (
     ConditionalBackingMap,
     RemovableBackingMap,
 )
+from trident.state.maps.raising import Aim, told
 
 Result = TypeVar("Result")
 Changes: TypeAlias = "Sequence[tuple[BackingKey, BackingValue | None, BackingValue]]"
@@ -46,43 +47,43 @@ class MapCalls:
     backing_map: BackingMap = field(repr=False)
     users_code: UsersCode = field(repr=False)
 
-    def get(self, keys: Sequence[BackingKey]) -> Sequence[BackingValue | None]:
+    def get(self, keys: Sequence[BackingKey], aim: Aim) -> Sequence[BackingValue | None]:
         """Return what is stored under each key."""
-        return self._run("multi_get", "", lambda: self.backing_map.multi_get(keys))
+        return self._run("multi_get", aim, lambda: list(self.backing_map.multi_get(keys)))
 
-    def put_if(self, changes: Changes, about: str, *, may_be_left: bool) -> Sequence[bool]:
-        """Put what is as expected; `about` says whose it is."""
+    def put_if(self, changes: Changes, aim: Aim, *, may_be_left: bool) -> Sequence[bool]:
+        """Put what is as expected."""
         store = self.backing_map
         assert isinstance(store, ConditionalBackingMap)  # whoever calls has looked
         if may_be_left:
-            return self._run("multi_put_if", about, lambda: store.multi_put_if(changes), _MAY_COME)
-        return self._run_to_its_end("multi_put_if", about, lambda: store.multi_put_if(changes))
+            return self._run("multi_put_if", aim, lambda: list(store.multi_put_if(changes)), _MAY_COME)
+        return self._run_to_its_end("multi_put_if", aim, lambda: list(store.multi_put_if(changes)))
 
-    def put(self, items: Sequence[tuple[BackingKey, BackingValue]], about: str) -> None:
+    def put(self, items: Sequence[tuple[BackingKey, BackingValue]], aim: Aim) -> None:
         """Put all items."""
-        self._run_to_its_end("multi_put", about, lambda: self.backing_map.multi_put(items))
+        self._run_to_its_end("multi_put", aim, lambda: self.backing_map.multi_put(items))
 
-    def remove_if(self, items: Sequence[tuple[BackingKey, BackingValue]], about: str) -> Sequence[bool]:
+    def remove_if(self, items: Sequence[tuple[BackingKey, BackingValue]], aim: Aim) -> Sequence[bool]:
         """Remove what is as expected."""
         store = self.backing_map
         assert isinstance(store, RemovableBackingMap)  # checked before anything was changed
-        return self._run_to_its_end("multi_remove_if", about, lambda: store.multi_remove_if(items))
+        return self._run_to_its_end("multi_remove_if", aim, lambda: list(store.multi_remove_if(items)))
 
-    def clear(self, about: str) -> None:
+    def clear(self, aim: Aim) -> None:
         """Empty the map."""
         store = self.backing_map
         assert isinstance(store, ClearableBackingMap)  # checked before anything was changed
-        self._run_to_its_end("clear", about, store.clear)
+        self._run_to_its_end("clear", aim, store.clear)
 
-    def _run(self, method: str, about: str, call: Callable[[], Result], if_left: str = "") -> Result:
-        what = self._named(method, about)
+    def _run(self, method: str, aim: Aim, call: Callable[[], Result], if_left: str = "") -> Result:
+        what = self._named(method, aim.about)
         with self._alone(what) as under_way:
-            return self.users_code.run(what, lambda _: under_way.watched(call), if_left)
+            return self.users_code.run(what, lambda _: under_way.watched(what, aim, call), if_left)
 
-    def _run_to_its_end(self, method: str, about: str, call: Callable[[], Result]) -> Result:
-        what = self._named(method, about)
+    def _run_to_its_end(self, method: str, aim: Aim, call: Callable[[], Result]) -> Result:
+        what = self._named(method, aim.about)
         with self._alone(what) as under_way:  # a person may break it off
-            return self.users_code.run_to_its_end(what, lambda: under_way.watched(call))
+            return self.users_code.run_to_its_end(what, lambda: under_way.watched(what, aim, call))
 
     def _named(self, method: str, about: str) -> str:
         return f"{method} of the map of state {self.state!r}{f' for {about}' if about else ''}"
@@ -125,10 +126,10 @@ class _UnderWay:
             if not self._is_over:
                 self._left[id(self._map)] = (self, what)
 
-    def watched(self, call: Callable[[], Result]) -> Result:
+    def watched(self, what: str, aim: Aim, call: Callable[[], Result]) -> Result:
         """Make the call, and note when it is over."""
         try:
-            return call()
+            return told(what, aim, call)
         finally:
             with self._lock:
                 self._is_over = True

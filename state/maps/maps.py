@@ -41,14 +41,22 @@ BackingValue: TypeAlias = "StoredRow | BackingPosition"
 class BackingMap(Protocol):
     """A key-value store; called from one thread at a time, in the coordinator's process only.
 
-    Errors that may pass are to be raised as `RetryableError`: the same call then comes again.
+    Every method may raise `RetryableError` for what may pass: the same call then comes again, and the text is in the
+    log. Of any other class that is not this library's only type and place are told, never the text.
     """
 
     def multi_get(self, keys: Sequence[BackingKey]) -> Sequence[BackingValue | None]:
-        """Return the value of each key in the order given, None for one that is not there."""
+        """Return the value of each key in the order given, None for one that is not there.
+
+        What it raises ends the run or the command; nothing is recorded.
+        """
 
     def multi_put(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> None:
-        """Store every item durably before returning; in no order, and not as one transaction."""
+        """Store every item durably before returning; in no order, and not as one transaction.
+
+        What it raises for a batch's rows is a refusal (`RefusedError` is one as well, with its text): recorded, and a
+        person decides. For a reserved key it ends the run or the command.
+        """
 
 
 @runtime_checkable
@@ -56,7 +64,11 @@ class ConditionalBackingMap(BackingMap, Protocol):
     """A store that can compare while it puts; with it a state is exactly once across take-overs."""
 
     def multi_put_if(self, changes: Sequence[tuple[BackingKey, BackingValue | None, BackingValue]]) -> Sequence[bool]:
-        """Store each (key, expected, new) whose key holds what is expected (None: nothing); tell which were stored."""
+        """Store each (key, expected, new) whose key holds what is expected (None: nothing); tell which were stored.
+
+        A key that holds something else is no error. What it raises is what it is of `multi_put`, but for an undo or a
+        divert, which it ends: what was decided stays recorded, and the next start finishes it.
+        """
 
 
 @runtime_checkable
@@ -64,7 +76,10 @@ class RemovableBackingMap(BackingMap, Protocol):
     """A store that an undo can take keys from which the undone txid made."""
 
     def multi_remove_if(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> Sequence[bool]:
-        """Delete each key that holds what is expected; tell which were deleted."""
+        """Delete each key that holds what is expected; tell which were deleted.
+
+        What it raises ends the undo or divert, which stays recorded: the next start finishes it.
+        """
 
 
 @runtime_checkable
@@ -72,4 +87,7 @@ class ClearableBackingMap(BackingMap, Protocol):
     """A store that a reset with states="clear" can empty."""
 
     def clear(self) -> None:
-        """Delete every key."""
+        """Delete every key.
+
+        What it raises ends the reset, which stays recorded: the next start finishes it.
+        """

@@ -22,6 +22,7 @@ from trident.state.maps.maps import (
     BackingValue,
     ConditionalBackingMap,
 )
+from trident.state.maps.raising import Aim, placing, reading
 from trident.state.positions import Position, check_epoch
 from trident.state.rows import conform
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates
@@ -75,12 +76,13 @@ class MapPlace:
         """
         if self.is_claimed(owner.topology):
             return True
-        return not self.put([(self.claimed, None, self.mark_of(owner.topology))], f"topology {owner.topology!r}")
+        mark = self.mark_of(owner.topology)
+        return not self.put([(self.claimed, None, mark)], placing(f"topology {owner.topology!r}"))
 
     def is_claimed(self, topology: str) -> bool:
         """Tell whether the map is this state's already; raises MismatchError for one that is another's."""
         mark = self.mark_of(topology)
-        (found,) = self.calls.get([self.claimed])
+        (found,) = self.calls.get([self.claimed], reading())
         if found is not None and found != mark:
             raise MismatchError(self._held_by(found))
         if found is None:
@@ -92,7 +94,8 @@ class MapPlace:
 
         The mark is this state's own, by default what it has claimed the map with.
         """
-        found = self.calls.get([_claimed(count) for count in range(max(_MOST_KEYS, len(self.layout.keys)) + 1)])
+        claims = [_claimed(count) for count in range(max(_MOST_KEYS, len(self.layout.keys)) + 1)]
+        found = self.calls.get(claims, reading())
         mine = mark or found[len(self.layout.keys)]
         others = [each for each in found if isinstance(each, BackingPosition) and each != mine]
         if others:
@@ -112,9 +115,9 @@ class MapPlace:
             "No value was changed: give each a map of its own; the claim stays until this one is emptied"
         )
 
-    def read(self, topology: str) -> BackingPosition | None:
-        """Return what the reserved key holds, None for nothing; refuses another topology's."""
-        (found,) = self.calls.get([self.reserved])
+    def read(self, topology: str, about: str = "") -> BackingPosition | None:
+        """Return what the reserved key holds, None for nothing; refuses another topology's. `about` says for whom."""
+        (found,) = self.calls.get([self.reserved], reading(about))
         if found is None:
             return None
         if not isinstance(found, BackingPosition):
@@ -123,31 +126,31 @@ class MapPlace:
             raise MismatchError(f"state {self.name!r} belongs to topology {found.topology!r}, not to {topology!r}")
         return found
 
-    def owned(self, owner: Owner, epoch: Epoch) -> BackingPosition | None:
+    def owned(self, owner: Owner, epoch: Epoch, about: str = "") -> BackingPosition | None:
         """Return what the reserved key holds, after checking that no newer epoch holds the state."""
-        found = self.read(owner.topology)
+        found = self.read(owner.topology, about)
         check_epoch(epoch_of(found), epoch, self.name)
         return found
 
     def replace_reserved(self, expected: BackingPosition | None, new: BackingPosition) -> bool:
         """Replace the reserved key's value; returns whether it was the expected one."""
         about = f"its position, epoch {new.epoch}" + (f", txid {new.txid}" if new.txid is not None else "")
-        return expected == new or not self.put([(self.reserved, expected, new)], about)
+        return expected == new or not self.put([(self.reserved, expected, new)], placing(about))
 
     def put_reserved(self, expected: BackingPosition | None, new: BackingPosition) -> None:
         """Replace the reserved key's value; raises FencedError when somebody else has."""
         if not self.replace_reserved(expected, new):
             raise FencedError(f"another coordinator wrote the position of state {self.name!r}; this one stops")
 
-    def get(self, keys: list[BackingKey]) -> dict[BackingKey, BackingValue | None]:
+    def get(self, keys: list[BackingKey], about: str) -> dict[BackingKey, BackingValue | None]:
         """Return what is stored under each key, with the one NaN: a store that decodes its values makes new ones."""
-        found = self.calls.get(keys)
+        found = self.calls.get(keys, reading(about))
         return {key: settled_value(value) for key, value in zip(keys, found, strict=True)}
 
     def put(
         self,
         changes: list[tuple[BackingKey, BackingValue | None, BackingValue]],
-        about: str,
+        aim: Aim,
         *,
         may_be_left: bool = True,
     ) -> list[BackingKey]:
@@ -155,17 +158,17 @@ class MapPlace:
         if not changes:
             return []
         if isinstance(self.backing_map, ConditionalBackingMap):
-            stored = self.calls.put_if(changes, about, may_be_left=may_be_left)
+            stored = self.calls.put_if(changes, aim, may_be_left=may_be_left)
             return [change[0] for change, done in zip(changes, stored, strict=True) if not done]
-        self.calls.put([(key, new) for key, _, new in changes], about)
+        self.calls.put([(key, new) for key, _, new in changes], aim)
         return []
 
-    def remove(self, items: list[tuple[BackingKey, BackingValue | None]], about: str) -> list[BackingKey]:
+    def remove(self, items: list[tuple[BackingKey, BackingValue | None]], aim: Aim) -> list[BackingKey]:
         """Remove all keys; returns those that held something else than expected."""
         held = [(key, value) for key, value in items if value is not None]
         if not held:
             return []
-        removed = self.calls.remove_if(held, about)
+        removed = self.calls.remove_if(held, aim)
         return [item[0] for item, done in zip(held, removed, strict=True) if not done]
 
     def rows_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> pa.Table:

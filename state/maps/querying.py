@@ -11,6 +11,7 @@ from trident.state.capabilities import Found
 from trident.state.folding import Row, current, key_rows, table_of
 from trident.state.maps.maps import BackingPosition, BackingValue
 from trident.state.maps.place import MapPlace, chunks, position_of
+from trident.state.maps.raising import reading
 from trident.state.values import OpaqueValue, TransactionalValue
 
 
@@ -23,17 +24,17 @@ class MapQuerying:
     def find(self, topology: str, keys: pa.Table) -> Found:
         """Get the keys; opaque values of a batch that is being put are those before it."""
         place = self.place
-        before = place.read(topology)
+        before = place.read(topology, "a query")
         position = position_of(before)
         if position is None:
             raise MismatchError(f"state {place.name!r} has never been registered; nothing was read")
         found: dict[Row, Row] = {}
         for chunk in chunks(key_rows(place.layout, keys), place.chunk_rows):
-            for key, stored in zip(chunk, place.calls.get(chunk), strict=True):
+            for key, stored in zip(chunk, place.calls.get(chunk, reading("a query")), strict=True):
                 row = None if stored is None else self._as_of(position.txid, stored)
                 if row is not None:
                     found[key] = row
-        if place.read(topology) != before:
+        if place.read(topology, "a query") != before:
             raise RetryableError(f"state {place.name!r} went on while it was read; nothing was changed")
         return Found(position, table_of(place.layout, found))
 

@@ -10,6 +10,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.identity import Epoch, Owner
 from trident.state.maps.maps import ClearableBackingMap
 from trident.state.maps.place import MapPlace, position_of, reserved_value
+from trident.state.maps.raising import emptying
 from trident.state.positions import Position
 
 
@@ -38,11 +39,11 @@ class MapResetting:
         if position is not None and position.owner == owner:
             return
         self._require_clearable()
-        about = f"the reset of {owner.topology!r}"
-        self.place.calls.clear(about)
+        aim = emptying(owner.topology)
+        self.place.calls.clear(aim)
         begun = reserved_value(Position(owner, birth_txid, 0, birth_txid), epoch)
         mark = self.place.mark_of(owner.topology)
-        self.place.calls.put([(self.place.claimed, mark), (self.place.reserved, begun)], about)
+        self.place.calls.put([(self.place.claimed, mark), (self.place.reserved, begun)], aim)
 
     def check_adopt(self, topology: str) -> int | None:
         """Return the txid after the one where the map stands: its keys can't be listed, and some may have it already.

@@ -15,6 +15,7 @@ from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_
 from trident.state.maps.maps import BackingKey, BackingValue
 from trident.state.maps.place import ROUNDS, MapPlace, chunks, epoch_of, fence_only, position_of, reserved_value
 from trident.state.maps.querying import MapQuerying
+from trident.state.maps.raising import applying
 from trident.state.maps.resetting import MapResetting
 from trident.state.maps.undoing import MapUndoing
 from trident.state.positions import Position, check_epoch, is_in, stands
@@ -83,7 +84,7 @@ class MapTarget:
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
         """Put the batch chunk by chunk, then the position; repeated after a crash, in-keys stay as they are."""
-        found = self._place.owned(batch.owner, batch.epoch)
+        found = self._place.owned(batch.owner, batch.epoch, str(batch))
         position = position_of(found)
         if is_in(position, batch, self.name):
             return
@@ -112,17 +113,17 @@ class MapTarget:
         self._place.users_code.close()
 
     def _apply_chunk(self, batch: BatchId, staged: dict[BackingKey, Row]) -> None:
-        left = dict(staged)
+        left, aim = dict(staged), applying(batch, self._place.kind)
         for _ in range(ROUNDS):
             keys = list(left)
-            before = self._place.get(keys)
+            before = self._place.get(keys, str(batch))
             after = self._merged(batch, before, left)
             check_fit(self._place.layout, after)
             changed = [key for key in keys if before[key] != after[key]]
-            refused = self._place.put([(key, before[key], after[key]) for key in changed], str(batch))
+            refused = self._place.put([(key, before[key], after[key]) for key in changed], aim)
             if not refused:
                 return
-            self._place.owned(batch.owner, batch.epoch)
+            self._place.owned(batch.owner, batch.epoch, str(batch))
             left = {key: staged[key] for key in refused}
         raise MismatchError(
             f"{batch}: somebody else keeps changing {len(left)} keys of state {self.name!r}; the batch is partly "

@@ -10,8 +10,9 @@ from trident.base.identity import BatchId
 from trident.state.capabilities import CannotUndoError
 from trident.state.folding import undone
 from trident.state.layout import StateKind
-from trident.state.maps.maps import BackingKey, RemovableBackingMap
+from trident.state.maps.maps import BackingKey, BackingValue, RemovableBackingMap
 from trident.state.maps.place import ROUNDS, MapPlace, position_of, reserved_value
+from trident.state.maps.raising import reading, undoing
 from trident.state.positions import Position, before_attempt, is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.state.undoing import check_kind
@@ -27,12 +28,13 @@ class MapUndoing:
     def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Check that each key of the batch knows what was before it; a batch cut off in the middle counts too."""
         place = self.place
-        holds = is_in(position_of(place.owned(batch.owner, batch.epoch)), batch, place.name)
+        found = place.owned(batch.owner, batch.epoch, undoing(batch).about)
+        holds = is_in(position_of(found), batch, place.name)
         if place.kind is not StateKind.OPAQUE:
             if holds or self._may_have_part_of(batch, updates):
                 check_kind(place.kind, batch, updates, place.name)
             return
-        stored = [value for keys in place.keys_of(batch, updates) for value in place.calls.get(keys)]
+        stored = self._stored(batch, updates)
         made = [value for value in stored if value is not None and undone(value, batch.txid) is None]
         if made and not isinstance(place.backing_map, RemovableBackingMap):
             raise CannotUndoError(
@@ -48,7 +50,7 @@ class MapUndoing:
         """
         place = self.place
         self.check_undo(batch, updates)
-        found = place.owned(batch.owner, batch.epoch)
+        found = place.owned(batch.owner, batch.epoch, undoing(batch).about)
         position = position_of(found)
         assert position is not None
         if place.kind is StateKind.OPAQUE:
@@ -65,21 +67,25 @@ class MapUndoing:
         place = self.place
         if place.kind is StateKind.NON_TRANSACTIONAL:
             return True
-        stored = [value for keys in place.keys_of(batch, updates) for value in place.calls.get(keys)]
+        stored = self._stored(batch, updates)
         return any(isinstance(value, TransactionalValue) and value.txid == batch.txid for value in stored)
 
+    def _stored(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> list[BackingValue | None]:
+        place, aim = self.place, reading(undoing(batch).about)
+        return [value for keys in place.keys_of(batch, updates) for value in place.calls.get(keys, aim)]
+
     def _undo_chunk(self, batch: BatchId, keys: list[BackingKey]) -> None:
-        place = self.place
+        place, aim = self.place, undoing(batch)
         left = keys
         for _ in range(ROUNDS):
-            stored = place.get(left)
+            stored = place.get(left, aim.about)
             back = {key: undone(value, batch.txid) for key, value in stored.items() if value is not None}
             changes = [(key, stored[key], new) for key, new in back.items() if new is not None and new != stored[key]]
-            about, gone = f"the undo of {batch}", [(key, stored[key]) for key in back if back[key] is None]
-            left = place.put(list(changes), about, may_be_left=False) + place.remove(gone, about)
+            gone = [(key, stored[key]) for key in back if back[key] is None]
+            left = place.put(list(changes), aim, may_be_left=False) + place.remove(gone, aim)
             if not left:
                 return
-            place.owned(batch.owner, batch.epoch)
+            place.owned(batch.owner, batch.epoch, aim.about)
         raise MismatchError(
             f"{batch}: somebody else keeps changing {len(left)} keys of state {place.name!r}; the batch is partly "
             "undone and the rest follows when the topology is started again: stop the other writer"

@@ -46,6 +46,7 @@ _TRIGGERS = ("integration_tests/state/test_triggers_that_refuse.py",)
 _PATHS = ("integration_tests/state/test_search_paths.py",)
 _PLACES = ("integration_tests/state/test_postgres_places.py",)
 _HOSTILE = ("integration_tests/state/test_hostile_postgres.py",)
+_MAPS_THAT_RAISE = ("tests/state/test_maps_that_raise.py",)
 _EQUALITY = (
     Mutant(
         "one NaN as a key",
@@ -1833,6 +1834,34 @@ _OF_TABLES = (
         ("tests/cli/test_advice.py",),
     ),
     Mutant(
+        "a sum that overflows is not null",
+        "trident/operations/aggregators/sums.py",
+        "F.when(total.isNull() & (values > 0), overflows)",
+        "F.when(total.isNull() & (values < 0), overflows)",
+        ("integration_tests/test_poison.py",),
+    ),
+    Mutant(
+        "what is diverted is computed leniently",
+        "trident/engine/processor.py",
+        "is_diverted=end.name in self.request.diverts",
+        "is_diverted=False",
+        ("integration_tests/test_poison.py",),
+    ),
+    Mutant(
+        "what a user's expression raises shows nothing",
+        "trident/engine/errors.py",
+        "    if raised.startswith(UNHELD):",
+        "    if raised:",
+        ("integration_tests/dsl/test_dsl_failures.py",),
+    ),
+    Mutant(
+        "a map's connection that fails is no refusal of the rows",
+        "state/maps/raising.py",
+        "    if isinstance(error, OSError) and aim.may_come_again:\n",
+        "    if False:\n",
+        ("tests/state/test_maps_that_raise.py",),
+    ),
+    Mutant(
         "a refusal that is nobody's diverts nobody's rows",
         "coordinators/ledger/rules/decisions.py",
         "refusal.state != decision.state:",
@@ -2048,16 +2077,65 @@ _OF_WHAT_STAYED = (
     Mutant(
         "what an undo puts back is waited for",
         "state/maps/undoing.py",
-        "about, may_be_left=False)",
-        "about)",
+        "aim, may_be_left=False)",
+        "aim)",
         ("tests/coordinators/test_user_code.py",),
     ),
     Mutant(
         "a plain put is waited for",
         "state/maps/calling.py",
-        'self._run_to_its_end("multi_put", about',
-        'self._run("multi_put", about',
+        'self._run_to_its_end("multi_put", aim',
+        'self._run("multi_put", aim',
         ("tests/coordinators/test_user_code.py",),
+    ),
+    Mutant(
+        "what a map raises is told without its text",
+        "state/maps/raising.py",
+        "raised {type_and_place(error)}. ",
+        "raised {type_and_place(error)}: {error}. ",
+        _MAPS_THAT_RAISE,
+    ),
+    Mutant(
+        "what a map raises is not shown before what is told of it",
+        "state/maps/raising.py",
+        '{aim.said}") from None\n',
+        '{aim.said}")\n',
+        _MAPS_THAT_RAISE,
+    ),
+    Mutant(
+        "what a map's client raised is not shown before one of this library's errors",
+        "state/maps/raising.py",
+        "        raise error from None  # its own",
+        "        raise  # its own",
+        _MAPS_THAT_RAISE,
+    ),
+    Mutant(
+        "what a map raises is told, whatever class it has",
+        "state/maps/raising.py",
+        "    except BaseException as error:",
+        "    except Exception as error:",
+        _MAPS_THAT_RAISE,
+    ),
+    Mutant(
+        "what a map raises as it is read from is told",
+        "state/maps/calling.py",
+        "list(self.backing_map.multi_get(keys))",
+        "self.backing_map.multi_get(keys)",
+        _MAPS_THAT_RAISE,
+    ),
+    Mutant(
+        "rows that a map does not take are a refusal",
+        "state/maps/raising.py",
+        "said, RefusedError, may_come_again",
+        "said, FatalError, may_come_again",
+        _MAPS_THAT_RAISE,
+    ),
+    Mutant(
+        "a map that runs out of memory refuses nothing",
+        "state/maps/raising.py",
+        "FatalError if isinstance(error, MemoryError) else aim.error",
+        "aim.error",
+        _MAPS_THAT_RAISE,
     ),
     Mutant(
         "a lost ledger takes no lease for each epoch",

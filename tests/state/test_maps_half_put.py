@@ -12,7 +12,7 @@ from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_decisions import dying_at
 from tests.coordinators.test_resuming import reset
 from tests.coordinators.test_run import OPTIONS
-from tests.state.harnesses import ConditionalMap
+from tests.state.harnesses import ConditionalMap, DictMap
 from trident.base.crash_points import CrashPoint
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
@@ -23,7 +23,7 @@ LATER = NOON + timedelta(hours=1)
 KEYS = [f"a{n}" for n in range(10)]
 
 
-def sums(map_: ConditionalMap) -> dict[str, int]:
+def sums(map_: DictMap) -> dict[str, int]:
     """Read the map without asking the state: of a balance the sum comes last."""
     found = {str(key[0]): value for key, value in map_.rows.items() if len(key) == 1 and key[0] in KEYS}
     values = {key: getattr(value, "current", None) or getattr(value, "value", None) for key, value in found.items()}

@@ -19,7 +19,8 @@ from pyspark.errors import (
 from pyspark.errors.exceptions.captured import convert_exception
 
 from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError
-from trident.coordinators.batches.processor import UnprocessableError
+from trident.coordinators.batches.processor import StagingRefusedError, UnprocessableError
+from trident.operations.base import UNHELD
 
 SPARK_FAILURES = (PySparkException, Py4JError, OSError, EOFError)
 """What an action can raise when a job, a worker or the JVM fails."""
@@ -33,8 +34,9 @@ _DATA_ERRORS = (
     AnalysisException,
 )
 _CONNECTOR = "org.apache.spark.sql.kafka010."
-_HOPELESS_SQLSTATES = ("21", "22", "42", "0A")
-"""Cardinality, data exceptions, invalid names and syntax, unsupported: the same records fail again."""
+_RAISED_BY_SQL = "USER_RAISED_EXCEPTION"
+_HOPELESS_SQLSTATES = ("21", "22", "42", "0A", "P0001")
+"""Cardinality, data exceptions, invalid names and syntax, unsupported, `raise_error`: the same records fail again."""
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
 _RAISED = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<text>.*))?$")
@@ -76,8 +78,18 @@ def classify(error: BaseException, job: str) -> TridentError:
     return RetryableError(f"{job}: the connection to Spark failed ({type(error).__name__}). {_NOTHING_APPLIED}.")
 
 
+def of_state(refused: RefusedError, state: str, job: str) -> TridentError:
+    """Return the refusal of the state whose job it was; what several states share is computed for none of them."""
+    if state:
+        return StagingRefusedError(state, str(refused))
+    return UnprocessableError(f"{job}: {refused}. {_NOTHING_APPLIED}, and the same records would fail again.")
+
+
 def _from_condition(error: PySparkException, job: str) -> TridentError:
     condition, state = error.getCondition(), error.getSqlState()
+    raised = (error.getMessageParameters() or {}).get("errorMessage", "") if condition == _RAISED_BY_SQL else ""
+    if raised.startswith(UNHELD):  # any other text is a user's, and may show what is in a record
+        return RefusedError(raised.removeprefix(UNHELD))
     what = " ".join(filter(None, [type(error).__name__, condition, state and f"(SQLSTATE {state})"]))
     if isinstance(error, _DATA_ERRORS) or (state or "").startswith(_HOPELESS_SQLSTATES):
         return UnprocessableError(
@@ -98,7 +110,7 @@ def _from_java(error: Py4JJavaError, job: str) -> TridentError:
             return _from_python(str(converted), job)
         if _is_of_the_connector(converted, cause):
             return _unheld_timestamp(job)
-        if isinstance(converted, _DATA_ERRORS):
+        if isinstance(converted, _DATA_ERRORS) or converted.getCondition() == _RAISED_BY_SQL:
             return _from_condition(converted, job)
         cause = cause.getCause()
     name = str(error.java_exception.getClass().getSimpleName())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from trident.base.errors import ConfigurationError, RefusedError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge
-from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, StagingRefusedError
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.engine.collecting import Collected, Readings, empty_result, joined, read_table
 from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
-from trident.engine.errors import SPARK_FAILURES, classify, session_stopped
+from trident.engine.errors import SPARK_FAILURES, classify, of_state, session_stopped
 from trident.engine.lowering import Lowering, from_source, words_of
 from trident.engine.parallel import run_all
 from trident.engine.quiet import quiet_spark_errors
@@ -84,7 +84,7 @@ class SparkProcessor:
         (trunk,), (end,) = attempt.job.trunks, attempt.job.processing
 
         def action(frame: DataFrame) -> Collected:
-            lowering = from_source(trunk.source, frame, attempt.context)
+            lowering = from_source(trunk.source, frame, attempt.context_of(end))
             return self._ends.collect(end, lowering, attempt.request, attempt.width)
 
         readings = Readings(attempt.request.edges)
@@ -137,7 +137,7 @@ class SparkProcessor:
         return tops[-1], collected
 
     def _collect(self, attempt: _Attempt, end: End, tops: Mapping[Trunk, DataFrame]) -> Collected:
-        lowering = Lowering(tops, attempt.context)
+        lowering = Lowering(tops, attempt.context_of(end))
         return self._on_spark(
             attempt,
             f"job of the state {end.name!r}",
@@ -175,9 +175,7 @@ class SparkProcessor:
             if is_stopped(self._spark):
                 raise session_stopped(job) from None
             classified = classify(error, job)
-            if isinstance(classified, RefusedError) and state:
-                classified = StagingRefusedError(state, str(classified))
-            raise classified from None
+            raise (of_state(classified, state, job) if isinstance(classified, RefusedError) else classified) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +196,9 @@ class _Attempt:
     @property
     def width(self) -> int:
         return sum(width_of(self.edges(trunk)) for trunk in self.job.trunks)
+
+    def context_of(self, end: End) -> BatchContext:
+        return replace(self.context, is_diverted=end.name in self.request.diverts)
 
     def edges(self, trunk: Trunk) -> tuple[Edge, ...]:
         return self.request.edges.get(trunk.source.name, ())

@@ -58,7 +58,6 @@ class Aggregate:
         self.kept: Mapping[str, StoredColumn] = dict(kept)
         """The columns that a state keeps, by name."""
         self._grouping = [*(field(key) for key in keys), control()]
-        self._results = [*(column.expression.alias(name) for name, column in kept), F.count(F.lit(1)).alias(COPIES)]
         self._selected = [*(field(name) for name in (*keys, *self.kept)), _words()]
         shows = not stored and not all(isinstance(each, OneColumn) for each in aggregators.values())
         self._shown = self._results_of(columns) if shows else []
@@ -92,7 +91,7 @@ class Aggregate:
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        grouped = frame.groupBy(*self._grouping).agg(*self._results).select(*self._selected)
+        grouped = self._grouped(frame, batch).select(*self._selected)
         folded = self._fold(grouped) if self._combiners else grouped
         return folded.select(*self._shown) if self._shown else folded
 
@@ -100,7 +99,14 @@ class Aggregate:
         """As `lower`, for the driver to read: it may leave `COPIES` beside the words, to save a step of planning."""
         if self._combiners or self._shown:
             return self.lower(frame, batch)
-        return frame.groupBy(*self._grouping).agg(*self._results)
+        return self._grouped(frame, batch)
+
+    def _grouped(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        results = [
+            (column.lenient if batch.is_diverted and column.lenient is not None else column.expression).alias(name)
+            for name, column in self.kept.items()
+        ]
+        return frame.groupBy(*self._grouping).agg(*results, F.count(F.lit(1)).alias(COPIES))
 
     def _fold(self, grouped: DataFrame) -> DataFrame:
         types = {name: combiner_type(name, combiner) for name, combiner in self._combiners.items()}

@@ -27,12 +27,16 @@ class BatchContext:
     """What a lowering may know of the batch: the planned time, the same in every job of an attempt."""
 
     batch_time: datetime
+    is_diverted: bool = False
+    """Whether its rows are only kept for a person, so that a value that can't be held is left out of them."""
 
     def literal(self) -> Column:
         """Return the planned time as a timestamp, exact to the microsecond."""
         return F.timestamp_micros(F.lit((self.batch_time - _EPOCH) // timedelta(microseconds=1)))
 
 
+UNHELD = "trident: "
+"""How the text begins that an expression of this library's raises about a value that no state can hold."""
 BUILD_CONTEXT = BatchContext(_EPOCH)
 """Stands for a batch while a topology is built and checked."""
 

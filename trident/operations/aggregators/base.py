@@ -38,6 +38,8 @@ class StoredColumn:
     """How a state joins a batch's value with the stored one."""
     combine: Callable[[Value, Value], Value] | None = None
     """For `Merge.COMBINE` only."""
+    lenient: Column | None = None
+    """The same where it raises nothing: null for what can't be held, in rows that are only kept for a person."""
 
 
 class Aggregator(Protocol):
@@ -67,7 +69,11 @@ class OneColumn(ABC):
 
     def columns(self) -> tuple[StoredColumn, ...]:
         """Return the one column, under the result's own name."""
-        return (StoredColumn("", self.expression(), self.merge),)
+        return (StoredColumn("", self.expression(), self.merge, lenient=self.lenient()),)
+
+    def lenient(self) -> Column | None:
+        """Return the expression that gives null where the other one raises, None where it never does."""
+        return None
 
     def shown(self, *stored: Column) -> Column:
         """Return what is stored."""

@@ -11,7 +11,7 @@ from pyspark.sql.types import DecimalType, IntegralType
 
 from trident.base.errors import ConfigurationError
 from trident.operations.aggregators.base import OneColumn
-from trident.operations.base import Fields, check_field, field
+from trident.operations.base import UNHELD, Fields, check_field, field
 from trident.state.layout import Merge
 
 
@@ -19,8 +19,9 @@ from trident.state.layout import Merge
 class Sum(OneColumn):
     """The sum of an integer or decimal field: a bigint, or a decimal ten digits wider; nulls are left out.
 
-    An overflow stops the topology with nothing of the batch applied; it never wraps. A sum of floats depends
-    on the order of the records and is refused: cast them to a decimal first.
+    It never wraps: the state refuses a batch in which it overflows, with nothing applied, and the batch can be diverted
+    (the rows that are kept then have null for that sum). A sum of floats depends on the order of the records and is
+    refused: cast them to a decimal first.
     """
 
     field: str
@@ -41,5 +42,11 @@ class Sum(OneColumn):
             )
 
     def expression(self) -> Column:
-        """Spark's sum, which raises on overflow."""
-        return F.sum(field(self.field))
+        """Spark's own sum would raise as any expression of the user's does, and nobody could tell which it was."""
+        total, values = F.try_sum(field(self.field)), F.count(field(self.field))
+        overflows = F.raise_error(F.lit(f"{UNHELD}the sum of the field {self.field!r} over a group is out of range"))
+        return F.when(total.isNull() & (values > 0), overflows).otherwise(total)
+
+    def lenient(self) -> Column:
+        """Null for a sum that overflows."""
+        return F.try_sum(field(self.field))
