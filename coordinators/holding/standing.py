@@ -83,7 +83,8 @@ def require_known(snapshot: Snapshot, positions: Mapping[str, Position | None]) 
                 f"state {name!r} belongs to incarnation {position.owner.incarnation} of topology "
                 f"{snapshot.owner.topology!r}, which this ledger has never had: it was filled with another ledger, or "
                 "with one that was lost and made anew. Nothing was changed, and whoever runs with that ledger goes on. "
-                f"Correct the ledger's address; if it is lost for good, stop what runs with it and {RESET_LOST}."
+                "Correct the ledger's address, or the state's; if the ledger is lost for good, stop what runs with "
+                f"it and {RESET_LOST}."
             )
 
 
@@ -233,6 +234,7 @@ def _wrong(snapshot: Snapshot, name: str, found: str, *, knows_more: bool = Fals
     return ApartError(
         f"state {name!r} {found}, but the ledger of topology {snapshot.owner.topology!r} (incarnation "
         f"{snapshot.owner.incarnation}) has txid {snapshot.done} attempt {snapshot.done_attempt} "
-        f"done{_pinned(snapshot)}. One of them was restored from a backup or changed by hand. Nothing was changed.",
-        f"Restore both to the same point, {way}.",
+        f"done{_pinned(snapshot)}. One of them was restored from a backup or changed by hand, or the address of state "
+        f"{name!r} is another one. Nothing was changed.",
+        f"Correct the address, restore both to the same point, {way}.",
     )

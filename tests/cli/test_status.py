@@ -122,3 +122,28 @@ def test_a_terminal_that_is_too_narrow_shows_one_below_the_other(
     assert any("process_ms" in line for line in narrow.splitlines())
     monkeypatch.setenv("COLUMNS", "250")
     assert "1 of 2" not in said(capsys, "batches", "--limit", "2")
+
+
+def test_what_is_piped_is_not_folded(
+    file: Path, topic: Topic, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe has no width: 80 columns made a table of single letters of it."""
+    run(SqliteLedger(file), topic, SqliteState("sums"))
+    monkeypatch.setenv("COLUMNS", "80")
+    (batch,) = (json.loads(line) for line in said(capsys, "batches", "--limit", "1", "--json").splitlines())
+    lines = said(capsys, "batches", "--limit", "1").splitlines()
+    assert all(any(name in line for line in lines) for name in ("dead_letters", "process_ms", "lost_offsets"))
+    assert any(str(batch["done_at"]) in line for line in lines)
+    assert max(map(len, lines)) < 300
+    assert command(["show", "payments", str(batch["txid"]), "--ledger", str(file)]) == 0
+    assert f'"stop": {len(topic.partitions[0])}' in capsys.readouterr().out
+
+
+def test_a_txid_that_never_was_is_said(file: Path, topic: Topic, capsys: pytest.CaptureFixture[str]) -> None:
+    run(SqliteLedger(file), topic, SqliteState("sums"))
+    last = json.loads(said(capsys, "status", "--json"))["last_txid"]
+    for more in ([], ["--json"]):
+        assert command(["show", "payments", str(last + 9), "--ledger", str(file), *more]) == 1
+        heard = capsys.readouterr()
+        assert f"nothing of txid {last + 9} of topology 'payments': the last one is {last}." in heard.err
+        assert not heard.out

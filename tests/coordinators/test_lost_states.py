@@ -89,6 +89,25 @@ def test_a_state_that_was_filled_and_is_gone_stops_the_start(
     assert not again.processor.attempts, "nothing is read for a state that is not there"
 
 
+def test_the_address_of_an_old_incarnation_is_asked_after(topic: Topic, ledger: SqliteLedger, tmp_path: Path) -> None:
+    """Nobody has restored anything: the address leads to the rows from before a reset."""
+    away, before = tmp_path / "away.sqlite", tmp_path / "before.sqlite"
+
+    def job_at(file: Path) -> ListJob:
+        return make_job(topic, SqliteState("away", path=file))
+
+    TopologyRun(job_at(away).plan(), ledger, OPTIONS).run()
+    before.write_bytes(away.read_bytes())
+    plan = job_at(away).plan()
+    reset_topology(plan.spec, plan.states, ledger, keep_rows=False, start=None, options=OPTIONS)
+    more(topic)
+    TopologyRun(job_at(away).plan(), ledger, OPTIONS).run()
+    with pytest.raises(MismatchError, match=r"or the address of state 'away' is another one\..* Correct the address, "):
+        TopologyRun(job_at(before).plan(), ledger, OPTIONS).run()
+    TopologyRun(job_at(away).plan(), ledger, OPTIONS).run()
+    assert sums(away, "away") == topic.expected()
+
+
 def test_an_emptied_map_and_another_memory_are_gone_too(topic: Topic) -> None:
     def a_map() -> State:
         return BackingMapState("away", DictMap())  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from trident.base.digest import Digest
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.completeness import complete_edges
-from trident.coordinators.batches.processor import ProcessResult
+from trident.coordinators.batches.processor import ProcessResult, UnprocessableError
 from trident.coordinators.pinned import DeadLetter
 from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
@@ -126,6 +126,41 @@ def test_a_jvm_that_dies_while_it_is_asked_for_the_cause_is_told_at_once(monkeyp
     found = classify(error, "job")
     assert isinstance(found, FatalError)
     assert "Spark's JVM has ended" in str(found)
+
+
+UNPICKLING = "/worker/site-packages/pyspark/serializers.py"
+
+
+def test_a_module_that_workers_can_not_import_is_named_at_once() -> None:
+    frames = [f'  File "{UNPICKLING}", line 500, in loads', "    return cloudpickle.loads(obj, encoding=encoding)"]
+    for more in ([], ['  File "/app/poison.py", line 1, in <module>', "    import needed"]):
+        name = "needed" if more else "poison"
+        said = [
+            "Traceback (most recent call last):",
+            *frames,
+            *more,
+            f"ModuleNotFoundError: No module named '{name}'",
+            "",
+        ]
+        error = classify(PythonException("\n".join(said)), "job of 's'")
+        assert isinstance(error, UnprocessableError)
+        assert f"can't import the module '{name}'" in str(error)
+        assert "addPyFile" in str(error)
+        assert "PYTHONPATH" in str(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        trace("ModuleNotFoundError: No module named 'secret'"),
+        trace("ModuleNotFoundError: No module named 'secret'", file=UNPICKLING),
+        trace("ValueError: No module named 'secret'"),
+    ],
+)
+def test_what_a_function_imports_while_it_runs_may_be_there_later(error: PythonException) -> None:
+    found = classify(error, "job")
+    assert isinstance(found, RetryableError)
+    assert "secret" not in str(found)
 
 
 def test_a_lost_connection_may_come_back() -> None:

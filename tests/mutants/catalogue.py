@@ -1582,6 +1582,34 @@ _OF_HISTORY = (
 _ADVICE = ("tests/cli/test_advice.py",)
 _OF_ADVICE = (
     Mutant(
+        "what is piped is not folded",
+        "trident/cli/output.py",
+        "width=None if is_terminal else _WIDEST",
+        "width=None",
+        ("tests/cli/test_status.py",),
+    ),
+    Mutant(
+        "a txid that never was is said",
+        "trident/cli/reading.py",
+        "    if not any(kept.values()):\n",
+        "    if False:\n",
+        ("tests/cli/test_status.py",),
+    ),
+    Mutant(
+        "a module that workers can't import is no failure to try again",
+        "trident/engine/errors.py",
+        "    if module is not None:\n",
+        "    if False:\n",
+        ("tests/dsl/test_engine_pure.py",),
+    ),
+    Mutant(
+        "only what fails while it is unpickled is called a module that is not there",
+        "trident/engine/errors.py",
+        "if found is not None and is_unpickling else None",
+        "if found is not None else None",
+        ("tests/dsl/test_engine_pure.py",),
+    ),
+    Mutant(
         "a login that is refused says whose address it is",
         "state/postgres/database.py",
         "            if type(found) is FatalError:\n                raise found from error\n",

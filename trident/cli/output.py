@@ -62,8 +62,12 @@ def complain(error: TridentError, as_json: bool) -> None:
 
 
 def _console() -> Console:
-    """What is shown was written by others: `[/a]` in a name or an error's text is no markup, `:a:` no emoji."""
-    return Console(soft_wrap=not sys.stdout.isatty(), markup=False, emoji=False)
+    """What is shown was written by others: `[/a]` in a name or an error's text is no markup, `:a:` no emoji.
+
+    A pipe or a file has no width: nothing is folded there, so that `grep` finds what is one value.
+    """
+    is_terminal = sys.stdout.isatty()
+    return Console(soft_wrap=not is_terminal, width=None if is_terminal else _WIDEST, markup=False, emoji=False)
 
 
 def _shown(value: object) -> str:

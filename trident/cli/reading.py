@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from trident.base.advice import RESET_CLEARING
+from trident.base.errors import MismatchError
 from trident.cli.exits import Exit
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
@@ -81,8 +82,12 @@ def show(
 ) -> None:
     """Show all that the ledger keeps of one txid: attempts and plans, pin, commit, losses, dead letters, decisions."""
     with opened(ledger) as found:
-        story = found.view().txid(topology, txid)
+        view = found.view()
+        story, last = view.txid(topology, txid), view.status(topology).last_txid
     kept = {field.name: [record_of(row) for row in getattr(story, field.name)] for field in fields(story)}
+    if not any(kept.values()):
+        why = f"the last one is {last}" if txid > last else "it was cleaned up, or never given out"
+        raise MismatchError(f"the ledger has nothing of txid {txid} of topology {topology!r}: {why}.")
     if as_json:
         show_fields("", {"topology": topology, "txid": txid, **kept}, as_json)
         return

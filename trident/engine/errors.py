@@ -40,6 +40,8 @@ _HOPELESS_SQLSTATES = ("21", "22", "42", "0A", "P0001")
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
 _RAISED = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<text>.*))?$")
+_NO_MODULE = re.compile(r"No module named '(?P<name>[A-Za-z_][\w.]*)'")
+_SERIALIZERS = "/pyspark/serializers.py"
 _DEEPEST = 10
 _PACKAGE = Path(__file__).parents[1]
 _INSIDE = f"/{_PACKAGE.name}/"
@@ -132,12 +134,28 @@ def _unheld_timestamp(job: str) -> UnprocessableError:
 
 
 def _from_python(traceback: str, job: str) -> TridentError:
+    module = _unimportable(traceback)
+    if module is not None:
+        return UnprocessableError(
+            f"{job}: Spark's workers can't import the module {module!r}, which a function or combiner of the topology "
+            f"is from, or needs. {_NOTHING_APPLIED}, and each try would fail the same: bring it to them "
+            "(spark.sparkContext.addPyFile, --py-files, or PYTHONPATH where they start) and start again."
+        )
     frame, type_, text = _last_raise(traceback)
     own = _own_error(type_)
     kind = FatalError if own is not None and issubclass(own, FatalError) else RetryableError
     if own is not None and text and _is_of_library(frame):  # this library's own texts carry no values; a user's may
         return RefusedError(text) if issubclass(own, RefusedError) else kind(f"{job}: {text}")
     return kind(f"{job}: Python code raised {type_} at {frame}. {_NOTHING_APPLIED}.")
+
+
+def _unimportable(traceback: str) -> str | None:
+    """Return the module without which a worker could not even unpickle what it was to run; its name is no value."""
+    _, type_, text = _last_raise(traceback)
+    found = _NO_MODULE.match(text) if type_ == ModuleNotFoundError.__name__ else None
+    frames = (match for line in traceback.splitlines() if (match := _FRAME.match(line)))
+    is_unpickling = any(each["file"].endswith(_SERIALIZERS) and each["function"] == "loads" for each in frames)
+    return found["name"] if found is not None and is_unpickling else None
 
 
 def _is_of_library(frame: str) -> bool:
