@@ -586,7 +586,7 @@ SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
     offsets_gone_of_an_opaque_stream: (),
     bad_record: (),
     staging_lost: (f"{_COMMITTER} UNDO", f"{_COMMITTER} RESET_CLEARING"),
-    table_that_keeps_its_rows: ("state/tables/resetting.py RESET_KEEPING_ROWS",),
+    table_that_keeps_its_rows: ("coordinators/holding/trying.py RESET_KEEPING_ROWS",),
     map_that_can_not_be_emptied: ("state/maps/resetting.py RESET_KEEPING_ROWS",),
 }
 

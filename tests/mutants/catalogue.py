@@ -961,8 +961,8 @@ _OF_A_PERSON = (
     Mutant(
         "a Postgres state with a dsn of its own follows the lease of the run",
         "state/postgres/state.py",
-        "PostgresDatabase(self.dsn, lease=timeouts.lease)",
-        "PostgresDatabase(self.dsn)",
+        "PostgresDatabase(self.dsn, lease=timeouts.lease, ",
+        "PostgresDatabase(self.dsn, ",
         ("integration_tests/state/test_postgres_timeouts.py",),
     ),
     Mutant(

@@ -94,7 +94,7 @@ def _from_condition(error: PySparkException, job: str) -> TridentError:
     if isinstance(error, _DATA_ERRORS) or (state or "").startswith(_HOPELESS_SQLSTATES):
         return UnprocessableError(
             f"{job}: Spark can't compute it from these records: {what}. {_NOTHING_APPLIED}, and the same records "
-            "would fail again: change the expression (try_cast, try_divide, a filter, a wider type) and start again."
+            "would fail again: change the expression (try_cast, try_divide, a filter) and start again."
         )
     return RetryableError(f"{job}: the Spark job failed: {what}. {_NOTHING_APPLIED}.")
 
