@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError
+from trident.base.errors import FatalError, RefusedError, TridentError
 from trident.base.identity import BatchId
 from trident.base.user_code import type_and_place
 from trident.state.layout import StateKind
@@ -25,8 +25,6 @@ class Aim:
     about: str
     said: str
     error: type[FatalError] = FatalError
-    may_come_again: bool = True
-    """Whether a second call does no harm after one that may have done its work."""
 
 
 def reading(about: str = "") -> Aim:
@@ -47,8 +45,7 @@ def applying(batch: BatchId, kind: StateKind) -> Aim:
         else "Each of its keys has the txid or not, which a retry, an undo and a divert find out"
     )
     late = "a put that the map has only ceased to wait for may still come: be sure that it is over before you decide"
-    said = f"{found}; {late}. What may pass is to be raised as RetryableError"
-    return Aim(str(batch), said, RefusedError, may_come_again=kind is not StateKind.NON_TRANSACTIONAL)
+    return Aim(str(batch), f"{found}; {late}. What may pass is to be raised as RetryableError", RefusedError)
 
 
 def undoing(batch: BatchId) -> Aim:
@@ -66,8 +63,7 @@ def emptying(topology: str) -> Aim:
 def told(what: str, aim: Aim, call: Callable[[], Result]) -> Result:
     """Make the call; raises the aim's error for what is none of this library's, and nothing that was raised before it.
 
-    What runs out of memory is no refusal: the rows may be as good as any. A connection or a file that fails (`OSError`)
-    may pass, and the call comes again, as after a RetryableError.
+    What runs out of memory is no refusal: the rows may be as good as any.
     """
     try:
         return call()
@@ -76,10 +72,5 @@ def told(what: str, aim: Aim, call: Callable[[], Result]) -> Result:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # noqa: BLE001 - not every client's errors are Exceptions
-        raise _kind(error, aim)(f"{what} raised {type_and_place(error)}. {aim.said}") from None
-
-
-def _kind(error: BaseException, aim: Aim) -> type[TridentError]:
-    if isinstance(error, OSError) and aim.may_come_again:
-        return RetryableError
-    return FatalError if isinstance(error, MemoryError) else aim.error
+        kind = FatalError if isinstance(error, MemoryError) else aim.error
+        raise kind(f"{what} raised {type_and_place(error)}. {aim.said}") from None

@@ -1856,13 +1856,6 @@ _OF_TABLES = (
         ("integration_tests/dsl/test_dsl_failures.py",),
     ),
     Mutant(
-        "a map's connection that fails is no refusal of the rows",
-        "state/maps/raising.py",
-        "    if isinstance(error, OSError) and aim.may_come_again:\n",
-        "    if False:\n",
-        ("tests/state/test_maps_that_raise.py",),
-    ),
-    Mutant(
         "a refusal that is nobody's diverts nobody's rows",
         "coordinators/ledger/rules/decisions.py",
         "refusal.state != decision.state:",
@@ -2211,8 +2204,8 @@ _OF_WHAT_STAYED = (
     Mutant(
         "rows that a map does not take are a refusal",
         "state/maps/raising.py",
-        "said, RefusedError, may_come_again",
-        "said, FatalError, may_come_again",
+        'RetryableError", RefusedError)',
+        'RetryableError")',
         _MAPS_THAT_RAISE,
     ),
     Mutant(

@@ -349,20 +349,6 @@ def test_every_class_is_told_and_only_rows_are_refused(kind: type[BaseException]
     assert type(read.value) is FatalError
 
 
-@pytest.mark.parametrize("kind", [OSError, ConnectionResetError, TimeoutError])
-def test_a_connection_that_fails_comes_again_where_that_does_no_harm(kind: type[OSError]) -> None:
-    fault = Fault("multi_put_if", kind=kind)
-    for aim, told_as in (
-        (ROWS, RetryableError),
-        (reading(), RetryableError),
-        (applying(batch_of(1), StateKind.NON_TRANSACTIONAL), RefusedError),
-    ):
-        with pytest.raises(TridentError, match=rf"^the call raised {kind.__name__} at ") as raised:
-            told("the call", aim, lambda: fault.meet("multi_put_if", [(BAD,)]))
-        assert type(raised.value) is told_as
-        assert MARKER not in "".join(traceback.format_exception(raised.value))
-
-
 @pytest.mark.parametrize("kind", [RetryableError, RefusedError])
 def test_an_error_of_this_library_is_passed_on_without_what_the_client_raised_before(kind: type[TridentError]) -> None:
     def call() -> None:
