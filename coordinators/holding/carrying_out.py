@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
@@ -115,7 +116,8 @@ def undo(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, deci
         undoing_of(store, batch).undo(batch, pinned.before, pinned.staged(store.name))
         reached(CrashPoint.AFTER_UNDOING_STATE, batch.txid)
 
-    _carry_out_in_each(str(decision), in_order([stores[item.state] for item in pinned.pin.states]), go_back)
+    way = f"; if nothing can be mended, {RESET_CLEARING}"
+    _carry_out_in_each(str(decision), in_order([stores[item.state] for item in pinned.pin.states]), go_back, way=way)
     ledger.unpin(batch.owner, batch.epoch, decision)
     reached(CrashPoint.AFTER_UNPINNING, batch.txid)
 
@@ -152,12 +154,16 @@ def carry_out_reset(
 
 
 def _carry_out_in_each(
-    what: str, stores: Sequence[Target], act: Callable[[Target], None], untold: type[FatalError] | None = None
+    what: str,
+    stores: Sequence[Target],
+    act: Callable[[Target], None],
+    untold: type[FatalError] | None = None,
+    way: str = "",
 ) -> None:
     """Act on each state; on one that refuses again after the others, whose rows may have referred to its rows.
 
     Raises UnfinishedError for one that refuses still, whatever its error said of what was changed: this is recorded.
-    An `untold` kind of error the caller tells in words of its own.
+    An `untold` kind of error the caller tells in words of its own; `way` is a way on where nothing can be mended.
     """
     refused: dict[str, FatalError] = {}
     for store in stores:
@@ -170,12 +176,12 @@ def _carry_out_in_each(
     if not refused:
         return
     if len(refused) < len(stores):
-        _carry_out_in_each(what, [store for store in stores if store.name in refused], act, untold)
+        _carry_out_in_each(what, [store for store in stores if store.name in refused], act, untold, way)
         return
     name, first = next(iter(refused.items()))
     problem = first.problem if isinstance(first, CannotUndoError) else str(first).removesuffix(".")
     raise UnfinishedError(
         f"the {what} was recorded and can't be finished: state {name!r} refused it: {problem}. This state is as it was "
         "(one in a map may have followed in part), others may have followed it. Mend what refuses, then start the "
-        "topology or give the same command again: that finishes it."
+        f"topology or give the same command again: that finishes it{way}."
     ) from first

@@ -24,9 +24,9 @@ from integration_tests.dsl.fakes import (
     rows_spout,
     run,
 )
-from trident import ConfigurationError, Count, FatalError, MemoryLedger, RetryableError, Staging, Sum, Topology
+from trident import ConfigurationError, Count, FatalError, Max, MemoryLedger, RetryableError, Staging, Sum, Topology
 from trident.base.control import CONTROL
-from trident.coordinators.batches.processor import StagingRefusedError
+from trident.coordinators.batches.processor import StagingRefusedError, UnprocessableError
 from trident.engine.lowering import from_source
 from trident.engine.processor import SparkProcessor
 from trident.graph.nodes import sources_of
@@ -56,6 +56,16 @@ def test_a_sum_that_overflows_is_refused_by_its_state(spark: SparkSession) -> No
     ) as error:
         run(topology_of("amount").compile(), spark)
     assert error.value.state == "s"
+
+
+def test_a_sum_inside_the_stream_that_overflows_is_no_states_refusal(spark: SparkSession) -> None:
+    """Rows that are made of it would be kept wrong, or not at all, if the state's rows were diverted."""
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
+    by_account = stream.group_by("account").aggregate(t=Sum("amount"))
+    by_account.persistent_aggregate(UnopenedState("s"), most=Max("t"))
+    with pytest.raises(UnprocessableError, match="ARITHMETIC_OVERFLOW"):
+        run(topology.compile(), spark)
 
 
 @pytest.mark.parametrize(("number", "condition"), UNHELD.values(), ids=UNHELD)

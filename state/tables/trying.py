@@ -15,7 +15,7 @@ from trident.state.capabilities import CannotUndoError, Transaction
 from trident.state.databases.base import KnowsItsHome, SqlTransaction
 from trident.state.positions import is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
-from trident.state.tables.counting import count_rows
+from trident.state.tables.counting import count_rows, is_counted
 from trident.state.tables.place import TablePlace
 from trident.state.tables.resetting import delete_rows, require_empty
 from trident.state.tables.tables import prepare_tables
@@ -54,10 +54,14 @@ class TableTrying:
     def try_clear(self, transaction: Transaction, topology: str) -> Callable[[], None]:
         """Delete the rows; they must still be gone once the others' are."""
         connection, place = _connection(transaction), self.place
-        prepare_tables(connection, place)
+        if not _are_there(connection, place):
+            prepare_tables(connection, place)
         taken = place.dialect.taken_along(connection, place.shape.table, topology)
         if taken is not None:
-            raise MismatchError(f"a foreign key (ON DELETE) would change or delete rows of {taken} with its rows")
+            raise MismatchError(
+                f"a foreign key (ON DELETE) would change or delete rows of {taken} with its rows (reset that topology "
+                "first, or drop the key)"
+            )
         delete_rows(connection, place)
         return partial(require_empty, connection, place)
 
@@ -75,7 +79,7 @@ class TableTrying:
             if taken is not None:
                 raise CannotUndoError(
                     f"{batch}: it made {gone} rows of table {place.shape.table!r}, and a foreign key (ON DELETE) would "
-                    f"change or delete rows of {taken} with them"
+                    f"change or delete rows of {taken} with them: drop the key"
                 )
         return partial(_require_counted, connection, place, batch)
 
@@ -87,10 +91,16 @@ def _connection(transaction: Transaction) -> Connection:
     return transaction.connection
 
 
+def _are_there(connection: Connection, place: TablePlace) -> bool:
+    """Whether no table is to be made for the trial: that takes a lock which keeps others from starting."""
+    tables = ("trident_applied", place.shape.table, place.staging)
+    return all(place.dialect.find_columns(connection, table) is not None for table in tables)
+
+
 def _require_counted(connection: Connection, place: TablePlace, batch: BatchId) -> None:
     """Raise CannotUndoError unless the rows are still those that belong to the position."""
     row = place.applied.read(connection, batch.owner.topology)
-    if row is None or row.row_count is None:
+    if row is None or row.row_count is None or not is_counted(row.row_count):
         return
     found = count_rows(connection, place.shape, row.row_count + 1)
     if found != row.row_count:

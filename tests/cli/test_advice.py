@@ -593,6 +593,8 @@ SCENARIOS: dict[Callable[[World], Trouble], tuple[str, ...]] = {
 ELSEWHERE = {
     # the same words in the same trouble as `topic_made_anew`, seen by Kafka: integration_tests/kafka_traps
     "spouts/kafka/source.py RESET_ANEW": 2,
+    # integration_tests/state/test_states_that_refer.py::test_a_row_that_an_undo_needs_leaves_one_way
+    "coordinators/holding/carrying_out.py RESET_CLEARING": 1,
     # `test_a_refusal_that_waits_for_a_person` below
     "coordinators/refusals.py RETRY": 1,
     "coordinators/refusals.py DIVERT": 1,

@@ -50,6 +50,7 @@ class Aggregate:
 
     def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator], *, stored: bool = False) -> None:
         self.keys = keys
+        self._stored = stored
         self._aggregators = dict(aggregators)
         self._check_aggregators()
         columns = {name: aggregator.columns() for name, aggregator in aggregators.items()}
@@ -102,11 +103,13 @@ class Aggregate:
         return self._grouped(frame, batch)
 
     def _grouped(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
-        results = [
-            (column.lenient if batch.is_diverted and column.lenient is not None else column.expression).alias(name)
-            for name, column in self.kept.items()
-        ]
+        results = [self._result_of(column, batch).alias(name) for name, column in self.kept.items()]
         return frame.groupBy(*self._grouping).agg(*results, F.count(F.lit(1)).alias(COPIES))
+
+    def _result_of(self, column: StoredColumn, batch: BatchContext) -> Column:
+        """Return what is computed: a group inside the stream is right or fails, since others are made of it."""
+        chosen = (column.lenient if batch.is_diverted else column.checked) if self._stored else None
+        return column.expression if chosen is None else chosen
 
     def _fold(self, grouped: DataFrame) -> DataFrame:
         types = {name: combiner_type(name, combiner) for name, combiner in self._combiners.items()}

@@ -35,7 +35,7 @@ class BatchContext:
         return F.timestamp_micros(F.lit((self.batch_time - _EPOCH) // timedelta(microseconds=1)))
 
 
-UNHELD = "trident: "
+UNHELD = "trident refuses: "
 """How the text begins that an expression of this library's raises about a value that no state can hold."""
 BUILD_CONTEXT = BatchContext(_EPOCH)
 """Stands for a batch while a topology is built and checked."""

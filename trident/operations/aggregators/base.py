@@ -38,8 +38,10 @@ class StoredColumn:
     """How a state joins a batch's value with the stored one."""
     combine: Callable[[Value, Value], Value] | None = None
     """For `Merge.COMBINE` only."""
+    checked: Column | None = None
+    """The same for a state: refuses what it can't hold in this library's own words, as the state itself would."""
     lenient: Column | None = None
-    """The same where it raises nothing: null for what can't be held, in rows that are only kept for a person."""
+    """The same for rows that are only kept for a person: null for what can't be held."""
 
 
 class Aggregator(Protocol):
@@ -69,11 +71,7 @@ class OneColumn(ABC):
 
     def columns(self) -> tuple[StoredColumn, ...]:
         """Return the one column, under the result's own name."""
-        return (StoredColumn("", self.expression(), self.merge, lenient=self.lenient()),)
-
-    def lenient(self) -> Column | None:
-        """Return the expression that gives null where the other one raises, None where it never does."""
-        return None
+        return (StoredColumn("", self.expression(), self.merge),)
 
     def shown(self, *stored: Column) -> Column:
         """Return what is stored."""

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, IntegralType
 
 from trident.base.errors import ConfigurationError
-from trident.operations.aggregators.base import OneColumn
+from trident.operations.aggregators.base import OneColumn, StoredColumn
 from trident.operations.base import UNHELD, Fields, check_field, field
 from trident.state.layout import Merge
 
@@ -41,12 +41,13 @@ class Sum(OneColumn):
                 "cast it first, say to decimal(38,2) (a sum of floats would depend on the order of the records)"
             )
 
-    def expression(self) -> Column:
-        """Spark's own sum would raise as any expression of the user's does, and nobody could tell which it was."""
+    def columns(self) -> tuple[StoredColumn, ...]:
+        """Return the one column; an overflow on its way into a state is told apart from any expression of a user's."""
         total, values = F.try_sum(field(self.field)), F.count(field(self.field))
         overflows = F.raise_error(F.lit(f"{UNHELD}the sum of the field {self.field!r} over a group is out of range"))
-        return F.when(total.isNull() & (values > 0), overflows).otherwise(total)
+        checked = F.when(total.isNull() & (values > 0), overflows).otherwise(total)
+        return (StoredColumn("", self.expression(), self.merge, checked=checked, lenient=total),)
 
-    def lenient(self) -> Column:
-        """Null for a sum that overflows."""
-        return F.try_sum(field(self.field))
+    def expression(self) -> Column:
+        """Spark's sum, which raises on overflow."""
+        return F.sum(field(self.field))
