@@ -21,6 +21,7 @@ from trident.state.capabilities import (
     CannotUndoError,
     Transaction,
     TriesTogether,
+    check_resettable,
     diverting_of,
     resetting_of,
     undoing_of,
@@ -116,7 +117,7 @@ def undo(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, deci
         undoing_of(store, batch).undo(batch, pinned.before, pinned.staged(store.name))
         reached(CrashPoint.AFTER_UNDOING_STATE, batch.txid)
 
-    way = f"; if nothing can be mended, {RESET_CLEARING}"
+    way = f"; if nothing can be mended, {RESET_CLEARING}" if _can_be_emptied(stores, batch) else ""
     _carry_out_in_each(str(decision), in_order([stores[item.state] for item in pinned.pin.states]), go_back, way=way)
     ledger.unpin(batch.owner, batch.epoch, decision)
     reached(CrashPoint.AFTER_UNPINNING, batch.txid)
@@ -151,6 +152,14 @@ def carry_out_reset(
         _carry_out_in_each(what, given, follow, untold=MismatchError)
     ledger.finish_reset(epoch, topology, decision)
     reached(CrashPoint.AFTER_RESET)
+
+
+def _can_be_emptied(stores: Mapping[str, Target], batch: BatchId) -> bool:
+    try:
+        check_resettable(batch.owner.topology, stores, keep_rows=False)
+    except FatalError:
+        return False
+    return True
 
 
 def _carry_out_in_each(

@@ -48,11 +48,6 @@ class TableCounting:
                 place.applied.counted(connection, owner.topology, found, relation)
 
 
-def is_counted(row_count: int | None) -> bool:
-    """Whether so many rows are counted each time: a larger table may have lost some that nobody has missed."""
-    return row_count is not None and row_count <= _CHEAP
-
-
 def count_rows(connection: Connection, shape: TableShape, limit: int | None) -> int:
     """Return how many rows the table has, at most so many."""
     rows = f"SELECT 1 FROM {shape.quoted}" + ("" if limit is None else f" LIMIT {limit}")

@@ -15,7 +15,7 @@ from trident.state.capabilities import CannotUndoError, Transaction
 from trident.state.databases.base import KnowsItsHome, SqlTransaction
 from trident.state.positions import is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
-from trident.state.tables.counting import count_rows, is_counted
+from trident.state.tables.counting import count_rows
 from trident.state.tables.place import TablePlace
 from trident.state.tables.resetting import delete_rows, require_empty
 from trident.state.tables.tables import prepare_tables
@@ -59,8 +59,7 @@ class TableTrying:
         taken = place.dialect.taken_along(connection, place.shape.table, topology)
         if taken is not None:
             raise MismatchError(
-                f"a foreign key (ON DELETE) would change or delete rows of {taken} with its rows (reset that topology "
-                "first, or drop the key)"
+                f"a foreign key (ON DELETE) would change or delete rows of {taken} with its rows (drop the key first)"
             )
         delete_rows(connection, place)
         return partial(require_empty, connection, place)
@@ -100,7 +99,7 @@ def _are_there(connection: Connection, place: TablePlace) -> bool:
 def _require_counted(connection: Connection, place: TablePlace, batch: BatchId) -> None:
     """Raise CannotUndoError unless the rows are still those that belong to the position."""
     row = place.applied.read(connection, batch.owner.topology)
-    if row is None or row.row_count is None or not is_counted(row.row_count):
+    if row is None or row.row_count is None:
         return
     found = count_rows(connection, place.shape, row.row_count + 1)
     if found != row.row_count:

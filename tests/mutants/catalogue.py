@@ -1863,20 +1863,6 @@ _OF_TABLES = (
         ("integration_tests/dsl/test_dsl_failures.py",),
     ),
     Mutant(
-        "a large table that has lost rows is no reason against an undo",
-        "state/tables/trying.py",
-        "row.row_count is None or not is_counted(row.row_count)",
-        "row.row_count is None",
-        ("integration_tests/state/test_states_that_refer.py",),
-    ),
-    Mutant(
-        "another topology without rows is in nobody's way",
-        "state/postgres/dialect.py",
-        "            if connection.exec_driver_sql(some_row).scalar_one():\n",
-        "            if True:\n",
-        ("integration_tests/state/test_states_that_refer.py",),
-    ),
-    Mutant(
         "a refusal that is nobody's diverts nobody's rows",
         "coordinators/ledger/rules/decisions.py",
         "refusal.state != decision.state:",
