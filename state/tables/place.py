@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import UsersCode
+from trident.state.capabilities import Transaction
 from trident.state.databases.base import HasSchemas, SqlDatabase, SqlTransaction
 from trident.state.positions import is_in
 from trident.state.tables.dialect import Dialect
@@ -82,3 +83,10 @@ class TablePlace:
         row = self.applied.read(connection, batch.owner.topology)
         if not is_in(row.position if row else None, batch, self.name):
             raise MismatchError(f"{batch}: state {self.name!r} moved while it was read; nothing was applied")
+
+
+def connection_of(transaction: Transaction) -> Connection:
+    """Return the open connection; a table takes part in SQL transactions only."""
+    if not isinstance(transaction, SqlTransaction):
+        raise TypeError(f"a SQL state needs a SQL transaction, not {type(transaction).__name__}")
+    return transaction.connection

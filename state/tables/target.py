@@ -33,7 +33,7 @@ from trident.state.tables.counting import (
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.meta import AppliedRow, raise_fence
 from trident.state.tables.names import quote_table
-from trident.state.tables.place import TablePlace, TablePlacing
+from trident.state.tables.place import TablePlace, TablePlacing, connection_of
 from trident.state.tables.querying import TableQuerying, arrow_rows
 from trident.state.tables.ready import ReadyHeld, ReadyWritten, unready
 from trident.state.tables.resetting import TableResetting
@@ -207,7 +207,7 @@ class TableTarget:
         """Bring held updates into a table that only this transaction sees."""
         if not isinstance(updates, ReadyHeld | ReadyWritten):
             raise unready(self.name)
-        connection, place = _connection(transaction), self._place
+        connection, place = connection_of(transaction), self._place
         if isinstance(updates, ReadyHeld):
             place.staged.create(connection)
             place.staged.copy(connection, updates.ready)
@@ -218,7 +218,7 @@ class TableTarget:
         """Move the position from txid - 1 to txid, then merge; a batch that is in is skipped whole."""
         if not isinstance(updates, ReadyHeld | ReadyWritten):
             raise unready(self.name)
-        connection, place = _connection(transaction), self._place
+        connection, place = connection_of(transaction), self._place
         expected = updates.count
         if place.shape.combined and expected and not is_where_it_was_read(connection, place, batch, updates.folded):
             return False
@@ -242,11 +242,11 @@ class TableTarget:
     def run_deferred_in(self, transaction: Transaction, *, of_all: bool) -> bool:
         """Let the table's deferred constraints and triggers run."""
         place = self._place
-        return place.dialect.run_deferred(_connection(transaction), None if of_all else place.shape.table)
+        return place.dialect.run_deferred(connection_of(transaction), None if of_all else place.shape.table)
 
     def check_stored_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Look at the txids beside the values again."""
-        check_still_stored(_connection(transaction), self._place.staged, batch, updates.count)
+        check_still_stored(connection_of(transaction), self._place.staged, batch, updates.count)
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch."""
@@ -274,9 +274,3 @@ class TableTarget:
         self._place.users_code.close()
         if self._place.apart:
             self._place.database.close()
-
-
-def _connection(transaction: Transaction) -> Connection:
-    if not isinstance(transaction, SqlTransaction):
-        raise TypeError(f"a SQL state needs a SQL transaction, not {type(transaction).__name__}")
-    return transaction.connection

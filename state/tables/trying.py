@@ -16,7 +16,7 @@ from trident.state.databases.base import KnowsItsHome, SqlTransaction
 from trident.state.positions import is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.state.tables.counting import count_rows
-from trident.state.tables.place import TablePlace
+from trident.state.tables.place import TablePlace, connection_of
 from trident.state.tables.resetting import delete_rows, require_empty
 from trident.state.tables.tables import prepare_tables
 from trident.state.tables.undoing import go_back
@@ -48,12 +48,12 @@ class TableTrying:
 
     def resists(self, transaction: Transaction) -> bool:
         """Ask for triggers, keys and rights; staged rows go with a reset."""
-        connection, place = _connection(transaction), self.place
+        connection, place = connection_of(transaction), self.place
         return any(place.dialect.guards_rows(connection, table) for table in (place.shape.table, place.staging))
 
     def try_clear(self, transaction: Transaction, topology: str) -> Callable[[], None]:
         """Delete the rows; they must still be gone once the others' are."""
-        connection, place = _connection(transaction), self.place
+        connection, place = connection_of(transaction), self.place
         if not _are_there(connection, place):
             prepare_tables(connection, place)
         taken = place.dialect.taken_along(connection, place.shape.table, topology)
@@ -68,7 +68,7 @@ class TableTrying:
         self, transaction: Transaction, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates
     ) -> Callable[[], None]:
         """Go back; the table must have as many rows as belong to the position once the others have gone back."""
-        connection, place = _connection(transaction), self.place
+        connection, place = connection_of(transaction), self.place
         assert isinstance(transaction, SqlTransaction)
         transaction.work_for(batch.owner.topology, batch.epoch)
         row = place.owned(connection, batch.owner, batch.epoch)
@@ -81,13 +81,6 @@ class TableTrying:
                     f"change or delete rows of {taken} with them: drop the key"
                 )
         return partial(_require_counted, connection, place, batch)
-
-
-def _connection(transaction: Transaction) -> Connection:
-    """Return the open connection; a table takes part in SQL transactions only."""
-    if not isinstance(transaction, SqlTransaction):
-        raise TypeError("a table is tried in a SQL transaction")
-    return transaction.connection
 
 
 def _are_there(connection: Connection, place: TablePlace) -> bool:

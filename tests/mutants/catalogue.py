@@ -1802,7 +1802,7 @@ _OF_TABLES = (
     Mutant(
         "rows are looked at again after deferred triggers ran",
         "state/tables/target.py",
-        "        check_still_stored(_connection(transaction), self._place.staged, batch, updates.count)\n",
+        "        check_still_stored(connection_of(transaction), self._place.staged, batch, updates.count)\n",
         "        pass\n",
         _RESISTS,
     ),
