@@ -34,6 +34,8 @@ LARGE = (
 
 
 _PROCESSES = 2
+_STEPS_TO_COLLECT = 200_000
+"""What is collected is looked for among millions of scenes: seldom, and before it takes a gigabyte."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ def _explored(scope: Scope, most_scenes: int, most_seconds: float) -> Explored:
             for action in list(scene.actions()):
                 after = scene.copy(action.actor)
                 steps += 1
+                if steps % _STEPS_TO_COLLECT == 0:
+                    gc.collect()  # coordinators that ended refer to what they were part of
                 try:
                     after.perform(action)
                 except Exception as error:  # noqa: BLE001 - whatever it raises is what was found
@@ -86,14 +90,14 @@ def _explored(scope: Scope, most_scenes: int, most_seconds: float) -> Explored:
                 if key != here and not action.is_fault:
                     is_stuck = False
                 if key in seen:
-                    vars(after).clear()
+                    after.forget()
                 else:
                     seen[key] = (here, action)
                     following.append((key, after))
             if is_stuck and not scene.is_settled():
                 what = "nothing more happens, but records are missing"
                 return _end(scope, seen, steps, depth, started, what, _trace(seen, here))
-            vars(scene).clear()  # what refers to each other goes by way of the scene: nothing is left to be collected
+            scene.forget()
             if len(seen) > most_scenes or time.monotonic() - started > most_seconds:
                 return _end(scope, seen, steps, depth, started, None, [], is_complete=False)
         frontier = following

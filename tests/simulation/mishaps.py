@@ -38,8 +38,9 @@ class Mishaps:
         self._swapped = False
 
     def keep_backup(self) -> None:
-        """Take a backup now and then, of ledger and states at the same moment."""
-        if self._wants_backups and self._world.monitor.commits >= self._next_backup:
+        """Take a backup now and then, of ledger and states at the same moment; none of which one is lost just then."""
+        monitor = self._world.monitor
+        if self._wants_backups and monitor.commits >= self._next_backup and not monitor.torn:
             self._next_backup += 5
             self._backups.append(self._take_backup())
             del self._backups[:-3]

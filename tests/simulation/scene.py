@@ -141,6 +141,12 @@ class Scene:
             other._actor_keys.append(None if is_to_act else self._actor_keys[actor.number])
         return other
 
+    def forget(self) -> None:
+        """Let go of all that refers to each other: nobody collects it, and there are millions of scenes."""
+        for each in (*self.around.stores.values(), *self.databases.values(), self.monitor, *self.actors):
+            vars(each).clear()
+        vars(self).clear()
+
     # the clock and the dice of the product's code
 
     def monotonic(self) -> float:
