@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import FatalError, MismatchError
+from trident.base.errors import FatalError, MismatchError, TridentError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
 from trident.coordinators.holding.trying import in_order, try_all
@@ -117,7 +117,9 @@ def undo(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, deci
         undoing_of(store, batch).undo(batch, pinned.before, pinned.staged(store.name))
         reached(CrashPoint.AFTER_UNDOING_STATE, batch.txid)
 
-    way = f"; if nothing can be mended, {RESET_CLEARING}" if _can_be_emptied(stores, batch) else ""
+    def way() -> str:
+        return f"; if nothing can be mended, {RESET_CLEARING}" if _can_be_emptied(stores, batch) else ""
+
     _carry_out_in_each(str(decision), in_order([stores[item.state] for item in pinned.pin.states]), go_back, way=way)
     ledger.unpin(batch.owner, batch.epoch, decision)
     reached(CrashPoint.AFTER_UNPINNING, batch.txid)
@@ -157,7 +159,7 @@ def carry_out_reset(
 def _can_be_emptied(stores: Mapping[str, Target], batch: BatchId) -> bool:
     try:
         check_resettable(batch.owner.topology, stores, keep_rows=False)
-    except FatalError:
+    except TridentError:  # a store that does not answer just now is no reason to name a way
         return False
     return True
 
@@ -167,7 +169,7 @@ def _carry_out_in_each(
     stores: Sequence[Target],
     act: Callable[[Target], None],
     untold: type[FatalError] | None = None,
-    way: str = "",
+    way: Callable[[], str] = str,
 ) -> None:
     """Act on each state; on one that refuses again after the others, whose rows may have referred to its rows.
 
@@ -192,5 +194,5 @@ def _carry_out_in_each(
     raise UnfinishedError(
         f"the {what} was recorded and can't be finished: state {name!r} refused it: {problem}. This state is as it was "
         "(one in a map may have followed in part), others may have followed it. Mend what refuses, then start the "
-        f"topology or give the same command again: that finishes it{way}."
+        f"topology or give the same command again: that finishes it{way()}."
     ) from first

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote_plus, urlsplit, urlunsplit
 
 import psycopg
 import pytest
@@ -259,6 +259,77 @@ def test_an_undo_that_takes_all_rows_of_another_topology_is_refused(postgres: Po
     with pytest.raises(CannotUndoError, match="drop the key"):
         scene.undo(2)
     assert scene.rows_of("elsewhere") == {"new": (1, 1)}
+
+
+@pytest.fixture(params=["may read", "may not read"])
+def in_two_schemas(request: pytest.FixtureRequest, postgres: Postgres, tmp_path: Path) -> Iterator[tuple[Scene, Scene]]:
+    """Two topologies of one name in one database, each in a schema of its own with its own positions."""
+    where, role = postgres.new_dsn(), f"payer_{postgres.dsn[-12:]}"
+    parts = urlsplit(where)
+    own = urlunsplit(parts._replace(netloc=f"{role}:secret@{parts.netloc.rpartition('@')[2]}"))
+    mine = in_postgres(postgres, where=where, own=f"{own}{in_schema('pay')}")
+    other = in_postgres(postgres, where=where, own=f"{where}{in_schema('rep')}")
+    right = f"GRANT {role} TO CURRENT_USER"
+    if request.param == "may read":
+        right = f"GRANT USAGE ON SCHEMA rep TO {role}"
+    mine.ask(
+        "CREATE SCHEMA pay",
+        "CREATE SCHEMA rep",
+        f"CREATE ROLE {role} LOGIN PASSWORD 'secret'",
+        f"GRANT ALL ON SCHEMA pay TO {role}",
+        right,
+    )
+    mine = replace(mine, names=("totals",))
+    other = replace(other, names=("elsewhere",), ledger=lambda: SqliteLedger(tmp_path / "other.sqlite"))
+    mine.go_on()
+    other.go_on()
+    if request.param == "may read":
+        mine.ask(f"GRANT SELECT ON ALL TABLES IN SCHEMA rep TO {role}")
+    yield mine, other
+    mine.ask(f"DROP OWNED BY {role} CASCADE", f"DROP ROLE {role}")
+
+
+@pytest.mark.parametrize("rest", ["ON DELETE CASCADE", "ON DELETE SET NULL"])
+def test_a_topology_in_another_schema_loses_no_rows(
+    in_two_schemas: tuple[Scene, Scene], rest: str, request: pytest.FixtureRequest
+) -> None:
+    mine, other = in_two_schemas
+    mine.ask(
+        "CREATE UNIQUE INDEX one ON pay.totals (account)",
+        f"ALTER TABLE rep.elsewhere ADD FOREIGN KEY (account) REFERENCES pay.totals (account) {rest}",
+    )
+    found = mine.rows_of("rep.elsewhere")
+    is_read = "may not" not in request.node.callspec.id
+    says = "state 'elsewhere' of topology 'payments'" if is_read else "may not read trident_applied of schema 'rep'"
+    with pytest.raises(MismatchError, match=f"{says}.*Nothing was changed"):
+        mine.reset()
+    assert mine.rows_of("rep.elsewhere") == found
+    mine.ask("ALTER TABLE rep.elsewhere DROP CONSTRAINT elsewhere_account_fkey")
+    mine.reset()
+    assert mine.rows_of("rep.elsewhere") == found
+    other.go_on()
+
+
+def test_a_table_that_is_a_partition_is_found_by_its_parents_keys(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.ask(
+        f"CREATE TABLE whole ({COLUMNS}, txid bigint NOT NULL) PARTITION BY HASH (account)",
+        "CREATE TABLE totals PARTITION OF whole FOR VALUES WITH (MODULUS 1, REMAINDER 0)",
+        "CREATE UNIQUE INDEX own ON whole (account) NULLS NOT DISTINCT",
+    )
+    scene = replace(scene, names=("totals",))
+    scene.go_on()
+    other = replace(scene, away=None, names=("elsewhere",), topology="another")
+    other.go_on()
+    scene.ask("ALTER TABLE elsewhere ADD FOREIGN KEY (account) REFERENCES whole (account) ON DELETE CASCADE")
+    found = scene.rows_of("elsewhere")
+    with pytest.raises(MismatchError, match="state 'elsewhere' of topology 'another'"):
+        scene.reset()
+    assert scene.rows_of("elsewhere") == found
+
+
+def in_schema(schema: str) -> str:
+    return f"?options={quote_plus(f'-csearch_path={schema}')}"
 
 
 def hinder(scene: Scene, when: str, body: str) -> None:

@@ -15,6 +15,7 @@ from trident.state.layout import Merge, ValueColumn
 from trident.state.postgres.copy import copy_rows, ready_rows
 from trident.state.postgres.errors import is_out_of_range
 from trident.state.postgres.paths import places_referred_to
+from trident.state.postgres.taking import table_by, taken_along
 from trident.state.postgres.types import sql_type
 from trident.state.rows import refuse_nul
 from trident.state.tables.dialect import FoundColumn, ReadyRows
@@ -86,27 +87,6 @@ _WHY_UNFIT = {
 }
 
 
-def _table_by(name: str) -> str:
-    """Return the table's number; of one in a schema by the catalogue, which asks for no right to use that schema."""
-    return f"""
-        CASE WHEN strpos({name}, '.') = 0 THEN CAST(to_regclass(quote_ident({name})) AS oid) ELSE
-            (SELECT c.oid FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-             WHERE n.nspname = split_part({name}, '.', 1) AND c.relname = split_part({name}, '.', 2)) END"""
-
-
-_TAKEN_ALONG = text(f"""
-    WITH RECURSIVE keys AS (
-        SELECT coalesce(pg_partition_root(conrelid), conrelid) AS child,
-               coalesce(pg_partition_root(confrelid), confrelid) AS parent, confdeltype AS does
-        FROM pg_constraint WHERE contype = 'f' AND confdeltype IN ('c', 'n', 'd')),
-    taken (number, does) AS (
-        SELECT k.child, k.does FROM keys AS k WHERE k.parent = to_regclass(:table)
-        UNION SELECT k.child, k.does FROM taken AS t JOIN keys AS k ON k.parent = t.number WHERE t.does = 'c')
-    SELECT a.table_name, a.state, a.topology
-    FROM trident_applied AS a JOIN taken AS t ON t.number = {_table_by("a.table_name")}
-    WHERE a.topology <> :topology ORDER BY a.topology, a.state LIMIT 1""")
-
-
 class PostgresDialect:
     """Types, locks and texts of PostgreSQL 15 or later; stateless."""
 
@@ -116,7 +96,7 @@ class PostgresDialect:
     @property
     def same_table(self) -> str:
         """A name without a schema means what the search path makes of it."""
-        return f"table_name = :table OR {_table_by('table_name')} = {_table_by('CAST(:table AS text)')}"
+        return f"table_name = :table OR {table_by('table_name')} = {table_by('CAST(:table AS text)')}"
 
     def column_type(self, type_: pa.DataType) -> str:
         """Return the type as `format_type` of the server spells it."""
@@ -206,9 +186,7 @@ class PostgresDialect:
 
         Not for rows: this role may not see them, and others may come before the decision is carried out.
         """
-        asked = {"table": quote_table(table), "topology": topology}
-        found = connection.execute(_TAKEN_ALONG, asked).one_or_none()
-        return None if found is None else f"table {found[0]!r} of state {found[1]!r} of topology {found[2]!r}"
+        return taken_along(connection, quote_table(table), topology)
 
     def guards_rows(self, connection: Connection, table: str) -> bool:
         """Ask for triggers, foreign keys, rules and policies, of partitions too, and for the rights of this role."""

@@ -1210,7 +1210,7 @@ _ARGUMENTS = (
     Mutant(
         "a table with its schema is the one without",
         "state/postgres/dialect.py",
-        " OR {_table_by('table_name')} = {_table_by('CAST(:table AS text)')}",
+        " OR {table_by('table_name')} = {table_by('CAST(:table AS text)')}",
         "",
         _POSTGRES_STATE,
     ),
@@ -1784,6 +1784,27 @@ _OF_TWO_RUNS = (
 _RESISTS = ("integration_tests/state/test_tables_that_resist.py",)
 _REFERS = ("integration_tests/state/test_states_that_refer.py",)
 _OF_TABLES = (
+    Mutant(
+        "rows of topologies in other schemas are not taken along",
+        "state/postgres/taking.py",
+        "    for schema, is_ours, may_read in connection.execute(_POSITIONS):\n",
+        "    for schema, is_ours, may_read in [row for row in connection.execute(_POSITIONS) if row[1]]:\n",
+        ("integration_tests/state/test_states_that_refer.py",),
+    ),
+    Mutant(
+        "what a role may not read is not taken for nobody's",
+        "state/postgres/taking.py",
+        "            if beside and not is_ours:\n",
+        "            if False:\n",
+        ("integration_tests/state/test_states_that_refer.py",),
+    ),
+    Mutant(
+        "a table that is a partition is found by its parent's keys",
+        "state/postgres/taking.py",
+        "(VALUES (o.confrelid), (CAST(pg_partition_root(o.confrelid) AS oid)))",
+        "(VALUES (CAST(coalesce(pg_partition_root(o.confrelid), o.confrelid) AS oid)))",
+        ("integration_tests/state/test_states_that_refer.py",),
+    ),
     Mutant(
         "what waits for the COMMIT runs while it is known whose it is",
         "coordinators/batches/committer.py",
