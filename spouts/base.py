@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.logs import LogCut
@@ -151,6 +151,14 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of connections; may be called again."""
+
+
+@runtime_checkable
+class KnowsOrder(Protocol):
+    """A source that can say which record a row is of; needed only where rows leave a topology one by one."""
+
+    def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        """Return the frame of `Source.read` with one more column, `ORDER` (`base.order`)."""
 
 
 class Spout(Protocol):

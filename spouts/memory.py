@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from trident.base.checks import check_limit, check_text, refused
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.logs import LogCut
+from trident.base.order import ORDER, order_of
 from trident.base.policies import policy_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
@@ -174,7 +175,14 @@ class MemorySource:
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the lazy frame of the ranges; the rows travel inside the job."""
-        schema = StructType([*self.schema(spark).fields, StructField(CONTROL, StringType())])
+        return self._read(spark, edges, tasks, [])
+
+    def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        """Return the same with the rows' places in the log."""
+        return self._read(spark, edges, tasks, [StructField(ORDER, BinaryType())])
+
+    def _read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, order: Sequence[StructField]) -> DataFrame:
+        schema = StructType([*self.schema(spark).fields, *order, StructField(CONTROL, StringType())])
         groups = spread(edges, tasks)
         slices = tuple(tuple(_Slice(edge, self._rows_of(spark, edge.range)) for edge in group) for group in groups)
         return spark.range(0, len(groups), 1, len(groups)).mapInArrow(_ReadSlices(slices, schema), schema)
@@ -230,6 +238,12 @@ class _ReadSlices:
         tally = RangeTally(item.edge)
         offsets = np.arange(range_.start, range_.start + item.rows.num_rows, dtype=np.int64)
         tally.add(offsets, np.full(len(offsets), -1, dtype=np.int64), ())
+        first = range_.start
         for rows in item.rows.to_batches():
-            yield pa.RecordBatch.from_arrays([*rows.columns, pa.nulls(rows.num_rows, pa.string())], schema=schema)
+            places = np.arange(first, first + rows.num_rows, dtype=np.int64)
+            order = [order_of(range_.id.topic, range_.id.partition, places)] if ORDER in schema.names else []
+            yield pa.RecordBatch.from_arrays(
+                [*rows.columns, *order, pa.nulls(rows.num_rows, pa.string())], schema=schema
+            )
+            first += rows.num_rows
         yield control_batch(schema, [tally.manifest(range_.start + item.rows.num_rows)])

@@ -1,4 +1,4 @@
-"""Where results live: states, their stores and the rules of update."""
+"""Where results go: states with their stores and rules of update, and sinks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from trident.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trident.state.kafka.sink import KafkaSink
     from trident.state.layout import StateKind
     from trident.state.maps.maps import (
         BackingKey,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from trident.state.values import OpaqueValue, StaleTxidError, TransactionalValue
 
 _MODULES = {
+    "trident.state.kafka.sink": ("KafkaSink",),
     "trident.state.layout": ("StateKind",),
     "trident.state.maps.maps": (
         "BackingKey",
@@ -53,6 +55,7 @@ __all__ = [
     "BackingValue",
     "ClearableBackingMap",
     "ConditionalBackingMap",
+    "KafkaSink",
     "MemoryState",
     "OpaqueValue",
     "PostgresState",

@@ -224,6 +224,8 @@ class Capabilities:
     counting: CountsRows | None = None
     ending: EndsOlder | None = None
     placing: KnowsItsPlace | None = None
+    keeps_what_left: bool = False
+    """Nothing takes back what it has applied, a reset neither: readers elsewhere have it."""
 
 
 def names_beside(targets: Mapping[str, Target]) -> frozenset[str]:

@@ -78,6 +78,10 @@ def _plain(value: object) -> object:
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
     return value
 
 

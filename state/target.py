@@ -1,13 +1,16 @@
 """What a target is: results of one kind in one place, changed once per txid, owned by one incarnation.
 
-A `State` is the immutable description that a topology is built with; `open()` turns it into a
+A `State` or a `Sink` is the immutable description that a topology is built with; `open()` turns it into a
 `Target`, the driver-side connection that the coordinator applies batches through. What only some
 targets can do is in `state.capabilities`; the update rules are pure and live in `state.values`.
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+import pyarrow as pa
 
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.timeouts import Timeouts
@@ -18,7 +21,7 @@ from trident.state.staged import HeldUpdates, StagedUpdates
 
 
 class Target(Protocol):
-    """An opened state in the coordinator's process; used by one thread at a time, except `stage`.
+    """An opened state or sink in the coordinator's process; used by one thread at a time, except `stage`.
 
     Errors: `RetryableError` (rolled back), `OutcomeUnknownError` (repeat the same call),
     `FencedError` (a newer epoch is in the store), `RefusedError` (this batch can never be applied
@@ -88,6 +91,10 @@ class LedgerDatabase(Protocol):
     """The ledger's own database object, as a state without a database of its own uses it."""
 
 
+OpensTarget: TypeAlias = Callable[[LedgerDatabase, Timeouts], Target]
+"""Connects to where results of one end of a topology go, or shares the ledger's database; see `State.open`."""
+
+
 class State(Protocol):
     """Where results live: an immutable description that a topology is built with; its repr shows no secret."""
 
@@ -107,3 +114,21 @@ class State(Protocol):
 
         What connections of its own hold on a server, tasks' connections too, must end within `timeouts.lease`.
         """
+
+
+class Sink(Protocol):
+    """Where records go that leave: an immutable description that a topology is built with; its repr shows no secret."""
+
+    @property
+    def name(self) -> str:
+        """The sink's name, unique among the states and sinks of its topology."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of its staged rows, which are applied in their order."""
+
+    def description(self) -> dict[str, str]:
+        """Return what must stay the same over restarts, to be stored in the ledger; no secrets."""
+
+    def open(self, ledger_database: LedgerDatabase, timeouts: Timeouts) -> Target:
+        """Connect, or make ready to; see `State.open`."""

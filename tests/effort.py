@@ -51,6 +51,8 @@ class Effort:
     """How many of the crash matrix's cases are drawn, beside each border in one variant."""
     freezes: int
     """At how many messages to the server an owner freezes, per set-up; a run has some 450."""
+    sink_transactions: int
+    """Transactions of a sink whose ends are lost, late or answered twice."""
     every_pair: bool
     """Whether a trap of Kafka's is set for every kind of spout with every reader, or for one of them that is drawn."""
     demo_records: int
@@ -77,6 +79,7 @@ _EFFORTS = {
         json_from_anew=False,
         matrix_share=0.0,
         freezes=1,
+        sink_transactions=20,
         every_pair=False,
         demo_records=45_000,
         history_txids=(20_000,),
@@ -97,6 +100,7 @@ _EFFORTS = {
         json_from_anew=True,
         matrix_share=0.2,
         freezes=6,
+        sink_transactions=1_000,
         every_pair=True,
         demo_records=90_000,
         history_txids=(1_000_000,),

@@ -24,6 +24,7 @@ CLOCKS = tuple(f"time.{name}" for name in ("time", "time_ns", "monotonic", "mono
 TASK_CLOCKS = (
     "spouts/kafka/progress.py",
     "spouts/kafka/source.py",
+    "state/kafka/python_cluster.py",
     "state/postgres/looking.py",
     "state/postgres/patience.py",
 )

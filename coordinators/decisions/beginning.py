@@ -36,6 +36,8 @@ class Prospect:
     """A reset that was cut off is found: that one is finished, and no new one made."""
     without_rows: tuple[str, ...] = ()
     """States whose rows are to be kept, and that have none."""
+    sinks: tuple[str, ...] = ()
+    """What these have sent stays, whatever becomes of the states."""
 
 
 Agree = Callable[[Prospect], None]

@@ -21,8 +21,7 @@ from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
-from trident.state.layout import StateLayout
-from trident.state.target import State
+from trident.state.target import OpensTarget
 
 
 def retry_topology(topology: str, ledger: Ledger, txid: int, options: RunOptions) -> Decision:
@@ -33,7 +32,7 @@ def retry_topology(topology: str, ledger: Ledger, txid: int, options: RunOptions
 
 def decide_topology(
     spec: TopologySpec,
-    states: Mapping[str, tuple[State, StateLayout]],
+    targets: Mapping[str, OpensTarget],
     ledger: Ledger,
     wanted: WantedDecision,
     options: RunOptions,
@@ -43,13 +42,13 @@ def decide_topology(
     Raises LeaseHeldError while a coordinator runs the topology, CannotUndoError or MismatchError when
     it can't be done: nothing was changed then. One that was cut off before is finished and returned.
     """
-    with opened(ledger, {}, states, options.timeouts) as parts, _held(ledger, spec.name, options) as (epoch, repeater):
+    with opened(ledger, {}, targets, options.timeouts) as parts, _held(ledger, spec.name, options) as (epoch, repeater):
         return decide(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted)
 
 
 def reset_topology(
     spec: TopologySpec,
-    states: Mapping[str, tuple[State, StateLayout]],
+    targets: Mapping[str, OpensTarget],
     ledger: Ledger,
     *,
     keep_rows: bool,
@@ -69,7 +68,7 @@ def reset_topology(
     """
     wanted = WantedReset(secrets.token_hex(8), keep_rows, start, ledger_lost)
     agree_once = cache(agree)  # a person is asked once, however many leases it takes
-    with opened(ledger, {}, states, options.timeouts) as parts:
+    with opened(ledger, {}, targets, options.timeouts) as parts:
         above = 0
         while True:
             try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_LOST, RESET_LOST_CLEARING
@@ -208,14 +208,18 @@ def _check_reset(taking: TakeOver, wanted: WantedReset, agree: Agree) -> Mapping
     """
     seen, positions = taking.look(ledger_lost=wanted.ledger_lost)
     if seen.open_reset is not None and not wanted.replaces(seen.open_reset):
-        agree(prospect_of(seen.open_reset))
+        agree(replace(prospect_of(seen.open_reset), sinks=_sinks(taking)))
         return {}
     kept = taking.unless_fenced(partial(_check_possible_reset, taking, seen, positions, wanted))
     found = prospect(seen, wanted.start, kept, keep_rows=wanted.keep_rows)
     if found is None:
         raise _nothing_to_resume(seen, wanted)
-    agree(found)
+    agree(replace(found, sinks=_sinks(taking)))
     return kept
+
+
+def _sinks(taking: TakeOver) -> tuple[str, ...]:
+    return tuple(sorted(name for name, store in taking.stores.items() if store.capabilities.keeps_what_left))
 
 
 def _check_possible_reset(

@@ -10,13 +10,12 @@ from trident.base.closing import giving_back
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger.base import Ledger
 from trident.spouts.base import Source, Spout
-from trident.state.layout import StateLayout
-from trident.state.target import State, Target
+from trident.state.target import OpensTarget, Target
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The opened spouts and states of a topology, by name."""
+    """The opened spouts and targets of a topology, by name."""
 
     sources: Mapping[str, Source]
     stores: Mapping[str, Target]
@@ -26,10 +25,10 @@ class Opened:
 def opened(
     ledger: Ledger,
     spouts: Mapping[str, Spout],
-    states: Mapping[str, tuple[State, StateLayout]],
+    targets: Mapping[str, OpensTarget],
     timeouts: Timeouts,
 ) -> Iterator[Opened]:
-    """Open the ledger, every spout and every state; they are closed again also when a later one fails to open."""
+    """Open the ledger, every spout and every target; they are closed again also when a later one fails to open."""
     with ExitStack() as stack:
         stack.enter_context(giving_back("closing the ledger", ledger.close))
         ledger.open(timeouts)
@@ -38,7 +37,7 @@ def opened(
             source = sources[name] = spout.open(name)
             stack.enter_context(giving_back(f"closing stream {name!r}", source.close))
         stores: dict[str, Target] = {}
-        for name, (state, layout) in states.items():
-            store = stores[name] = state.open(layout, ledger.database, timeouts)
+        for name, opens in targets.items():
+            store = stores[name] = opens(ledger.database, timeouts)
             stack.enter_context(giving_back(f"closing state {name!r}", store.close))
         yield Opened(sources, stores)

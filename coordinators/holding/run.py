@@ -34,8 +34,7 @@ from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Spout
-from trident.state.layout import StateLayout
-from trident.state.target import State, Target
+from trident.state.target import OpensTarget, Target
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_LAST_WRITE = timedelta(seconds=10)
@@ -50,7 +49,7 @@ class RunnableTopology:
 
     spec: TopologySpec
     spouts: Mapping[str, Spout]
-    states: Mapping[str, tuple[State, StateLayout]]
+    targets: Mapping[str, OpensTarget]
     make_processor: ProcessorFactory
 
 
@@ -108,7 +107,7 @@ class TopologyRun:
     def _run(self) -> RunSummary:
         topology, ledger, options = self._topology, self._ledger, self._options
         with (
-            opened(ledger, topology.spouts, topology.states, options.timeouts) as open_parts,
+            opened(ledger, topology.spouts, topology.targets, options.timeouts) as open_parts,
             held(ledger, topology.spec.name, options, self._repeater, self._fenced) as epoch,
         ):
             taking = TakeOver(ledger, open_parts.stores, topology.spec, epoch, self._repeater, self._clock)

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Literal, cast
 
 import pyarrow as pa
@@ -164,7 +165,10 @@ def _plan(life: Life, death: _Death) -> RunnableTopology:
         return _Processor(topic, names, meddle, stores=stores, writes=by_tasks)
 
     return RunnableTopology(
-        _spec(life), {"s": cast(Spout, spout)}, {state.name: (state, LAYOUT) for state in states}, make_processor
+        _spec(life),
+        {"s": cast(Spout, spout)},
+        {state.name: partial(state.open, LAYOUT) for state in states},
+        make_processor,
     )
 
 
@@ -185,12 +189,12 @@ def _too_large(updates: StagedUpdates) -> HeldUpdates:
 
 
 def _decide(life: Life, wanted: WantedDecision) -> None:
-    states = {state.name: (state, LAYOUT) for state in life.place.states()}
+    states = {state.name: partial(state.open, LAYOUT) for state in life.place.states()}
     decide_topology(_spec(life), states, life.place.ledger(), wanted, OPTIONS)
 
 
 def _reset(life: Life) -> None:
-    states = {state.name: (state, LAYOUT) for state in life.place.states()}
+    states = {state.name: partial(state.open, LAYOUT) for state in life.place.states()}
     keep_rows = life.case.other
     start = "latest" if keep_rows else None
     reset_topology(_spec(life), states, life.place.ledger(), keep_rows=keep_rows, start=start, options=OPTIONS)

@@ -69,8 +69,17 @@ def test_every_record_counts_once_wherever_a_coordinator_dies(site, spout, state
     assert not problems, f"{len(problems)} problems in {len(cases)} cases:\n" + "\n".join(problems)
 
 
+OF_SINKS = {
+    CrashPoint.AFTER_SESSION,
+    CrashPoint.BEFORE_MARKER,
+    CrashPoint.BEFORE_END_OF_TRANSACTION,
+    CrashPoint.AFTER_END_OF_TRANSACTION,
+}
+"""The matrix has no sink yet: `SinkContract` and `integration_tests/sinks` die at these."""
+
+
 def test_every_point_there_is_has_its_cases():
-    assert {case.point for case in all_cases()} == frozenset(CrashPoint)
+    assert {case.point for case in all_cases()} == frozenset(CrashPoint) - OF_SINKS
 
 
 def test_what_is_drawn_leaves_no_border_out():

@@ -23,6 +23,7 @@ from integration_tests.dsl.fakes import (
     request_for,
     run,
 )
+from tests.dsl.sinks import UnopenedSink
 from trident import Count, MemoryLedger, RetryableError, Sum, Topology
 from trident.base.control import CONTROL
 from trident.base.ranges import BadRecordRow, Edge, PartitionId
@@ -171,7 +172,7 @@ def test_several_ends_of_one_stream_are_read_once(spark: SparkSession, tmp_path:
     stream.persistent_aggregate(UnopenedState("all"), total=Sum("amount"))
     types: dict[str, pa.DataType] = {"account": pa.string(), "amount": pa.int64()}
     schema = pa.schema(types)
-    topology._add_end(SinkNode("out", schema, stream._node))
+    topology._add_end(SinkNode(UnopenedSink("out", schema), stream._node))
     result = run(topology.compile(), spark)
     assert held_rows(result, "by account") == [("a", 2), ("b", 1), ("c", 1), (None, 1)]
     assert held_rows(result, "all") == [(26,)]

@@ -51,7 +51,7 @@ class PostgresScene:
 
     def decide(self, kind: DecisionKind, state: str = "") -> Decision:
         plan = self.job().plan()
-        return decide_topology(plan.spec, plan.states, self.ledger(), WantedDecision(kind, 3, state), OPTIONS)
+        return decide_topology(plan.spec, plan.targets, self.ledger(), WantedDecision(kind, 3, state), OPTIONS)
 
     def mend(self) -> None:
         with psycopg.connect(self.where) as connection:
@@ -116,7 +116,7 @@ def test_clearing_takes_the_place_of_a_reset_that_lost_its_rows(
 
     def reset(keep_rows: bool) -> None:
         start, ledger = "resume" if keep_rows else None, PostgresLedger(dsns[0])
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=keep_rows, start=start, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, ledger, keep_rows=keep_rows, start=start, options=OPTIONS)
 
     run(job, PostgresLedger(dsns[0]))
     with dying_at(CrashPoint.AFTER_RESETTING_STATE):

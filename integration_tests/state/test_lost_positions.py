@@ -40,7 +40,7 @@ def test_rows_whose_position_is_gone_are_kept_from_a_moment_on(postgres: Postgre
         assert "by hand" not in str(no.value)
     plan = job.plan()
     reset_topology(
-        plan.spec, plan.states, PostgresLedger(dsn), keep_rows=True, start=later.isoformat(), options=OPTIONS
+        plan.spec, plan.targets, PostgresLedger(dsn), keep_rows=True, start=later.isoformat(), options=OPTIONS
     )
     run(job, PostgresLedger(dsn))
     assert balances(own, "balances") == topic.expected()

@@ -115,7 +115,7 @@ def test_a_decision_follows_the_lease_that_it_is_given(postgres, monkeypatch):
     monkeypatch.setattr(PostgresState, "open", open_and_keep)
     plan = make_job(Topic([[]]), PostgresState("balances", dsn=postgres.dsn)).plan()
     options = replace(OPTIONS, lease=LEASE)
-    reset_topology(plan.spec, plan.states, PostgresLedger(postgres.dsn), keep_rows=False, start=None, options=options)
+    reset_topology(plan.spec, plan.targets, PostgresLedger(postgres.dsn), keep_rows=False, start=None, options=options)
     assert [limits(store._place.database) for store in opened] == [HALF]
     opened[0].close()
 

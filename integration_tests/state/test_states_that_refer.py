@@ -58,15 +58,15 @@ class Scene:
 
     def reset(self) -> None:
         plan, options = self.plan(), OPTIONS
-        reset_topology(plan.spec, plan.states, self.ledger(), keep_rows=False, start=None, options=options)
+        reset_topology(plan.spec, plan.targets, self.ledger(), keep_rows=False, start=None, options=options)
 
     def keep(self) -> None:
         plan, options = self.plan(), OPTIONS
-        reset_topology(plan.spec, plan.states, self.ledger(), keep_rows=True, start=None, options=options)
+        reset_topology(plan.spec, plan.targets, self.ledger(), keep_rows=True, start=None, options=options)
 
     def undo(self, txid: int) -> None:
         plan, wanted = self.plan(), WantedDecision(DecisionKind.UNDO, txid, "")
-        decide_topology(plan.spec, plan.states, self.ledger(), wanted, OPTIONS)
+        decide_topology(plan.spec, plan.targets, self.ledger(), wanted, OPTIONS)
 
     def as_owner(self, act: Callable[[], None]) -> None:
         """Do it as the one to whom the database belongs."""

@@ -47,12 +47,12 @@ class Scene:
     def reset(self, *, keep_rows: bool = False) -> ResetDecision:
         plan = self.job().plan()
         return reset_topology(
-            plan.spec, plan.states, PostgresLedger(self.dsn), keep_rows=keep_rows, start=None, options=OPTIONS
+            plan.spec, plan.targets, PostgresLedger(self.dsn), keep_rows=keep_rows, start=None, options=OPTIONS
         )
 
     def decide(self, kind: DecisionKind, txid: int, state: str = "") -> None:
         plan = self.job().plan()
-        decide_topology(plan.spec, plan.states, PostgresLedger(self.dsn), WantedDecision(kind, txid, state), OPTIONS)
+        decide_topology(plan.spec, plan.targets, PostgresLedger(self.dsn), WantedDecision(kind, txid, state), OPTIONS)
 
     def by_hand(self, *statements: str) -> None:
         with psycopg.connect(self.where) as connection:

@@ -132,7 +132,7 @@ def test_what_a_trigger_refuses_is_recorded_and_can_be_diverted(
     assert words in recorded[0][2]
     plan = scene.job().plan()
     wanted = WantedDecision(DecisionKind.DIVERT, 3, "totals")
-    decide_topology(plan.spec, plan.states, PostgresLedger(scene.dsn), wanted, OPTIONS)
+    decide_topology(plan.spec, plan.targets, PostgresLedger(scene.dsn), wanted, OPTIONS)
     scene.topic.partitions[0].append(("after", 1))
     scene.go_on()
     assert balances(scene.where) == scene.topic.expected()
@@ -201,7 +201,7 @@ def test_what_a_policy_of_row_level_security_refuses_is_a_refusal(postgres: Post
         scene.go_on()
     plan = scene.job().plan()
     decide_topology(
-        plan.spec, plan.states, PostgresLedger(scene.dsn), WantedDecision(DecisionKind.DIVERT, 3, "totals"), OPTIONS
+        plan.spec, plan.targets, PostgresLedger(scene.dsn), WantedDecision(DecisionKind.DIVERT, 3, "totals"), OPTIONS
     )
     scene.go_on()
     assert balances(scene.dsn if not apart else scene.where) == scene.topic.expected()

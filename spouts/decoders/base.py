@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -85,6 +85,14 @@ class TaskDecoder(Protocol):
 
     def finish(self, frame: DataFrame) -> DataFrame:
         """Add what the JVM does to a task's frame: the result has `schema` and the control column."""
+
+
+@runtime_checkable
+class KnowsRecords(Protocol):
+    """A `TaskDecoder` that can say which record a row is of; needed only where rows leave a topology one by one."""
+
+    def ordered(self) -> TaskDecoder:
+        """Return a form with one more column, `ORDER` (`base.order`), in `task_schema` and in what `finish` returns."""
 
 
 class Decoder(Protocol):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -14,6 +15,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, Str
 from trident.base.checks import check_text
 from trident.base.control import CONTROL, Undecoded
 from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER, order_of
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import NO_TIMESTAMP, RawRecords
 from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
@@ -93,12 +95,13 @@ class JsonTaskDecoder:
 
     schema: StructType
     plan: FastPlan | None
+    is_ordered: bool = False
 
     @property
     def task_schema(self) -> StructType:
         """The fields (when there is a fast path for them), what is left to Spark, and the control column."""
         fields = self.schema.fields if self.plan else []
-        return StructType([*fields, StructField(FALLBACK, _ORIGIN), StructField(CONTROL, StringType())])
+        return StructType([*fields, StructField(FALLBACK, _ORIGIN), *_last_fields(self.is_ordered)])
 
     @property
     def wants_headers(self) -> bool:
@@ -113,14 +116,19 @@ class JsonTaskDecoder:
             columns, left = FastJson.of(self.plan).decode(records.values)
             if columns and len(columns[0]):
                 count = len(columns[0])
-                nulls = [pa.nulls(count, schema.field(FALLBACK).type), pa.nulls(count, pa.string())]
-                yield pa.RecordBatch.from_arrays([*columns, *nulls], schema=schema)
+                fallback, words = pa.nulls(count, schema.field(FALLBACK).type), pa.nulls(count, pa.string())
+                order = _orders(records, left) if self.is_ordered else []
+                yield pa.RecordBatch.from_arrays([*columns, fallback, *order, words], schema=schema)
         if left:
             yield _left_to_spark(schema, records, left)
 
     def quick(self) -> QuickJsonTaskDecoder | JsonTaskDecoder:
         """Return the fast path alone, for schemas that it covers."""
-        return self if self.plan is None else QuickJsonTaskDecoder(self.schema, self.plan)
+        return self if self.plan is None else QuickJsonTaskDecoder(self.schema, self.plan, self.is_ordered)
+
+    def ordered(self) -> JsonTaskDecoder:
+        """Return the same with the records' places."""
+        return replace(self, is_ordered=True)
 
     def finish(self, frame: DataFrame) -> DataFrame:
         """Decode what was left to Spark, and turn what it calls corrupt into control rows."""
@@ -132,7 +140,8 @@ class JsonTaskDecoder:
         bad = F.col(f"{_PARSED}.{_CORRUPT}").isNotNull()
         columns = [self._field(field.name, left, bad) for field in self.schema.fields]
         control = F.when(bad, _bad_record_text()).otherwise(F.col(CONTROL))
-        return frame.select(*columns, control.alias(CONTROL))
+        order = [F.col(ORDER)] if self.is_ordered else []
+        return frame.select(*columns, *order, control.alias(CONTROL))
 
     def _field(self, name: str, left: Column, bad: Column) -> Column:
         quoted = "`" + name.replace("`", "``") + "`"
@@ -148,11 +157,12 @@ class QuickJsonTaskDecoder:
 
     schema: StructType
     plan: FastPlan
+    is_ordered: bool = False
 
     @property
     def task_schema(self) -> StructType:
         """The fields and the control column."""
-        return StructType([*self.schema.fields, StructField(CONTROL, StringType())])
+        return StructType([*self.schema.fields, *_last_fields(self.is_ordered)])
 
     @property
     def wants_headers(self) -> bool:
@@ -165,13 +175,18 @@ class QuickJsonTaskDecoder:
         columns, left = FastJson.of(self.plan).decode(records.values)
         if columns and len(columns[0]):
             nulls = pa.nulls(len(columns[0]), pa.string())
-            yield pa.RecordBatch.from_arrays([*columns, nulls], schema=schema)
+            order = _orders(records, left) if self.is_ordered else []
+            yield pa.RecordBatch.from_arrays([*columns, *order, nulls], schema=schema)
         if left:
             yield control_batch(schema, [Undecoded(len(left))])
 
     def quick(self) -> QuickJsonTaskDecoder:
         """It is."""
         return self
+
+    def ordered(self) -> QuickJsonTaskDecoder:
+        """Return the same with the records' places."""
+        return replace(self, is_ordered=True)
 
     def finish(self, frame: DataFrame) -> DataFrame:
         """Nothing is left to do."""
@@ -191,8 +206,21 @@ def _left_to_spark(schema: pa.Schema, records: RawRecords, rows: list[int] | ran
     origin = pa.StructArray.from_arrays(
         [edge, topic, partition, offsets, stamps, keys, values], fields=list(schema.field(FALLBACK).type)
     )
-    columns = [origin if field.name == FALLBACK else pa.nulls(count, field.type) for field in schema]
+    order = order_of(records.topic, records.partition, offsets.to_numpy())
+    made = {FALLBACK: origin, ORDER: order}
+    columns = [made.get(field.name, pa.nulls(count, field.type)) for field in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _last_fields(is_ordered: bool) -> list[StructField]:
+    order = [StructField(ORDER, BinaryType())] if is_ordered else []
+    return [*order, StructField(CONTROL, StringType())]
+
+
+def _orders(records: RawRecords, left: Sequence[int]) -> list[pa.BinaryArray]:
+    """Return the places of the records that were not left, as one column."""
+    offsets = np.delete(records.offsets, np.asarray(left, dtype=np.int64)) if left else records.offsets
+    return [order_of(records.topic, records.partition, offsets)]
 
 
 def _bad_record_text() -> Column:

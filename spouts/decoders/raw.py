@@ -22,6 +22,7 @@ from pyspark.sql.types import (
 )
 
 from trident.base.control import CONTROL, BadRecordWord
+from trident.base.order import ORDER, order_of
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import NO_TIMESTAMP, Headers, RawRecords, UnreadableHeaders
@@ -44,6 +45,7 @@ _LAST_MOMENT: Final = 253_402_300_799_999
 """The end of the year 9999, in milliseconds: no store holds a later moment, and Spark not one in nanoseconds."""
 _NO_MOMENT: Final = "its timestamp is not the milliseconds of a moment from 1970 to 9999"
 _TASK_FIELDS = StructType([*_FIELDS.fields, StructField(CONTROL, StringType())])
+_ORDERED_FIELDS = StructType([*_FIELDS.fields, StructField(ORDER, BinaryType()), StructField(CONTROL, StringType())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Raw:
 class RawTaskDecoder:
     """See `TaskDecoder`."""
 
+    is_ordered: bool = False
+
     @property
     def schema(self) -> StructType:
         """Kafka's own fields."""
@@ -76,7 +80,7 @@ class RawTaskDecoder:
     @property
     def task_schema(self) -> StructType:
         """The same with the control column."""
-        return _TASK_FIELDS
+        return _ORDERED_FIELDS if self.is_ordered else _TASK_FIELDS
 
     @property
     def wants_headers(self) -> bool:
@@ -90,13 +94,19 @@ class RawTaskDecoder:
         bad = _reasons(records.timestamps, headers)
         good = [row for row in whole if row not in bad] if bad else whole
         if good:
-            yield _batch(records, good, [headers[row] for row in good] if bad else headers)
+            yield _batch(
+                arrow_schema(self.task_schema), records, good, [headers[row] for row in good] if bad else headers
+            )
         if bad:
-            yield control_batch(arrow_schema(_TASK_FIELDS), _bad_records(records, bad))
+            yield control_batch(arrow_schema(self.task_schema), _bad_records(records, bad))
 
     def quick(self) -> RawTaskDecoder:
         """It is: every record is its own bytes."""
         return self
+
+    def ordered(self) -> RawTaskDecoder:
+        """Return the same with the records' places as bytes."""
+        return RawTaskDecoder(is_ordered=True)
 
     def finish(self, frame: DataFrame) -> DataFrame:
         """Return the frame as it is."""
@@ -114,8 +124,9 @@ def _reasons(timestamps: npt.NDArray[np.int64], headers: Sequence[Headers | Unre
     return dict(sorted(reasons.items()))
 
 
-def _batch(records: RawRecords, rows: Sequence[int], headers: Sequence[Headers | UnreadableHeaders]) -> pa.RecordBatch:
-    schema = arrow_schema(_TASK_FIELDS)
+def _batch(
+    schema: pa.Schema, records: RawRecords, rows: Sequence[int], headers: Sequence[Headers | UnreadableHeaders]
+) -> pa.RecordBatch:
     count = len(rows)
     chosen = np.asarray(rows, dtype=np.int64)
     stamps = records.timestamps[chosen]
@@ -124,6 +135,7 @@ def _batch(records: RawRecords, rows: Sequence[int], headers: Sequence[Headers |
         None if item is None or isinstance(item, UnreadableHeaders) else [{"key": k, "value": v} for k, v in item]
         for item in headers
     ]
+    order = [order_of(records.topic, records.partition, records.offsets[chosen])] if ORDER in schema.names else []
     return pa.RecordBatch.from_arrays(
         [
             pa.array(records.keys(rows), pa.binary()),
@@ -133,6 +145,7 @@ def _batch(records: RawRecords, rows: Sequence[int], headers: Sequence[Headers |
             pa.array(records.offsets[chosen]),
             pa.array(stamps * _MICROSECONDS, mask=is_none).cast(schema.field("timestamp").type),
             pa.array(named, schema.field("headers").type),
+            *order,
             pa.nulls(count, pa.string()),
         ],
         schema=schema,

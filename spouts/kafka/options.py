@@ -8,9 +8,10 @@ from typing import Final
 
 from trident.base.checks import check_text
 from trident.base.errors import ConfigurationError
+from trident.base.kafka.clients import AUTHORITIES, OF_THE_SYSTEM, for_kafka_python, for_librdkafka, hidden, told
+from trident.base.kafka.words import HOSTNAME_CHECK, in_one_spelling
 from trident.base.secrets import Secret
-from trident.spouts.kafka.hiding import ConsumerOptions, hidden, told
-from trident.spouts.kafka.words import HOSTNAME_CHECK, in_one_spelling
+from trident.spouts.kafka.hiding import ConsumerOptions
 
 _RESERVED: Final = {
     "bootstrap.servers": "bootstrap_servers=",
@@ -43,24 +44,6 @@ _JVM: Final = {
     "kafka.max.partition.fetch.bytes": str(4 << 20),
     "kafka.fetch.max.wait.ms": "10",
 }
-_PYTHON_NAMES: Final = {
-    "client.id": "client_id",
-    "security.protocol": "security_protocol",
-    "sasl.mechanism": "sasl_mechanism",
-    "sasl.mechanisms": "sasl_mechanism",
-    "sasl.username": "sasl_plain_username",
-    "sasl.password": "sasl_plain_password",
-    "sasl.kerberos.service.name": "sasl_kerberos_service_name",
-    "ssl.ca.location": "ssl_cafile",
-    "ssl.certificate.location": "ssl_certfile",
-    "ssl.key.location": "ssl_keyfile",
-    "ssl.key.password": "ssl_password",
-    "ssl.crl.location": "ssl_crlfile",
-}
-_JVM_ONLY: Final = ("sasl.jaas.config", "ssl.truststore.", "ssl.keystore.", "sasl.login.", "ssl.endpoint.")
-_AUTHORITIES: Final = "ssl.ca.location"
-_OF_THE_SYSTEM: Final = "probe"
-"""librdkafka's word for the authorities that the system trusts, which the other clients take without a word."""
 _LOGIN_MODULES: Final = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
@@ -98,22 +81,12 @@ class KafkaOptions:
 
     def for_librdkafka(self) -> ConsumerOptions:
         """Return the configuration of a reading consumer, as tasks are told it."""
-        given = {name: value for name, value in self.client_options.items() if not _is_jvm_only(name)}
-        if HOSTNAME_CHECK in self.client_options:
-            given[HOSTNAME_CHECK] = self.client_options[HOSTNAME_CHECK]
         fixed = {"bootstrap.servers": self.bootstrap_servers, "isolation.level": self.isolation_level}
-        return ConsumerOptions(fixed, _LIBRDKAFKA, hidden(given))
+        return ConsumerOptions(fixed, _LIBRDKAFKA, hidden(for_librdkafka(self.client_options)))
 
     def for_kafka_python(self) -> dict[str, object]:
         """Return the configuration of an admin client: how to reach and log in; other options do not concern it."""
-        given: dict[str, object] = {
-            _PYTHON_NAMES[name]: value
-            for name, value in self.client_options.items()
-            if name in _PYTHON_NAMES and (name, value) != (_AUTHORITIES, _OF_THE_SYSTEM)
-        }
-        if self.client_options.get(HOSTNAME_CHECK) == "none":
-            given["ssl_check_hostname"] = False
-        return {**given, "bootstrap_servers": [part.strip() for part in self.bootstrap_servers.split(",")]}
+        return for_kafka_python(self.bootstrap_servers, self.client_options)
 
     def for_spark(self) -> dict[str, str]:
         """Return the options of Spark's JVM connector; raises ConfigurationError for what Java can't be told."""
@@ -129,10 +102,6 @@ class KafkaOptions:
 
 def _restored(bootstrap_servers: str, read_committed: bool, given: Secret | None) -> KafkaOptions:
     return KafkaOptions(bootstrap_servers, read_committed, told(given))
-
-
-def _is_jvm_only(name: str) -> bool:
-    return name.startswith(_JVM_ONLY)
 
 
 def _jaas(options: Mapping[str, str]) -> dict[str, str]:
@@ -157,9 +126,9 @@ def _trust(options: Mapping[str, str]) -> dict[str, str]:
         raise ConfigurationError(
             "give ssl.keystore.location and ssl.keystore.type for the Java client, or use ArrowReader"
         )
-    if options.get(_AUTHORITIES, _OF_THE_SYSTEM) == _OF_THE_SYSTEM or "ssl.truststore.location" in options:
+    if options.get(AUTHORITIES, OF_THE_SYSTEM) == OF_THE_SYSTEM or "ssl.truststore.location" in options:
         return {}
-    return {"ssl.truststore.location": options[_AUTHORITIES], "ssl.truststore.type": "PEM"}
+    return {"ssl.truststore.location": options[AUTHORITIES], "ssl.truststore.type": "PEM"}
 
 
 def _mechanism(options: Mapping[str, str]) -> dict[str, str]:

@@ -20,13 +20,13 @@ from pyspark.sql.types import StructType
 
 from trident.base.advice import RESET_ANEW
 from trident.base.errors import ConfigurationError, FatalError, RetryableError, TridentError
+from trident.base.kafka.logs import keep_secrets_out_of_logs
 from trident.base.logs import LogCut, cut_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start, StartAt, TopicsMissingError
-from trident.spouts.decoders.base import Decoder, TaskDecoder
+from trident.spouts.decoders.base import Decoder, KnowsRecords, TaskDecoder
 from trident.spouts.kafka.epochs import epoch_ends
 from trident.spouts.kafka.errors import OF_THE_CLIENT, classify
-from trident.spouts.kafka.logs import keep_secrets_out_of_logs
 from trident.spouts.kafka.moments import milliseconds_from
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.base import RangeReader
@@ -104,6 +104,17 @@ class KafkaSource:
         """Return the lazy frame of the ranges; see `Source.read`."""
         decoder = self._task_decoder(spark)
         return self._reader.read(spark, self._options, decoder.quick() if quick else decoder, edges, tasks)
+
+    def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        """Return the lazy frame of the ranges with the records' places; see `KnowsOrder`."""
+        decoder = self._task_decoder(spark)
+        asked = decoder.quick() if quick else decoder
+        if not isinstance(asked, KnowsRecords):
+            raise ConfigurationError(
+                f"the decoder of stream {self._name!r}, {self._decoder.describe()}, has no ordered(), so it can't say "
+                "which record a row is of: its rows can be aggregated, but not sent one by one. Nothing was read"
+            )
+        return self._reader.read(spark, self._options, asked.ordered(), edges, tasks)
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check after a read that the topics are still the planned ones, with the ranges' beginnings and ends."""

@@ -9,12 +9,12 @@ from datetime import datetime
 
 from trident.base.checks import check_able, check_flag, check_limit, check_seconds, check_text, check_texts, refused
 from trident.base.errors import ConfigurationError
+from trident.base.kafka.clients import hidden, told
 from trident.base.policies import policy_of
 from trident.base.secrets import Secret
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
 from trident.spouts.decoders.base import Decoder
 from trident.spouts.decoders.raw import Raw
-from trident.spouts.kafka.hiding import hidden, told
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.base import RangeReader

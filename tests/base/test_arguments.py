@@ -34,7 +34,7 @@ from trident.spouts import (
 )
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.spark import SparkReader
-from trident.state import BackingMapState, MemoryState, PostgresState, SqliteState
+from trident.state import BackingMapState, KafkaSink, MemoryState, PostgresState, SqliteState
 from trident.testing import BackingMapHarness
 
 NAN: Final = float("nan")
@@ -76,6 +76,10 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     **dict.fromkeys(("BackingMap", "SparkSession", "Aggregator", "Column", "LedgerDatabase"), (None, *THING)),
     **{f"{each} | None": THING for each in ("Clock", "MemoryDatabase", "Ledger", "RunOptions", "KafkaNode")},
     "Topology | str": (None, 5, b"bytes", "", "a\nb", OTHER, type),
+    "str | Column": (*TEXT, None),
+    "Part": (5, True, b"bytes", "", "  ", OTHER, int),
+    "Mapping[str, str | Column] | None": (*THING, {"a": 5}, {5: "a"}, {"a": b"b"}, {"": "a"}, {"a": ""}),
+    "KafkaSink | None": THING,
     "Callable[[int], str]": (None, "a text", 5, int),
     "Column | MaskFunction": (None, "a text", 5, b"bytes", int),
     **{f"{each} | None": ("a text", 5, b"bytes", int) for each in ("BatchFunction", "RowsFunction")},
@@ -129,6 +133,7 @@ def stream() -> Stream:
 
 
 KAFKA = {"topics": "clicks", "bootstrap_servers": "127.0.0.1:9"}
+SINK = {"name": "s", "bootstrap_servers": "127.0.0.1:9"}
 DECIDING = {"topology": Topology("t"), "ledger": MemoryLedger(), "txid": 1}
 FUNCTION = {"function": same, "schema": "n bigint"}
 CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object]]]] = {
@@ -160,6 +165,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Stream.flat_map": ("flat_map", FUNCTION),
     "Stream.project": ("project", {"fields": "a"}),
     "Stream.group_by": ("group_by", {"fields": "a"}),
+    "Stream.to_kafka": ("to_kafka", {"topic": "t", "value": "a", "sink": KafkaSink("s", bootstrap_servers="h:9")}),
     "Stream.aggregate": ("aggregate", {"aggregators": Count()}),
     "Stream.persistent_aggregate": ("persistent_aggregate", {"state": MemoryState("s"), "aggregators": Count()}),
     "GroupedStream.aggregate": ("aggregate", {"aggregators": Count()}),
@@ -176,6 +182,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "BackingMapState": (BackingMapState, {"name": "s", "backing_map": Map()}),
     "MemoryState": (MemoryState, {"name": "s"}),
     "MemoryState.rows": ("rows", {"ledger_database": MemoryLedger().database}),
+    "KafkaSink": (KafkaSink, SINK),
     "PostgresState": (PostgresState, {"name": "s"}),
     "SqliteState": (SqliteState, {"name": "s"}),
     "BackingMapHarness": (Harness, {"backing_map": Map()}),

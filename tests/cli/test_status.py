@@ -93,7 +93,7 @@ def test_a_new_state_is_said_and_how_to_fill_it(
     assert "--states clear" in shown
     assert f"fresh {done}, sums 0" in shown
     plan = make_job(topic, SqliteState("sums"), SqliteState("fresh")).plan()
-    reset_topology(plan.spec, plan.states, SqliteLedger(file), keep_rows=False, start=None, options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, SqliteLedger(file), keep_rows=False, start=None, options=OPTIONS)
     run(SqliteLedger(file), topic, SqliteState("sums"), SqliteState("fresh"))
     assert "is new" not in said(capsys, "status")
     with sqlite3.connect(file) as connection:

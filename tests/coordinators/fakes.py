@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -224,7 +225,10 @@ class ListJob:
             name, {"s": self.spout.description()}, {state.name: state.description() for state in self.states}
         )
         return RunnableTopology(
-            spec, {"s": self.spout}, {state.name: (state, LAYOUT) for state in self.states}, lambda *_: self.processor
+            spec,
+            {"s": self.spout},
+            {state.name: partial(state.open, LAYOUT) for state in self.states},
+            lambda *_: self.processor,
         )
 
 

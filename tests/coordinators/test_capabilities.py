@@ -78,7 +78,7 @@ def test_an_undo_names_the_target_that_can_not_be_undone(refused):
     plan = make_job(topic, *states).plan()
     before = states[0].rows(ledger.database)
     with pytest.raises(CannotUndoError, match="state 'sink' keeps nothing of what was before"):
-        decide_topology(plan.spec, plan.states, ledger, WantedDecision(DecisionKind.UNDO, 1), OPTIONS)
+        decide_topology(plan.spec, plan.targets, ledger, WantedDecision(DecisionKind.UNDO, 1), OPTIONS)
     assert states[0].rows(ledger.database) == before
     with pytest.raises(Exception, match=r"an undo is not possible: .*state 'sink' keeps nothing"):
         run(make_job(topic, *states), ledger)
@@ -88,7 +88,7 @@ def test_a_divert_names_the_target_that_can_not_give_rows_back(refused):
     ledger, topic, states = refused
     plan = make_job(topic, *states).plan()
     with pytest.raises(ConfigurationError, match="rows of state 'sink' can't be read back"):
-        decide_topology(plan.spec, plan.states, ledger, WantedDecision(DecisionKind.DIVERT, 1, "sink"), OPTIONS)
+        decide_topology(plan.spec, plan.targets, ledger, WantedDecision(DecisionKind.DIVERT, 1, "sink"), OPTIONS)
     with pytest.raises(Exception, match="trident divert"):
         run(make_job(topic, *states), ledger)
 
@@ -100,7 +100,7 @@ def test_a_reset_names_the_target_that_can_not_follow(keep_rows):
     run(job, ledger)
     plan = job.plan()
     with pytest.raises(ConfigurationError, match="state 'sink' can't follow a reset; nothing was changed"):
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=keep_rows, start=None, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, ledger, keep_rows=keep_rows, start=None, options=OPTIONS)
     topic.partitions[0].append(("cyd", 3))
     run(job, ledger)  # nothing was recorded, so nothing has to be finished first
     assert job.topic.told == [1, 2]
@@ -112,7 +112,7 @@ def test_a_reset_that_can_not_empty_a_map_is_refused_before_it_is_recorded():
     run(job, ledger)
     plan = job.plan()
     with pytest.raises(ConfigurationError, match=r"has no clear\(\)"):
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=False, start=None, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, ledger, keep_rows=False, start=None, options=OPTIONS)
     topic.partitions[0].append(("cyd", 3))
     run(job, ledger)
     assert job.topic.told == [1, 2]
@@ -129,6 +129,6 @@ def test_a_reset_that_was_recorded_is_finished_whatever_is_asked_for_next():
             raise KeyboardInterrupt
 
     with armed(die), pytest.raises(KeyboardInterrupt):
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=False, start="earliest", options=OPTIONS)
-    decision = reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start=None, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, ledger, keep_rows=False, start="earliest", options=OPTIONS)
+    decision = reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start=None, options=OPTIONS)
     assert decision.states == "clear"

@@ -62,7 +62,7 @@ def test_a_cut_between_two_runs_stops_the_start(place: Place, kind: SpoutKind, p
             run(job, place.ledger())
         assert place.rows("balances") == counted
     reset_topology(
-        job.plan().spec, job.plan().states, place.ledger(), keep_rows=False, start="earliest", options=OPTIONS
+        job.plan().spec, job.plan().targets, place.ledger(), keep_rows=False, start="earliest", options=OPTIONS
     )
     run(job, place.ledger())
     assert place.rows("balances") == job.topic.expected()
@@ -138,7 +138,7 @@ def test_a_ledger_without_proofs_goes_on_and_gets_them(place: Place) -> None:
 def test_a_reset_that_resumes_keeps_the_proof(place: Place) -> None:
     job = make_job(with_epochs(), place.state("balances"))
     run(job, place.ledger())
-    reset_topology(job.plan().spec, job.plan().states, place.ledger(), keep_rows=True, start="resume", options=OPTIONS)
+    reset_topology(job.plan().spec, job.plan().targets, place.ledger(), keep_rows=True, start="resume", options=OPTIONS)
     job.topic.cut(1, 10)
     grow(job.topic, 1, 40)
     with pytest.raises(FatalError, match=CUT):
@@ -149,7 +149,9 @@ def test_a_start_at_the_end_is_a_position_too(place: Place) -> None:
     """What takes the place of records from before the start has come after it, and would never be counted."""
     job = make_job(with_epochs(), place.state("balances"))
     run(job, place.ledger())
-    reset_topology(job.plan().spec, job.plan().states, place.ledger(), keep_rows=False, start="latest", options=OPTIONS)
+    reset_topology(
+        job.plan().spec, job.plan().targets, place.ledger(), keep_rows=False, start="latest", options=OPTIONS
+    )
     run(job, place.ledger())
     job.topic.cut(1, 10)
     grow(job.topic, 1, 40)

@@ -103,7 +103,7 @@ class Scene:
 
     def decide(self, kind: DecisionKind, txid: int = 3, state: str = "") -> Decision:
         plan = self.job().plan()
-        return decide_topology(plan.spec, plan.states, self.ledger(), WantedDecision(kind, txid, state), OPTIONS)
+        return decide_topology(plan.spec, plan.targets, self.ledger(), WantedDecision(kind, txid, state), OPTIONS)
 
     def go_on(self) -> None:
         run(self.job(), self.ledger())
@@ -458,7 +458,7 @@ def test_a_reset_meets_an_undo_that_is_open(apart, point, states):
         apart.decide(DecisionKind.UNDO)
     plan = apart.job().plan()
     reset_topology(
-        plan.spec, plan.states, apart.ledger(), keep_rows=states == "adopt", start="earliest", options=OPTIONS
+        plan.spec, plan.targets, apart.ledger(), keep_rows=states == "adopt", start="earliest", options=OPTIONS
     )
     apart.mend()
     apart.go_on()
@@ -473,8 +473,8 @@ def test_a_reset_that_keeps_rows_of_a_refused_pin_asks_for_a_decision_first(apar
     apart.be_refused()
     plan = apart.job().plan()
     with pytest.raises(DecisionNeededError, match="trident divert"):
-        reset_topology(plan.spec, plan.states, apart.ledger(), keep_rows=True, start=None, options=OPTIONS)
-    reset_topology(plan.spec, plan.states, apart.ledger(), keep_rows=False, start=None, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, apart.ledger(), keep_rows=True, start=None, options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, apart.ledger(), keep_rows=False, start=None, options=OPTIONS)
     apart.mend()
     apart.go_on()
     assert apart.rows("balances") == apart.rows("totals") == apart.topic.expected()

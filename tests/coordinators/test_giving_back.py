@@ -168,7 +168,7 @@ def test_a_decision_that_was_refused_says_why_also_when_the_lease_can_not_be_giv
     wanted = WantedDecision(DecisionKind.UNDO, 8)
     commands: dict[str, Callable[[], object]] = {
         "retry": lambda: retry_topology("payments", ledger, 8, options),
-        "undo": lambda: decide_topology(plan.spec, plan.states, ledger, wanted, options),
+        "undo": lambda: decide_topology(plan.spec, plan.targets, ledger, wanted, options),
         "reset": lambda: reset_topology(
             replace(plan.spec, states={}), {}, ledger, keep_rows=True, start=None, options=options
         ),
@@ -181,7 +181,7 @@ def test_a_decision_that_was_refused_says_why_also_when_the_lease_can_not_be_giv
 def test_a_decision_that_was_carried_out_is_returned_also_when_the_lease_can_not_be_given_back(caplog):
     ledger = BrokenLedger("release", RetryableError("away"))
     plan = broken_job(ledger).plan()
-    decision = reset_topology(plan.spec, plan.states, ledger, keep_rows=False, start=None, options=OPTIONS)
+    decision = reset_topology(plan.spec, plan.targets, ledger, keep_rows=False, start=None, options=OPTIONS)
     assert decision.states == "clear"
     assert "giving back the lease of topology 'payments' failed: away" in caplog.text
 

@@ -50,7 +50,7 @@ def test_a_reset_takes_a_lease_per_state_and_not_per_epoch(order: tuple[int, int
             connection.execute(f"UPDATE {table} SET epoch = ?", (order[1],))
 
     def reset(ledger: SqliteLedger, *, ledger_lost: bool) -> None:
-        states = plan.states
+        states = plan.targets
         reset_topology(
             plan.spec, states, ledger, keep_rows=False, start="earliest", options=RUN, ledger_lost=ledger_lost
         )

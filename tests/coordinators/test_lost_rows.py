@@ -45,7 +45,7 @@ class Place:
         plan = self.job.plan()
         ledger = SqliteLedger(self.ledger_file)
         start = "resume" if keep_rows else None
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=keep_rows, start=start, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, ledger, keep_rows=keep_rows, start=start, options=OPTIONS)
 
     def by_hand(self, statement: str) -> None:
         with closing(sqlite3.connect(self.file)) as connection, connection:

@@ -99,7 +99,7 @@ def test_the_address_of_an_old_incarnation_is_asked_after(topic: Topic, ledger: 
     TopologyRun(job_at(away).plan(), ledger, OPTIONS).run()
     before.write_bytes(away.read_bytes())
     plan = job_at(away).plan()
-    reset_topology(plan.spec, plan.states, ledger, keep_rows=False, start=None, options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, ledger, keep_rows=False, start=None, options=OPTIONS)
     more(topic)
     TopologyRun(job_at(away).plan(), ledger, OPTIONS).run()
     with pytest.raises(MismatchError, match=r"or the address of state 'away' is another one\..* Correct the address, "):
@@ -127,7 +127,7 @@ def test_the_way_out_that_the_text_names_gives_exact_sums(topic: Topic, ledger: 
     TopologyRun(make_job(topic, SqliteState("away", path=tmp_path / "away.sqlite")).plan(), ledger, OPTIONS).run()
     more(topic)
     plan = make_job(topic, file_gone(tmp_path)).plan()
-    reset_topology(plan.spec, plan.states, ledger, keep_rows=False, start=None, options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, ledger, keep_rows=False, start=None, options=OPTIONS)
     TopologyRun(plan, ledger, OPTIONS).run()
     assert sums(tmp_path / "away.sqlite", "away") == topic.expected()
 
@@ -137,7 +137,7 @@ def test_rows_that_are_gone_can_not_be_adopted(topic: Topic, ledger: SqliteLedge
     before = births(ledger)
     plan = make_job(topic, file_gone(tmp_path)).plan()
     with pytest.raises(MismatchError, match="state 'away' is gone"):
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start="earliest", options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start="earliest", options=OPTIONS)
     assert births(ledger) == before
     assert ledger.view().status("payments").open_reset is None
 
@@ -150,7 +150,7 @@ def test_rows_that_a_reset_kept_are_missed_before_anything_more_is_done(
     """The state is born where the ledger stands, and not empty."""
     plan = make_job(topic, SqliteState("away", path=tmp_path / "away.sqlite")).plan()
     TopologyRun(plan, ledger, OPTIONS).run()
-    reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
     if not knows_births:
         with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
             connection.execute("UPDATE trident_incarnation SET births = NULL")
@@ -159,8 +159,8 @@ def test_rows_that_a_reset_kept_are_missed_before_anything_more_is_done(
     with pytest.raises(MismatchError, match="state 'away' is gone"):
         TopologyRun(again, ledger, OPTIONS).run()
     with pytest.raises(MismatchError, match="state 'away' is gone"):
-        reset_topology(again.spec, again.states, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
-    reset_topology(again.spec, again.states, ledger, keep_rows=False, start=None, options=OPTIONS)
+        reset_topology(again.spec, again.targets, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
+    reset_topology(again.spec, again.targets, ledger, keep_rows=False, start=None, options=OPTIONS)
     TopologyRun(again, ledger, OPTIONS).run()
     folder = tmp_path / ("elsewhere.sqlite" if lose is another_address else "away.sqlite")
     assert sums(folder, "away") == topic.expected()
@@ -170,7 +170,7 @@ def test_a_map_that_a_reset_kept_is_missed_before_anything_more_is_done(topic: T
     ledger, kept = MemoryLedger(), BackingMapState("away", DictMap())  # type: ignore[arg-type]
     plan = make_job(topic, kept).plan()
     TopologyRun(plan, ledger, OPTIONS).run()
-    reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
     more(topic)
     empty = BackingMapState("away", DictMap())  # type: ignore[arg-type]
     with pytest.raises(MismatchError, match="state 'away' is gone"):
@@ -185,7 +185,7 @@ def test_a_birth_behind_a_reset_that_kept_rows_may_be_cut_off(
     old = SqliteState("away", path=tmp_path / "away.sqlite")
     plan = make_job(topic, old).plan()
     TopologyRun(plan, ledger, OPTIONS).run()
-    reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
     more(topic)
     job = make_job(topic, old, SqliteState("late", path=tmp_path / "late.sqlite"))
 
@@ -216,7 +216,7 @@ def test_rows_that_were_put_back_while_a_reset_waits_are_not_resumed_from(
             raise Died
 
     with armed(die), pytest.raises(Died):
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start=ResetStart.RESUME, options=OPTIONS)
     more(topic)
     file.write_bytes(backup)
     with pytest.raises(MismatchError, match="state 'away' stands at txid"):

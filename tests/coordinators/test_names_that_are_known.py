@@ -72,7 +72,7 @@ def test_a_topology_that_an_older_version_began_goes_on_under_its_name(
     assert name_of(name) == name
     with pytest.raises(MismatchError, match="txid 3"):
         retry_topology(name, SqliteLedger(file), 3, OPTIONS)
-    reset_topology(job.spec, job.states, SqliteLedger(file), keep_rows=True, start="resume", options=OPTIONS)
+    reset_topology(job.spec, job.targets, SqliteLedger(file), keep_rows=True, start="resume", options=OPTIONS)
     more(log)
     TopologyRun(job, SqliteLedger(file), OPTIONS).run()
     assert sums(file, "totals") == log.expected()
@@ -141,7 +141,7 @@ def test_a_lost_ledger_takes_no_name_away(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match="--ledger-lost"):
         TopologyRun(job, SqliteLedger(file), OPTIONS).run()
     reset_topology(
-        job.spec, job.states, SqliteLedger(file), keep_rows=False, start=None, options=OPTIONS, ledger_lost=True
+        job.spec, job.targets, SqliteLedger(file), keep_rows=False, start=None, options=OPTIONS, ledger_lost=True
     )
     more(log)
     TopologyRun(job, SqliteLedger(file), OPTIONS).run()

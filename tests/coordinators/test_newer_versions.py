@@ -55,17 +55,17 @@ def start(scene: Scene) -> None:
 
 def adopt(scene: Scene) -> None:
     plan = newer(scene).plan()
-    reset_topology(plan.spec, plan.states, scene.ledger(), keep_rows=True, start="resume", options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="resume", options=OPTIONS)
 
 
 def clear(scene: Scene) -> None:
     plan = newer(scene).plan()
-    reset_topology(plan.spec, plan.states, scene.ledger(), keep_rows=False, start=None, options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=False, start=None, options=OPTIONS)
 
 
 def divert(scene: Scene) -> None:
     plan = newer(scene).plan()
-    decide_topology(plan.spec, plan.states, scene.ledger(), WantedDecision(DecisionKind.DIVERT, 3, "totals"), OPTIONS)
+    decide_topology(plan.spec, plan.targets, scene.ledger(), WantedDecision(DecisionKind.DIVERT, 3, "totals"), OPTIONS)
 
 
 @contextmanager
@@ -257,7 +257,7 @@ def test_a_reset_of_the_old_version_that_a_newer_one_finishes_leaves_the_old_one
     go_on(scene)
     plan = scene.job().plan()
     with dying(scene, CrashPoint.AFTER_RESETTING_STATE):
-        reset_topology(plan.spec, plan.states, scene.ledger(), keep_rows=False, start=None, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=False, start=None, options=OPTIONS)
     if finishes == "a reset":
         clear(scene)
     else:

@@ -29,7 +29,7 @@ TRANSACTIONAL = (StateKind.TRANSACTIONAL, StateKind.TRANSACTIONAL)
 
 def decide_with_newer(scene: Scene, wanted: WantedDecision) -> None:
     plan = make_job(scene.topic, *scene.states(), SqliteState("added")).plan()
-    decide_topology(plan.spec, plan.states, scene.ledger(), wanted, OPTIONS)
+    decide_topology(plan.spec, plan.targets, scene.ledger(), wanted, OPTIONS)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_decision_that_is_refused_leaves_the_ledger_to_the_version_that_wrote_
         retry_topology("payments", ledger, 99, OPTIONS)
     plan = job_over(topic_of_dump(), *states).plan()
     with pytest.raises(MismatchError, match="nothing of it is pinned"):
-        decide_topology(plan.spec, plan.states, ledger, WantedDecision(DecisionKind.UNDO, 99), OPTIONS)
+        decide_topology(plan.spec, plan.targets, ledger, WantedDecision(DecisionKind.UNDO, 99), OPTIONS)
     assert contents(tmp_path) == before
     TopologyRun(plan, ledger, OPTIONS).run()
     assert rows(tmp_path) == expected_of_dump()
@@ -102,7 +102,7 @@ def test_an_undo_migrates_a_ledger_of_an_older_version(version: int, tmp_path: P
     restore_sqlite(version, tmp_path)
     ledger, *states = sqlite_states(tmp_path)
     plan = job_over(topic_of_dump(), *states).plan()
-    decide_topology(plan.spec, plan.states, ledger, WantedDecision(DecisionKind.UNDO, PINNED), OPTIONS)
+    decide_topology(plan.spec, plan.targets, ledger, WantedDecision(DecisionKind.UNDO, PINNED), OPTIONS)
     TopologyRun(plan, ledger, OPTIONS).run()
     assert rows(tmp_path) == expected_of_dump()
 
@@ -118,7 +118,7 @@ def test_an_undo_that_an_older_version_began_is_finished(version: int, is_lost: 
     plan = job_over(topic_of_dump(), *states).plan()
     undo = WantedDecision(DecisionKind.UNDO, PINNED)
     for act in (
-        lambda: decide_topology(plan.spec, plan.states, ledger, undo, OPTIONS),
+        lambda: decide_topology(plan.spec, plan.targets, ledger, undo, OPTIONS),
         TopologyRun(plan, ledger, OPTIONS).run,
     ):
         with pytest.raises(MismatchError, match="'totals' is gone") if is_lost else nullcontext():

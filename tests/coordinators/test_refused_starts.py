@@ -45,7 +45,7 @@ def contents(folder: Path) -> dict[str, list[str]]:
 
 def reset(job: ListJob, ledger: Any, **options: Any) -> None:
     plan = job.plan()
-    reset_topology(plan.spec, plan.states, ledger, start=None, options=OPTIONS, **options)
+    reset_topology(plan.spec, plan.targets, ledger, start=None, options=OPTIONS, **options)
 
 
 def test_a_newer_description_that_is_refused_leaves_the_old_one_in_force(topic: Topic, tmp_path: Path) -> None:

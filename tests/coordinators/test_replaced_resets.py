@@ -50,7 +50,7 @@ class Scene:
     def reset(self, *, keep_rows: bool) -> ResetDecision:
         plan = make_job(self.topic, *self.states()).plan()
         start = "resume" if keep_rows else None
-        return reset_topology(plan.spec, plan.states, self.ledger, keep_rows=keep_rows, start=start, options=OPTIONS)
+        return reset_topology(plan.spec, plan.targets, self.ledger, keep_rows=keep_rows, start=start, options=OPTIONS)
 
     def begin(self, point: CrashPoint) -> None:
         """Fill both, and die in a reset that keeps their rows."""
@@ -190,5 +190,5 @@ def test_what_is_lost_while_the_reset_is_decided_is_not_recorded_either(tmp_path
 
     plan = make_job(scene.topic, *scene.states()).plan()
     with armed(lose), pytest.raises(MismatchError, match="state 'two' is gone"):
-        reset_topology(plan.spec, plan.states, scene.ledger, keep_rows=True, start="earliest", options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, scene.ledger, keep_rows=True, start="earliest", options=OPTIONS)
     assert scene.ledger.view().status("payments").open_reset is None

@@ -47,7 +47,7 @@ def reset(
     plan: RunnableTopology, ledger: Ledger, start: str | None, *, keep_rows: bool = True, ledger_lost: bool = False
 ) -> ResetDecision:
     return reset_topology(
-        plan.spec, plan.states, ledger, keep_rows=keep_rows, start=start, options=OPTIONS, ledger_lost=ledger_lost
+        plan.spec, plan.targets, ledger, keep_rows=keep_rows, start=start, options=OPTIONS, ledger_lost=ledger_lost
     )
 
 
@@ -271,7 +271,7 @@ def test_what_a_reset_will_do_is_heard_before_anything_is_changed(
         before = ledger.view().status("payments").incarnation
         with pytest.raises(Refused):
             reset_topology(
-                plan.spec, plan.states, ledger, keep_rows=keep_rows, start=start, options=OPTIONS, agree=refuse
+                plan.spec, plan.targets, ledger, keep_rows=keep_rows, start=start, options=OPTIONS, agree=refuse
             )
         assert ledger.view().status("payments").incarnation == before
         return heard[-1]

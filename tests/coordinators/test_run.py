@@ -466,7 +466,7 @@ def test_a_reset_starts_a_new_life_above_every_txid(place, states):
     run(job, place.ledger())
     plan = job.plan()
     decision = reset_topology(
-        plan.spec, plan.states, place.ledger(), keep_rows=states == "adopt", start="earliest", options=OPTIONS
+        plan.spec, plan.targets, place.ledger(), keep_rows=states == "adopt", start="earliest", options=OPTIONS
     )
     assert decision.birth_txid == 8
     summary = run(job, place.ledger())
@@ -480,7 +480,7 @@ def test_a_reset_can_name_another_start(place):
     job = make_job(payments(), place.state("balances"))
     run(job, place.ledger())
     plan = job.plan()
-    reset_topology(plan.spec, plan.states, place.ledger(), keep_rows=True, start="latest", options=OPTIONS)
+    reset_topology(plan.spec, plan.targets, place.ledger(), keep_rows=True, start="latest", options=OPTIONS)
     run(job, place.ledger())
     assert place.rows("balances") == job.topic.expected()
     job.topic.partitions[0].append(("after the reset", 3))
@@ -503,7 +503,7 @@ def test_a_reset_over_a_ledger_from_an_old_backup_is_born_above_what_its_states_
     with pytest.raises(MismatchError, match="stands at txid 6"):
         run(job, ledger)
     plan = job.plan()
-    decision = reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start="latest", options=OPTIONS)
+    decision = reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start="latest", options=OPTIONS)
     assert decision.birth_txid == 6
     run(job, ledger)
     job.topic.partitions[0].append(("a0", 7))

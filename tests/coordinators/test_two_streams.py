@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -58,7 +59,7 @@ class Two:
         return TopologySpec("payments", described, {"balances": self.state.description()})
 
     def run(self) -> RunSummary:
-        states = {"balances": (self.state, LAYOUT)}
+        states = {"balances": partial(self.state.open, LAYOUT)}
         return TopologyRun(
             RunnableTopology(self.spec(), self.spouts(), states, lambda *_: self), self.ledger(), ONE_TRY
         ).run()
@@ -71,7 +72,7 @@ class Two:
 
     def divert(self, txid: int) -> None:
         decision = WantedDecision(DecisionKind.DIVERT, txid, "balances")
-        decide_topology(self.spec(), {"balances": (self.state, LAYOUT)}, self.ledger(), decision, OPTIONS)
+        decide_topology(self.spec(), {"balances": partial(self.state.open, LAYOUT)}, self.ledger(), decision, OPTIONS)
 
     def add(self, name: str, count: int) -> None:
         records = self.topics[name].partitions[0]

@@ -166,7 +166,7 @@ def test_a_pinned_txid_that_is_rolled_forward_keeps_no_start_and_no_reset(
         lambda: a_run(apart, more).run(),  # the pinned txid is done before a new state is born
         lambda: reset_topology(
             make_job(topic, apart).plan().spec,
-            make_job(topic, apart).plan().states,
+            make_job(topic, apart).plan().targets,
             SqliteLedger(ledger),
             keep_rows=True,
             start=None,

@@ -12,6 +12,7 @@ import pytest
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PythonException
 
+from tests.dsl.sinks import UnopenedSink
 from trident import Combiner, ConfigurationError, FatalError, FieldError, RefusedError, RetryableError, Topology
 from trident.base.control import CONTROL, BadRecordWord, encode
 from trident.base.digest import Digest
@@ -363,7 +364,7 @@ def readings() -> tuple[Readings, End]:
     """One source that has been read, and an end on it."""
     given = Readings(edges())
     given.add("payments", read_table(pa.table({CONTROL: [WORD]}), None))
-    return given, SinkNode("out", SCHEMA, SourceNode("payments", cast(Spout, None)))
+    return given, SinkNode(UnopenedSink("out", SCHEMA), SourceNode("payments", cast(Spout, None)))
 
 
 def test_actions_on_kept_records_agree_with_what_was_read() -> None:

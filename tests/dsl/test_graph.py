@@ -8,6 +8,7 @@ from typing import cast
 import pyarrow as pa
 import pytest
 
+from tests.dsl.sinks import UnopenedSink
 from trident import ConfigurationError
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.options import RunOptions
@@ -41,6 +42,7 @@ class Named:
 
     name: str
     kind: StateKind = StateKind.OPAQUE
+    makes_groups: bool = False
 
     def description(self) -> dict[str, str]:
         return {}
@@ -138,7 +140,7 @@ def test_what_is_joined_with_something_late_is_late() -> None:
     a, b = source("a"), source("b")
     ends: list[PersistNode | SinkNode] = [
         persist("counts", a),
-        SinkNode("late", LAYOUT.schema(), union(b, query("counts", a))),
+        SinkNode(UnopenedSink("late", LAYOUT.schema()), union(b, query("counts", a))),
     ]
     (job,) = jobs_of(ends)
     assert names(job) == (["a", "b"], ["counts"], ["late"])
@@ -153,7 +155,6 @@ A = source("a")
 NOT_YET: dict[str, tuple[str, tuple[End, ...]]] = {
     "commit turn": ("'late' depends on what the topology", (persist("s", A), persist("late", query("s", A)))),
     "query": ("query the state 'elsewhere'", (persist("s", query("elsewhere", A)),)),
-    "sink": ("the sink 'out'", (persist("s", A), SinkNode("out", LAYOUT.schema(), A))),
 }
 
 

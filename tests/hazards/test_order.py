@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -180,7 +181,7 @@ def test_h12_two_spouts_of_one_topology_do_not_collide(kind: SpoutKind) -> None:
     plan = RunnableTopology(
         spec,
         cast(Mapping[str, Spout], spouts),
-        {name: (state, LAYOUT) for name, state in states.items()},
+        {name: partial(state.open, LAYOUT) for name, state in states.items()},
         lambda *_: processor,
     )
     TopologyRun(plan, place.ledger(), OPTIONS).run()

@@ -109,7 +109,7 @@ def test_h11_txids_that_begin_again_are_refused(kind: StateKind, tmp_path: Path)
         run(job, place.ledger())
     assert place.rows("balances") == job.topic.expected()
     plan = job.plan()
-    lost = partial(reset_topology, plan.spec, plan.states, keep_rows=False, start=None, options=OPTIONS)
+    lost = partial(reset_topology, plan.spec, plan.targets, keep_rows=False, start=None, options=OPTIONS)
     with pytest.raises(MismatchError, match=r"one that was lost.*Nothing was changed.*--ledger-lost"):
         lost(place.ledger())
     assert place.rows("balances") == job.topic.expected()
@@ -156,7 +156,7 @@ def test_h11_a_person_may_go_on_with_a_ledger_from_an_older_backup(tmp_path: Pat
         run(make_job(topic, place.state("balances")), place.ledger())
     job, ledger = make_job(topic, place.state("balances")), SqliteLedger(tmp_path / "backup.sqlite")
     plan = job.plan()
-    lost = partial(reset_topology, plan.spec, plan.states, keep_rows=True, start="latest", options=OPTIONS)
+    lost = partial(reset_topology, plan.spec, plan.targets, keep_rows=True, start="latest", options=OPTIONS)
     with pytest.raises(MismatchError, match=r"knows a later epoch than .*--ledger-lost"):
         lost(ledger)
     decision = lost(ledger, ledger_lost=True)

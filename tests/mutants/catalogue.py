@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutants.mutant import Layer, Mutant
+from tests.mutants.sinks import SINKS
 
 _STATES = ("tests/state/test_contract.py",)
 _LEDGERS = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py", "tests/ledger/test_rules.py")
@@ -245,7 +246,7 @@ _STATE = (
     ),
     Mutant(
         "a task's closure holds no client option",
-        "spouts/kafka/hiding.py",
+        "base/kafka/clients.py",
         "    return keep_secret(json.dumps(dict(options), sort_keys=True)) if options else None\n",
         "    return Secret(json.dumps(dict(options), sort_keys=True)) if options else None\n",
         ("tests/spouts/test_secrets.py",),
@@ -259,7 +260,7 @@ _STATE = (
     ),
     Mutant(
         "the client's logs show no request of a login",
-        "spouts/kafka/logs.py",
+        "base/kafka/logs.py",
         "    return not is_login and ",
         "    return ",
         ("tests/spouts/test_secrets.py",),
@@ -1352,7 +1353,7 @@ _OF_STARTS = (
     Mutant(
         "what a reset will do is heard before anything is changed",
         "coordinators/decisions/deciding.py",
-        "    agree(found)\n    return kept\n",
+        "    agree(replace(found, sinks=_sinks(taking)))\n    return kept\n",
         "    return kept\n",
         _RESUMED,
     ),
@@ -2511,7 +2512,7 @@ _OF_KAFKA = (
     ),
     Mutant(
         "all clients are told one spelling",
-        "spouts/kafka/words.py",
+        "base/kafka/words.py",
         "            return word\n",
         "            return value\n",
         _SPELLED,
@@ -2568,4 +2569,5 @@ MUTANTS = (
     *_OF_TABLES,
     *_OF_LIMITS,
     *_OF_KAFKA,
+    *SINKS,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from tests.simulation.stores import LockedError
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError, TridentError
@@ -22,7 +22,7 @@ from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.registered import Acquired, Lease, TopologySpec
 from trident.coordinators.retrying import Repeater, Result
-from trident.state.capabilities import Capabilities
+from trident.state.capabilities import Capabilities, Divertible, Resettable, Undoable
 
 GIVE_UP_AFTER = 12
 """So many failures of one call in a row are the time after which a coordinator gives up."""
@@ -125,8 +125,12 @@ class Taped:
 
 def _taped_parts(tape: Tape, can: Capabilities) -> Capabilities:
     """Tape what take-overs and decisions call of it; `beside` is called by the ledger, inside a call."""
-    parts = {name: getattr(can, name) for name in ("undoing", "resetting", "diverting")}
-    return replace(can, **{name: Taped(tape, part) for name, part in parts.items() if part is not None})
+    return replace(
+        can,
+        undoing=can.undoing and cast(Undoable, Taped(tape, can.undoing)),
+        resetting=can.resetting and cast(Resettable, Taped(tape, can.resetting)),
+        diverting=can.diverting and cast(Divertible, Taped(tape, can.diverting)),
+    )
 
 
 class Repeating(Repeater):

@@ -18,11 +18,12 @@ from kafka.protocol.sasl import SaslAuthenticateRequest
 from pyspark import cloudpickle
 
 from trident.base.errors import FatalError
+from trident.base.kafka.logs import keep_secrets_out_of_logs
 from trident.base.ranges import Edge, OffsetRange, PartitionId
 from trident.spouts import OpaqueKafkaSpout, TransactionalKafkaSpout
 from trident.spouts.decoders.raw import RawTaskDecoder
 from trident.spouts.kafka.consumers import borrowed_consumer
-from trident.spouts.kafka.logs import keep_secrets_out_of_logs, no_commands_logged
+from trident.spouts.kafka.logs import no_commands_logged
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.arrow import ArrowReader
 

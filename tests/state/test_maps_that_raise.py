@@ -125,7 +125,7 @@ class Scene:
 
     def decide(self, kind: DecisionKind) -> None:
         plan, state = self.job().plan(), "zmap" if kind is DecisionKind.DIVERT else ""
-        decide_topology(plan.spec, plan.states, self.ledger(), WantedDecision(kind, 2, state), OPTIONS)
+        decide_topology(plan.spec, plan.targets, self.ledger(), WantedDecision(kind, 2, state), OPTIONS)
 
     def undo(self) -> None:
         self.decide(DecisionKind.UNDO)
@@ -138,7 +138,7 @@ class Scene:
 
     def _reset(self, keep_rows: bool) -> None:
         plan = self.job().plan()
-        reset_topology(plan.spec, plan.states, self.ledger(), keep_rows=keep_rows, start=None, options=OPTIONS)
+        reset_topology(plan.spec, plan.targets, self.ledger(), keep_rows=keep_rows, start=None, options=OPTIONS)
 
     def audit(self) -> dict[str, int]:
         with sqlite3.connect(self.folder / "audit.sqlite") as connection:

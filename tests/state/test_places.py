@@ -197,7 +197,9 @@ def test_a_start_over_anothers_map_has_changed_nothing_anywhere(tmp_path: Path) 
     with pytest.raises(MismatchError, match="the map belongs to state 'theirs' of topology 'other'"):
         TopologyRun(plan, ledger, OPTIONS).run()
     with pytest.raises(MismatchError, match="the map belongs to state 'theirs' of topology 'other'"):
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=False, start=None, options=OPTIONS, agree=asked.append)
+        reset_topology(
+            plan.spec, plan.targets, ledger, keep_rows=False, start=None, options=OPTIONS, agree=asked.append
+        )
     ledger.close()
     assert (kept.rows, asked) == (before, [])
     with sqlite3.connect(own) as connection:

@@ -48,7 +48,7 @@ def test_it_is_recorded_and_can_be_diverted(trigger: str, tmp_path: Path) -> Non
         run(make_job(topic, state), SqliteLedger(file))
     plan = make_job(topic, state).plan()
     wanted = WantedDecision(DecisionKind.DIVERT, 3, "totals")
-    decide_topology(plan.spec, plan.states, SqliteLedger(file), wanted, OPTIONS)
+    decide_topology(plan.spec, plan.targets, SqliteLedger(file), wanted, OPTIONS)
     topic.partitions[0].append(("after", 1))
     run(make_job(topic, state), SqliteLedger(file))
     with sqlite3.connect(file) as connection:
@@ -96,7 +96,7 @@ def test_an_undo_that_a_trigger_hinders_goes_on_once_it_is_mended(hinders: str, 
         wanted = WantedDecision(DecisionKind.UNDO, 3)
         for _ in range(2):
             with pytest.raises(CannotUndoError, match="1 rows of table 'totals' could not be brought back from txid 3"):
-                decide_topology(plan.spec, plan.states, SqliteLedger(file), wanted, OPTIONS)
+                decide_topology(plan.spec, plan.targets, SqliteLedger(file), wanted, OPTIONS)
         connection.execute("DROP TRIGGER g")
         connection.commit()
     run(make_job(topic, state), SqliteLedger(file))

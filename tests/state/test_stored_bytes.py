@@ -108,7 +108,7 @@ def test_a_map_that_takes_no_position_is_told_as_that_and_not_as_a_lost_ledger(t
         TopologyRun(job.plan(), ledger, impatient).run()
     plan = job.plan()
     with pytest.raises(FatalError, match="nothing was changed"):
-        reset_topology(plan.spec, plan.states, ledger, keep_rows=True, start=None, options=impatient)
+        reset_topology(plan.spec, plan.targets, ledger, keep_rows=True, start=None, options=impatient)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def divert(
     """Take one state's rows out of a refused txid, into the ledger's diverted rows (trident show)."""
     _require_yes(yes, as_json)
     loaded = load_topology(topology)
-    require_state(loaded.compile().states, Decision(DecisionKind.DIVERT, txid, 0, state))
+    require_state(loaded.compile().targets, Decision(DecisionKind.DIVERT, txid, 0, state))
     with opened(ledger) as found:
         _check(found.view().status(loaded.name), DecisionKind.DIVERT, txid, state)
         _confirm(f"Take the rows of state {state} out of txid {txid} for good?", yes)

@@ -17,13 +17,25 @@ def question(topology: str, prospect: Prospect) -> str:
 
 def outcome(prospect: Prospect) -> str:
     """Return what becomes of the states, where the streams really begin, and what that does to the results."""
-    return f"{_STATES[prospect.states]}, and the streams {_begin(prospect)}. {_consequence(prospect)}".rstrip()
+    said = (f"{_STATES[prospect.states]}, and the streams {_begin(prospect)}.", _consequence(prospect), _sent(prospect))
+    return " ".join(part for part in said if part)
 
 
 def note(prospect: Prospect) -> str:
     """Return what a person is told once it is done."""
     found = f"{_ANOTHER}: " if prospect.finishes_another else ""
     return f"{found}{outcome(prospect)} Start the topology."
+
+
+def _sent(prospect: Prospect) -> str:
+    """Return what a reset does to those who read what sinks have sent: it can't be taken back."""
+    if not prospect.sinks or prospect.start == ResetStart.RESUME:
+        return ""
+    names = ", ".join(map(repr, prospect.sinks))
+    return (
+        f"What {names} has sent stays, and what is read again is sent again behind it: readers that must not meet a "
+        "record twice have to begin at the ends that these topics have now."
+    )
 
 
 def _begin(prospect: Prospect) -> str:

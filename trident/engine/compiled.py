@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql.types import StructType
@@ -16,7 +17,7 @@ from trident.graph.nodes import End, PersistNode, QueryNode, SinkNode, walk
 from trident.operations.aggregate import Aggregate
 from trident.spouts.base import Spout
 from trident.state.layout import KeyColumn, StateLayout, ValueColumn
-from trident.state.target import State
+from trident.state.target import OpensTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,9 @@ class CompiledTopology:
     ends: tuple[End, ...]
 
     @property
-    def states(self) -> dict[str, tuple[State, StateLayout]]:
-        """Every state with the columns that its aggregation needs."""
-        return {end.name: (end.state, end.layout) for end in self._persists}
+    def targets(self) -> dict[str, OpensTarget]:
+        """How the target of each end is opened, a state with the columns that its aggregation needs."""
+        return {end.name: _opens(end) for end in self.ends}
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -42,7 +43,7 @@ class CompiledTopology:
         return TopologySpec(
             name=self.name,
             spouts={name: {**spout.description(), "kind": spout.kind.value} for name, spout in self.spouts.items()},
-            states={end.name: _description(end) for end in self._persists},
+            states={end.name: _description(end) for end in self.ends},
         )
 
     def check_runnable(self) -> None:
@@ -54,11 +55,6 @@ class CompiledTopology:
                 "there is no work in the commit turn yet; nothing was started"
             )
         for end in self.ends:
-            if isinstance(end, SinkNode):
-                raise ConfigurationError(
-                    f"the topology {self.name!r} can't run: nothing can write to the sink {end.name!r} yet; "
-                    "nothing was started"
-                )
             for node in walk(end):
                 if isinstance(node, QueryNode):
                     raise ConfigurationError(
@@ -66,12 +62,14 @@ class CompiledTopology:
                         "nothing was started"
                     )
 
-    @property
-    def _persists(self) -> tuple[PersistNode, ...]:
-        return tuple(end for end in self.ends if isinstance(end, PersistNode))
+
+def _opens(end: End) -> OpensTarget:
+    return partial(end.state.open, end.layout) if isinstance(end, PersistNode) else end.sink.open
 
 
-def _description(end: PersistNode) -> dict[str, str]:
+def _description(end: End) -> dict[str, str]:
+    if isinstance(end, SinkNode):
+        return {**end.sink.description(), **end.description, "kind": "sink"}
     return {
         **end.state.description(),
         "kind": end.state.kind.value,

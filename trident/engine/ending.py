@@ -11,7 +11,7 @@ from trident.coordinators.batches.processor import ProcessRequest
 from trident.engine.collecting import Collected, read_table
 from trident.engine.lowering import Lowering
 from trident.engine.staging import WORDS_ONLY, StageRows, Staging, StagingChoice
-from trident.graph.nodes import End
+from trident.graph.nodes import End, PersistNode
 from trident.state.target import Target
 
 
@@ -48,7 +48,7 @@ class Ends:
             return None
         writing = self._stores[end.name].capabilities.writing
         if writing is None:
-            if self._only_executors:
+            if self._only_executors and isinstance(end, PersistNode):
                 raise ConfigurationError(
                     f"the state {end.name!r} can be staged by the driver only; use Staging.AUTO or Staging.DRIVER. "
                     "Nothing of the batch was applied"

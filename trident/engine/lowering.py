@@ -9,14 +9,15 @@ from pyspark.sql import functions as F
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import (
     End,
     Node,
     OperationNode,
-    PersistNode,
     QueryNode,
     RecordOperationNode,
+    SinkNode,
     SourceNode,
     sources_of,
 )
@@ -44,8 +45,9 @@ class Lowering:
     def updates(self, end: End, *, for_driver: bool) -> DataFrame:
         """Return the end's staged updates and the control rows; `for_driver` says that `read_table` reads it."""
         before = self.frame(end.input)
-        if not isinstance(end, PersistNode):
-            return before
+        if isinstance(end, SinkNode):
+            lacks = ORDER in end.schema.names and ORDER not in before.columns
+            return before.withColumn(ORDER, F.lit(None).cast("binary")) if lacks else before
         aggregate = end.aggregate
         return aggregate.lower_last(before, self._batch) if for_driver else aggregate.lower(before, self._batch)
 

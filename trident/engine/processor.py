@@ -92,7 +92,7 @@ class SparkProcessor:
         collected = self._on_spark(
             attempt,
             f"stream {name!r}, job of the state {end.name!r}",
-            lambda: self._readers.collect(name, attempt.edges(trunk), action),
+            lambda: self._readers.collect(name, attempt.edges(trunk), action, in_order=attempt.is_ordered(trunk)),
             end.name,
         )
         readings.add(name, collected)
@@ -132,7 +132,7 @@ class SparkProcessor:
         collected = self._on_spark(
             attempt,
             f"reading of the stream {name!r}",
-            lambda: self._readers.collect(name, attempt.edges(trunk), action),
+            lambda: self._readers.collect(name, attempt.edges(trunk), action, in_order=attempt.is_ordered(trunk)),
         )
         return tops[-1], collected
 
@@ -199,6 +199,9 @@ class _Attempt:
 
     def context_of(self, end: End) -> BatchContext:
         return replace(self.context, is_diverted=end.name in self.request.diverts)
+
+    def is_ordered(self, trunk: Trunk) -> bool:
+        return trunk.source in self.job.ordered
 
     def edges(self, trunk: Trunk) -> tuple[Edge, ...]:
         return self.request.edges.get(trunk.source.name, ())

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from trident.base.control import Undecoded
+from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge
 from trident.engine.collecting import Collected
-from trident.spouts.base import Source
+from trident.spouts.base import KnowsOrder, Source
 
 CAREFUL_BATCHES = 50
 """After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
@@ -26,26 +27,39 @@ class Readers:
         self._parallelism = parallelism
         self._careful_batches = dict.fromkeys(sources, 0)
 
-    def collect(self, name: str, edges: Sequence[Edge], action: Callable[[DataFrame], Collected]) -> Collected:
+    def collect(
+        self, name: str, edges: Sequence[Edge], action: Callable[[DataFrame], Collected], *, in_order: bool = False
+    ) -> Collected:
         """Run an action on the source's frame, read the quick way; where that does not do, again and carefully.
 
-        The next batches are read carefully too.
+        The next batches are read carefully too. `in_order` asks for the column that says which record a row is of.
         """
         careful = self._careful_batches[name]
         if not careful:
-            collected = action(self._frame(name, edges, quick=True))
+            collected = action(self._frame(name, edges, quick=True, in_order=in_order))
             if not any(isinstance(word, Undecoded) for word in collected.words):
                 return collected
             careful = CAREFUL_BATCHES
         self._careful_batches[name] = careful - 1
-        return action(self._frame(name, edges, quick=False))
+        return action(self._frame(name, edges, quick=False, in_order=in_order))
 
-    def _frame(self, name: str, edges: Sequence[Edge], *, quick: bool) -> DataFrame:
+    def _frame(self, name: str, edges: Sequence[Edge], *, quick: bool, in_order: bool) -> DataFrame:
         width = width_of(edges)
         tasks = 1 if width <= SMALL_BATCH else max(1, min(len(edges), self._parallelism))
-        frame = self._sources[name].read(self._spark, edges, tasks, quick)
+        frame = self._reading(name, in_order)(self._spark, edges, tasks, quick)
         # coalesce tells Spark that all rows are in one place, so that no grouping shuffles them
         return frame.coalesce(1) if tasks == 1 else frame
+
+    def _reading(self, name: str, in_order: bool) -> Callable[[SparkSession, Sequence[Edge], int, bool], DataFrame]:
+        source = self._sources[name]
+        if not in_order:
+            return source.read
+        if not isinstance(source, KnowsOrder):
+            raise ConfigurationError(
+                f"the source of stream {name!r} has no read_in_order, so it can't say which record a row is of: its "
+                "rows can be aggregated, but not sent one by one. Nothing was read"
+            )
+        return source.read_in_order
 
 
 def width_of(edges: Iterable[Edge]) -> int:

@@ -47,7 +47,7 @@ def make_run(
     topology = RunnableTopology(
         spec=compiled.spec(),
         spouts=compiled.spouts,
-        states=compiled.states,
+        targets=compiled.targets,
         make_processor=make_processor,
     )
     return TopologyRun(topology, ledger or SqliteLedger(DEFAULT_LEDGER), options)

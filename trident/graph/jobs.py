@@ -6,9 +6,10 @@ depends on what this topology wrote, and everything behind it: it can run for T 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from trident.base.order import ORDER
 from trident.graph.nodes import End, Node, OperationNode, QueryNode, SourceNode, sources_of, walk
 
 
@@ -27,6 +28,8 @@ class Job:
     trunks: tuple[Trunk, ...]
     processing: tuple[End, ...]
     commit_turn: tuple[End, ...]
+    ordered: frozenset[SourceNode] = frozenset()
+    """The sources of whose records an end wants to know the order."""
 
     @property
     def ends(self) -> tuple[End, ...]:
@@ -77,7 +80,19 @@ def _job(ends: Sequence[End], written: set[str]) -> Job:
         tuple(Trunk(source, _top(source, followers)) for source in sources),
         tuple(end for end in ends if end not in late),
         tuple(end for end in ends if end in late),
+        frozenset(source for end in ends if ORDER in end.schema.names for source in _records_of(end)),
     )
+
+
+def _records_of(end: End) -> Iterator[SourceNode]:
+    """Yield the sources whose records come to an end one by one."""
+    todo: list[Node] = list(end.inputs)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, SourceNode):
+            yield node
+        elif not (isinstance(node, OperationNode) and node.operation.makes_groups):
+            todo.extend(node.inputs)
 
 
 def _top(source: SourceNode, followers: dict[Node | End, set[Node | End]]) -> Node:

@@ -6,15 +6,15 @@ Two nodes are the same when they are one object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
 from trident.spouts.base import Spout
 from trident.state.layout import StateLayout
-from trident.state.target import State
+from trident.state.target import Sink, State
 
 if TYPE_CHECKING:
     from trident.operations.aggregate import Aggregate
@@ -95,11 +95,22 @@ class PersistNode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SinkNode:
-    """An end: records that leave as they are."""
+    """An end: records that leave as they are, in an order that every attempt at a batch gives them."""
 
-    name: str
-    schema: pa.Schema
+    sink: Sink
     input: Node
+    description: Mapping[str, str] = field(default_factory=dict)
+    """What must stay the same over restarts, beside what the sink says of itself."""
+
+    @property
+    def name(self) -> str:
+        """The sink's name, unique in its topology."""
+        return self.sink.name
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of its staged rows."""
+        return self.sink.schema
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -13,8 +13,9 @@ from trident.base.errors import ConfigurationError
 from trident.base.names import check_given_name
 from trident.engine.building import apply_step, fields_of
 from trident.engine.compiled import layout_of
-from trident.graph.nodes import Node, OperationNode, PersistNode
+from trident.graph.nodes import Node, OperationNode, PersistNode, SinkNode
 from trident.language.grouped import GroupedStream
+from trident.language.to_kafka import checked_parts, described_topic, sink_of
 from trident.language.trident_state import TridentState
 from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.base import Aggregator
@@ -22,7 +23,9 @@ from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
 from trident.operations.base import Operation
 from trident.operations.columns import EachColumns, FilterColumn, FlatMapColumn, MapColumns, Project
 from trident.operations.functions import EachFunction, FilterFunction, FlatMapFunction, MapFunction, parse_fields
+from trident.operations.kafka_records import KafkaRecords, Part
 from trident.operations.sending import check_callable_with_batch, check_sendable
+from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import StateKind
 from trident.state.tables.shape import table_shape
 from trident.state.target import State
@@ -104,6 +107,30 @@ class Stream:
     def persistent_aggregate(self, state: State, /, **aggregators: Aggregator) -> TridentState:
         """Keep a single row in the state, changed once per txid by what its batch holds."""
         return self._keep(state, (), aggregators)
+
+    def to_kafka(
+        self,
+        topic: str | Column,
+        *,
+        value: Part,
+        key: Part = None,
+        headers: Mapping[str, str | Column] | None = None,
+        sink: KafkaSink | None = None,
+    ) -> None:
+        """Send each record to a Kafka topic, exactly once for readers with `isolation.level=read_committed`.
+
+        `topic` is its name, or a column with a name per record. `key` and `value` are the name of a field, a column
+        of text or bytes (`F.to_json(…)` for JSON), or a Python function over Arrow batches; a null value is a
+        tombstone. Records leave in the order of txids, inside a txid in that of the records that they are of (topic,
+        partition, offset). Without a `sink` it is the cluster that the stream is read from, and the sink is named
+        after the topic.
+        """
+        parts = checked_parts(topic, key, value, headers)
+        for name in parts.named:
+            fields_of(self._sample).require(name, "to_kafka")
+        chosen = sink_of(self._node, topic, sink)
+        records = self._then(KafkaRecords(parts))
+        self._topology._add_end(SinkNode(chosen, records._node, {"topic": described_topic(topic)}))
 
     def _then(self, operation: Operation) -> Stream:
         sample = apply_step(operation, self._sample)

@@ -67,7 +67,7 @@ class Topology:
         if idle or not self._ends:
             what = f"the stream {idle[0]!r}" if idle else f"the topology {self.name!r}"
             raise ConfigurationError(
-                f"{what} ends in no state, so nothing would come of it; add a persistent_aggregate"
+                f"{what} ends in no state or sink, so nothing would come of it; add a persistent_aggregate or to_kafka"
             )
         return CompiledTopology(self.name, dict(self._spouts), tuple(self._ends))
 

@@ -25,10 +25,11 @@ _PROPERTIES = """\
 process.roles=broker,controller
 node.id={number}
 controller.quorum.voters={voters}
-listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{broker}
+listeners=PLAINTEXT://127.0.0.1:{broker},CONTROLLER://127.0.0.1:{controller}{proxied}
+advertised.listeners=PLAINTEXT://127.0.0.1:{broker}{advertised}
+inter.broker.listener.name=PLAINTEXT
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,PROXIED:PLAINTEXT
 log.dirs={logs}
 auto.create.topics.enable=false
 num.partitions=1
@@ -95,12 +96,16 @@ class LocalKafka(LocalServer):
     stop_signal = signal.SIGTERM
     start_seconds = 60
 
-    def __init__(self, node: KafkaNode | None = None) -> None:
+    def __init__(self, node: KafkaNode | None = None, *, proxy_port: int | None = None) -> None:
+        """`proxy_port`: have one more listener, which names this port of a proxy to its clients."""
+        if proxy_port is not None:
+            check_count("proxy_port", proxy_port)
         if node is not None:
             check_instance("node", node, KafkaNode, allowed="a KafkaNode, or None")
         super().__init__("kafka")
         self._node = node or KafkaNode(1, free_ports(1), new_cluster_id())
-        (self._broker_port,) = free_ports(1)
+        self._broker_port, self._proxied_port = free_ports(2)
+        self._proxy_port = proxy_port
 
     def __repr__(self) -> str:
         return f"LocalKafka({self.bootstrap_servers!r})"
@@ -109,6 +114,11 @@ class LocalKafka(LocalServer):
     def bootstrap_servers(self) -> str:
         """Address for clients, the same over restarts."""
         return f"127.0.0.1:{self._broker_port}"
+
+    @property
+    def proxied_port(self) -> int:
+        """Where a proxy reaches it."""
+        return self._proxied_port
 
     @property
     def data(self) -> Path:
@@ -140,7 +150,10 @@ class LocalKafka(LocalServer):
 
     def _format(self, base: list[str], properties: Path) -> None:
         node = self._node
+        is_proxied = self._proxy_port is not None
         text = _PROPERTIES.format(
+            proxied=f",PROXIED://127.0.0.1:{self._proxied_port}" if is_proxied else "",
+            advertised=f",PROXIED://127.0.0.1:{self._proxy_port}" if is_proxied else "",
             number=node.number,
             voters=node.voters,
             copies=node.copies,

@@ -70,7 +70,7 @@ def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options:
     check_ledger(ledger)
     chosen = _options(options)
     compiled = check_topology(topology).compile()
-    return decide_topology(compiled.spec(), compiled.states, ledger, wanted, chosen)
+    return decide_topology(compiled.spec(), compiled.targets, ledger, wanted, chosen)
 
 
 def _options(given: RunOptions | None) -> RunOptions:

@@ -66,7 +66,7 @@ def reset_if_agreed(
     compiled = check_topology(topology).compile()
     return reset_topology(
         compiled.spec(),
-        compiled.states,
+        compiled.targets,
         ledger,
         keep_rows=states == "adopt",
         start=text,

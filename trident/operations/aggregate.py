@@ -47,6 +47,7 @@ class Aggregate:
     """
 
     verb = "aggregate"
+    makes_groups = True
 
     def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator], *, stored: bool = False) -> None:
         self.keys = keys

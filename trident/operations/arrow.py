@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER, below, log_of
 
 AnyArray: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
 AnyColumn: TypeAlias = "AnyArray | pa.ChunkedArray[pa.Scalar[pa.DataType]]"
@@ -105,15 +107,48 @@ def _check_rows(arrays: Sequence[AnyArray], rows: int, verb: str) -> None:
 
 
 def _over_records(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, work: Callable[[pa.RecordBatch], Iterable[pa.RecordBatch]]
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, work: Callable[[_Records], Iterable[pa.RecordBatch]]
 ) -> Iterator[pa.RecordBatch]:
-    """Do the work on each Arrow batch's records, without their control column, and pass its words on."""
+    """Do the work on each Arrow batch's records, without the columns that are no fields, and pass its words on."""
     for batch in batches:
         records, words = split(batch)
         if records.num_rows:
-            yield from work(records.drop_columns([CONTROL]))
+            yield from work(_records(records))
         if words is not None:
             yield bare(words, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """What a user's function is given, and what goes along beside it."""
+
+    fields: pa.RecordBatch
+    order: AnyArray | None
+    """Which record each row is of, where that was asked for."""
+
+    @property
+    def hidden(self) -> dict[str, AnyArray]:
+        """The columns that go along as they are."""
+        return {} if self.order is None else {ORDER: self.order}
+
+    def runs(self) -> Iterator[_Records]:
+        """Yield the rows in parts, each of one partition's records."""
+        start = 0
+        while self.order is not None and start < len(self.order):
+            log = log_of(self.order[start].as_py())
+            same = np.asarray(pc.starts_with(self.order.slice(start), log))  # type: ignore[call-overload]  # bytes too
+            count = len(same) if same.all() else int(same.argmin())
+            yield _Records(self.fields.slice(start, count), self.order.slice(start, count))
+            start += count
+        if self.order is None:
+            yield self
+
+
+def _records(batch: pa.RecordBatch) -> _Records:
+    fields = batch.drop_columns([CONTROL])
+    if ORDER not in fields.schema.names:
+        return _Records(fields, None)
+    return _Records(fields.drop_columns([ORDER]), fields.column(ORDER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +162,14 @@ class Keep:
         """Run over one task's batches."""
         return _over_records(batches, self.schema, self._work)
 
-    def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        (mask,) = fit(self.function(records), pa.schema([pa.field("mask", pa.bool_())]), "filter")
-        _check_rows([mask], records.num_rows, "filter")
-        kept = records.filter(cast(pa.BooleanArray, mask))
+    def _work(self, records: _Records) -> Iterator[pa.RecordBatch]:
+        (found,) = fit(self.function(records.fields), pa.schema([pa.field("mask", pa.bool_())]), "filter")
+        _check_rows([found], records.fields.num_rows, "filter")
+        mask = cast(pa.BooleanArray, found)
+        kept = records.fields.filter(mask)
+        hidden = {name: array.filter(mask) for name, array in records.hidden.items()}
         # a task's batches must agree in their schema, and records alone may come without nulls
-        yield assemble(kept.columns, kept.schema.names, self.schema)
+        yield assemble([*kept.columns, *hidden.values()], [*kept.schema.names, *hidden], self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +184,12 @@ class Add:
         """Run over one task's batches."""
         return _over_records(batches, self.schema, self._work)
 
-    def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        added = fit(self.function(records), self.declared, "each")
-        _check_rows(added, records.num_rows, "each")
-        names = [*records.schema.names, *self.declared.names]
-        yield assemble([*records.columns, *added], names, self.schema)
+    def _work(self, records: _Records) -> Iterator[pa.RecordBatch]:
+        fields, hidden = records.fields, records.hidden
+        added = fit(self.function(fields), self.declared, "each")
+        _check_rows(added, fields.num_rows, "each")
+        names = [*fields.schema.names, *self.declared.names, *hidden]
+        yield assemble([*fields.columns, *added, *hidden.values()], names, self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +204,10 @@ class Replace:
         """Run over one task's batches."""
         return _over_records(batches, self.schema, self._work)
 
-    def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        arrays = fit(self.function(records), self.declared, "map")
-        _check_rows(arrays, records.num_rows, "map")
-        yield assemble(arrays, self.declared.names, self.schema)
+    def _work(self, records: _Records) -> Iterator[pa.RecordBatch]:
+        arrays = fit(self.function(records.fields), self.declared, "map")
+        _check_rows(arrays, records.fields.num_rows, "map")
+        yield assemble([*arrays, *records.hidden.values()], [*self.declared.names, *records.hidden], self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,9 +222,19 @@ class Expand:
         """Run over one task's batches."""
         return _over_records(batches, self.schema, self._work)
 
-    def _work(self, records: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        result = self.function(records)
+    def _work(self, records: _Records) -> Iterator[pa.RecordBatch]:
+        for run in records.runs():
+            yield from self._expanded(run)
+
+    def _expanded(self, records: _Records) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one run; nobody knows which record a row is of, so their place in the run counts."""
+        result = self.function(records.fields)
         if isinstance(result, str | bytes | Mapping) or not isinstance(result, pa.RecordBatch | pa.Table | Iterable):
             raise wrong_result("flat_map", type(result).__name__, self.declared)
+        first = None if records.order is None else cast(bytes, records.order[0].as_py())
+        count = 0
         for part in [result] if isinstance(result, pa.RecordBatch | pa.Table) else result:
-            yield assemble(fit(part, self.declared, "flat_map"), self.declared.names, self.schema)
+            arrays = fit(part, self.declared, "flat_map")
+            hidden: dict[str, AnyArray] = {} if first is None else {ORDER: below(first, count, len(arrays[0]))}
+            yield assemble([*arrays, *hidden.values()], [*self.declared.names, *hidden], self.schema)
+            count += len(arrays[0])

@@ -11,9 +11,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import CharType, StructField, StructType, VarcharType
 
-from trident.base.checks import check_text
+from trident.base.checks import check_text, may_hold_a_secret, refused
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
+from trident.base.order import ORDER
 
 RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"
@@ -51,6 +52,10 @@ class Operation(Protocol):
     def verb(self) -> str:
         """The DSL's word for it, for error messages."""
 
+    @property
+    def makes_groups(self) -> bool:
+        """Whether its rows are of no single record any more."""
+
     def check(self, fields: Fields) -> None:
         """Raise `FieldError` or `ConfigurationError` when it can't follow a stream with these fields."""
 
@@ -84,6 +89,8 @@ class Fields:
     def require(self, name: str, asked_by: str) -> None:
         """Raise `FieldError` unless the field is there under exactly this name."""
         if check_field(asked_by, name) not in self.schema.names:
+            if may_hold_a_secret(name):
+                raise refused(f"{asked_by}: a field", "the name of a field of the stream", name)
             raise FieldError(f"{asked_by} names a field that the stream does not have", name, self.names)
 
     def refuse(self, names: Sequence[str], asked_by: str) -> None:
@@ -140,6 +147,16 @@ def field(name: str) -> Column:
 def control() -> Column:
     """Return the control column."""
     return field(CONTROL)
+
+
+def order() -> Column:
+    """Return the order column."""
+    return field(ORDER)
+
+
+def hidden(frame: DataFrame) -> list[Column]:
+    """Return the columns that go along without being fields: the order, where it was asked for, and the control."""
+    return [order(), control()] if ORDER in frame.columns else [control()]
 
 
 def guarded(expression: Column) -> Column:

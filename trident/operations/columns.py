@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
 from trident.operations.base import (
     BATCH_TIME,
     BatchContext,
@@ -17,15 +18,20 @@ from trident.operations.base import (
     control,
     field,
     guarded,
+    hidden,
+    order,
     uses_batch_time,
     with_batch_time,
 )
+
+_POSITION = "__trident_position"
 
 
 class FilterColumn:
     """Keeps the records for which the condition is true (null is not)."""
 
     verb = "filter"
+    makes_groups = False
 
     def __init__(self, condition: Column) -> None:
         self._uses_time = uses_batch_time([condition])
@@ -45,6 +51,7 @@ class EachColumns:
     """Adds a field per expression; the expressions see the fields that were there before."""
 
     verb = "each"
+    makes_groups = False
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
@@ -67,11 +74,12 @@ class MapColumns:
     """Replaces all fields by one per expression."""
 
     verb = "map"
+    makes_groups = False
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
         self._uses_time = uses_batch_time(list(columns.values()))
-        self._selected = [*(guarded(column).alias(name) for name, column in columns.items()), control()]
+        self._selected = [guarded(column).alias(name) for name, column in columns.items()]
 
     def check(self, fields: Fields) -> None:
         """Nothing to check before Spark does."""
@@ -79,13 +87,14 @@ class MapColumns:
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         source = with_batch_time(frame, batch) if self._uses_time else frame
-        return source.select(*self._selected)
+        return source.select(*self._selected, *hidden(frame))
 
 
 class FlatMapColumn:
     """Replaces each record by one per element of an array; none for an empty or missing array."""
 
     verb = "flat_map"
+    makes_groups = False
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
@@ -95,7 +104,8 @@ class FlatMapColumn:
         self._uses_time = uses_batch_time([column])
         # a control row gets an array of one null, so that it comes out of explode once, as it went in
         elements = F.when(control().isNull(), column).otherwise(F.array(F.lit(None)))
-        self._selected = [F.explode(elements).alias(name), control()]
+        self._name = name
+        self._exploded = F.posexplode(elements).alias(_POSITION, name)
 
     def check(self, fields: Fields) -> None:
         """Nothing to check before Spark does."""
@@ -103,7 +113,11 @@ class FlatMapColumn:
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         source = with_batch_time(frame, batch) if self._uses_time else frame
-        return source.select(*self._selected)
+        rows = source.select(self._exploded, *hidden(frame))
+        if ORDER in frame.columns:
+            level = F.unhex(F.lpad(F.hex(field(_POSITION)), 8, "0"))
+            rows = rows.withColumn(ORDER, F.concat(order(), level))
+        return rows.select(field(self._name), *hidden(frame))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +131,11 @@ class Project:
         """The DSL's word."""
         return "project"
 
+    @property
+    def makes_groups(self) -> bool:
+        """A row is of the record that it was of."""
+        return False
+
     def check(self, fields: Fields) -> None:
         """Every field must be there, and be named once."""
         if not self.fields:
@@ -127,4 +146,4 @@ class Project:
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        return frame.select(*(field(name) for name in self.fields), control())
+        return frame.select(*(field(name) for name in self.fields), *hidden(frame))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import StructField, StructType
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
 from trident.operations.base import BatchContext, Fields, check_new_names, nullable
 from trident.spouts.arrow_types import arrow_schema
-
-_CONTROL_FIELD = StructField(CONTROL, StringType())
 
 
 def parse_fields(text: str, verb: str) -> StructType:
@@ -31,6 +30,7 @@ class FilterFunction:
     """Keeps the records for which the function's boolean array is true (null is not)."""
 
     verb = "filter"
+    makes_groups = False
 
     def __init__(self, function: MaskFunction) -> None:
         self._function = function
@@ -48,6 +48,7 @@ class EachFunction:
     """Adds the declared fields; the function returns one value per record for each of them."""
 
     verb = "each"
+    makes_groups = False
 
     def __init__(self, function: BatchFunction, declared: StructType) -> None:
         self._function = function
@@ -67,33 +68,39 @@ class MapFunction:
     """Replaces all fields by the declared ones; the function returns one value per record for each of them."""
 
     verb = "map"
+    makes_groups = False
 
     def __init__(self, function: BatchFunction, declared: StructType) -> None:
-        schema = nullable([*declared.fields, _CONTROL_FIELD])
-        self._schema = schema
-        self._task = Replace(function, arrow_schema(declared), arrow_schema(schema))
+        self._function = function
+        self._declared = declared
 
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        return frame.mapInArrow(self._task, self._schema)
+        schema = nullable([*self._declared.fields, *_hidden_fields(frame)])
+        return frame.mapInArrow(Replace(self._function, arrow_schema(self._declared), arrow_schema(schema)), schema)
 
 
 class FlatMapFunction:
     """Replaces the records by the rows that the function returns, any number of them."""
 
     verb = "flat_map"
+    makes_groups = False
 
     def __init__(self, function: RowsFunction, declared: StructType) -> None:
-        schema = nullable([*declared.fields, _CONTROL_FIELD])
-        self._schema = schema
-        self._task = Expand(function, arrow_schema(declared), arrow_schema(schema))
+        self._function = function
+        self._declared = declared
 
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        return frame.mapInArrow(self._task, self._schema)
+        schema = nullable([*self._declared.fields, *_hidden_fields(frame)])
+        return frame.mapInArrow(Expand(self._function, arrow_schema(self._declared), arrow_schema(schema)), schema)
+
+
+def _hidden_fields(frame: DataFrame) -> list[StructField]:
+    return [each for each in frame.schema.fields if each.name in (ORDER, CONTROL)]

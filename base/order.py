@@ -1,0 +1,63 @@
+"""The order column: which record of which log a row is of, as bytes whose order is that of the records.
+
+Where rows leave a topology one by one their order matters, and the layout of tasks must not decide it. A job that is
+asked for it has one more column: topic, partition and offset of the record, then one number for each `flat_map` on
+the way. Compared byte by byte this is the order by topic, partition, offset, and place among the record's rows.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+ORDER: Final = "__trident_order"
+
+"""Name of the column; no field of a stream may have it."""
+
+_END: Final = b"\0"
+_PLACE: Final = struct.Struct(">IQ")
+_LEVEL: Final = struct.Struct(">I")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What an order says of the record."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+def order_of(topic: str, partition: int, offsets: npt.NDArray[np.int64]) -> pa.BinaryArray:
+    """Return the orders of some records of one partition."""
+    head = topic.encode() + _END
+    width = len(head) + _PLACE.size
+    rows = np.empty((len(offsets), width), dtype=np.uint8)
+    rows[:, : len(head)] = np.frombuffer(head, dtype=np.uint8)
+    rows[:, len(head) : len(head) + 4] = np.frombuffer(_LEVEL.pack(partition), dtype=np.uint8)
+    rows[:, len(head) + 4 :] = offsets.astype(">u8").view(np.uint8).reshape(-1, 8)
+    ends = np.arange(0, (len(offsets) + 1) * width, width, dtype=np.int32)
+    buffers = [None, pa.py_buffer(ends.tobytes()), pa.py_buffer(rows.tobytes())]
+    return cast(pa.BinaryArray, pa.Array.from_buffers(pa.binary(), len(offsets), buffers))
+
+
+def below(order: bytes, first: int, count: int) -> pa.BinaryArray:
+    """Return the orders of so many rows that were made of one record, or of some from it on, the first one's number."""
+    return pa.array([order + _LEVEL.pack(number) for number in range(first, first + count)], pa.binary())
+
+
+def origin_of(order: bytes) -> Origin:
+    """Return the record that an order is of."""
+    head, _, rest = order.partition(_END)
+    partition, offset = _PLACE.unpack_from(rest)
+    return Origin(head.decode(), partition, offset)
+
+
+def log_of(order: bytes) -> bytes:
+    """Return the part of an order that all records of one partition share."""
+    return order[: order.index(_END) + 1 + _LEVEL.size]

@@ -1,0 +1,155 @@
+"""What the two clients' errors mean to a sink: one table for each, by what the caller must do."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from confluent_kafka import KafkaError
+from kafka import errors as python_errors
+
+from trident.base.errors import (
+    ConfigurationError,
+    FatalError,
+    OutcomeUnknownError,
+    RefusedError,
+    RetryableError,
+    TridentError,
+)
+
+_REFUSED: Final = frozenset(
+    {
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.INVALID_MSG_SIZE,
+        KafkaError.INVALID_MSG,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_TIMESTAMP,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError.POLICY_VIOLATION,
+        KafkaError.TOPIC_EXCEPTION,
+    }
+)
+"""The same record would be refused again."""
+_UNKNOWN: Final = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+    }
+)
+_DENIED: Final = frozenset(
+    {
+        KafkaError._AUTHENTICATION,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+    }
+)
+_FENCED: Final = frozenset(
+    {
+        KafkaError._FENCED,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+    }
+)
+_PYTHON_DENIED: Final = (
+    python_errors.AuthorizationError,
+    python_errors.SaslAuthenticationFailedError,
+    python_errors.UnsupportedSaslMechanismError,
+    python_errors.IllegalSaslStateError,
+)
+_PYTHON_PASSING: Final = (
+    python_errors.RetriableError,
+    python_errors.BrokerNotAvailableError,
+    python_errors.UnknownBrokerIdError,
+    python_errors.UnknownError,
+    OSError,
+)
+
+
+def of_beginning(error: KafkaError, sink: str, id_: str) -> TridentError:
+    """Return what it means that no session could be begun; nothing is sent then."""
+    name, code = error.name(), error.code()
+    if code == KafkaError.INVALID_TRANSACTION_TIMEOUT:
+        return ConfigurationError(
+            f"sink {sink!r}: the broker allows no transaction to take so long as transaction.timeout.ms says ({name}); "
+            "nothing was sent. Lower it in client_options, or raise the broker's transaction.max.timeout.ms"
+        )
+    if code in _DENIED:
+        return _denied(sink, name, id_)
+    if code in _FENCED or error.retriable() or code in _PASSING:
+        return RetryableError(f"sink {sink!r} could not begin a session as {id_!r} ({name}); nothing was sent")
+    return FatalError(f"sink {sink!r} could not begin a session as {id_!r} ({name}); nothing was sent")
+
+
+def of_sending(error: KafkaError, sink: str, topic: str) -> TridentError:
+    """Return what it means that a record was not taken; the transaction is given up, nothing of it can be read."""
+    name, code = error.name(), error.code()
+    if code in _REFUSED:
+        return RefusedError(f"sink {sink!r}: topic {topic!r} refuses a record for good ({name}); nothing was sent")
+    if code in _UNKNOWN:
+        return RefusedError(
+            f"sink {sink!r}: there is no topic {topic!r} any more ({name}); nothing was sent. Create it again"
+        )
+    if code in _DENIED:
+        return _denied(sink, name, f"topic {topic!r}")
+    if code in _FENCED:
+        return _fenced(sink, name)
+    return RetryableError(f"sink {sink!r} could not send to topic {topic!r} ({name}); nothing of it can be read")
+
+
+def of_ending(error: KafkaError, sink: str) -> TridentError:
+    """Return what it means that a commit was not confirmed."""
+    name, code = error.name(), error.code()
+    if code in _DENIED:
+        return _denied(sink, name, "the end of a transaction")
+    if error.txn_requires_abort():
+        return RetryableError(f"sink {sink!r}: the transaction was given up ({name}); nothing of it can be read")
+    return OutcomeUnknownError(
+        f"sink {sink!r}: whether the transaction was committed is not known ({name}); its marker is read to tell"
+    )
+
+
+def of_asking(error: Exception, sink: str, doing: str, servers: str) -> TridentError:
+    """Return what an error of kafka-python means; unknown ones are fatal: nobody knows what going on would do."""
+    name = type(error).__name__
+    if isinstance(error, _PYTHON_DENIED):
+        return FatalError(
+            f"Kafka at {servers} does not let sink {sink!r} {doing} ({name}); nothing was sent. Check the ACLs"
+        )
+    if isinstance(error, _PYTHON_PASSING):
+        return RetryableError(f"sink {sink!r} could not {doing} at Kafka {servers} ({name}); nothing was sent")
+    if isinstance(error, python_errors.KafkaError):
+        return FatalError(f"sink {sink!r} could not {doing} at Kafka {servers} ({name}: {error}); nothing was sent")
+    return FatalError(  # of a text that is not Kafka's nobody knows what it quotes
+        f"sink {sink!r} could not {doing} at Kafka {servers}: the client kafka-python failed ({name}), not the broker. "
+        "Nothing was sent. Look at client_options, and at the version of kafka-python"
+    )
+
+
+_PASSING: Final = frozenset(
+    {
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._RESOLVE,
+        KafkaError.CONCURRENT_TRANSACTIONS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
+
+
+def _denied(sink: str, name: str, what: str) -> FatalError:
+    return FatalError(
+        f"Kafka refused {what} to sink {sink!r} ({name}); nothing of it can be read. Check the ACLs: WRITE and "
+        "DESCRIBE on its topics, on its marker topic and on its transactional ids"
+    )
+
+
+def _fenced(sink: str, name: str) -> RetryableError:
+    return RetryableError(
+        f"sink {sink!r}: another producer has begun a session under its transactional id ({name}): its successor, or "
+        "another program that uses this id; nothing of this transaction can be read"
+    )

@@ -1,0 +1,124 @@
+"""Reading and moving a sink's marker: compare, then set, with nobody in between.
+
+A session is begun first, which fences every other one of this transactional id; then the newest marker is read; then
+rows and the new marker are sent in one transaction of that session. So whoever commits has read what was newest: the
+transactional id is the lock, and the marker the row under it. It is the first statement of an SQL apply, in Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import MismatchError
+from trident.base.identity import Epoch
+from trident.state.kafka.cluster import Cluster, Producers, TopicSettings
+from trident.state.kafka.marker import Marker, decode, encode, transactional_id
+from trident.state.kafka.records import Record
+from trident.state.positions import check_epoch
+
+_COMPACTED: Final = "compact"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be committed together."""
+
+    marker: Marker
+    records: Iterable[Record] = ()
+
+
+class Markers:
+    """The markers of one sink; for one thread."""
+
+    def __init__(self, sink: str, topic: str, cluster: Cluster, producers: Producers) -> None:
+        self._sink = sink
+        self._topic = topic
+        self._cluster = cluster
+        self._producers = producers
+        self._known: TopicSettings | None = None
+
+    def prepare(self) -> None:
+        """Make the marker topic, or check the one that is there."""
+        if self._settings() is None:
+            self._cluster.make_marker_topic(self._topic)
+            self._settings()
+
+    def read(self, topology: str) -> Marker | None:
+        """Return the newest marker, None where there is none, or no topic for it."""
+        if self._settings() is None:
+            return None
+        marker, _ = self._find(topology, self._cluster.id())
+        return marker
+
+    def change(
+        self,
+        topology: str,
+        decide: Callable[[Marker | None, str], Change | None],
+        *,
+        limits: Mapping[str, int] = MappingProxyType({}),
+        txid: int = 0,
+    ) -> None:
+        """Commit what `decide` makes of the newest marker and the cluster's id; None: nothing.
+
+        May be repeated after any error. What `decide` raises is raised, and nothing was sent then. `limits` are how
+        large messages of the records' topics may be, which a session has to know when it begins.
+        """
+        id_ = transactional_id(topology, self._sink)
+        known = self._known or self._settings()
+        of_topic = {} if known is None else {self._topic: known.max_message_bytes}
+        session = self._producers.open(id_, {**limits, **of_topic})
+        with closing(session):
+            reached(CrashPoint.AFTER_SESSION, txid)
+            here = session.cluster_id()
+            marker, partition = self._find(topology, here)
+            change = decide(marker, here)
+            if change is None:
+                return
+            session.begin()
+            for record in change.records:
+                session.send(record)
+            reached(CrashPoint.BEFORE_MARKER, txid)
+            session.send(Record(self._topic, id_.encode(), encode(change.marker), ()), partition)
+            reached(CrashPoint.BEFORE_END_OF_TRANSACTION, txid)
+            session.commit()
+        reached(CrashPoint.AFTER_END_OF_TRANSACTION, txid)
+
+    def _find(self, topology: str, here: str) -> tuple[Marker | None, int]:
+        id_ = transactional_id(topology, self._sink)
+        found = self._cluster.newest(self._topic, id_)
+        if found.data is None:
+            return None, found.partition
+        marker = decode(found.data, f"topic {self._topic!r}, key {id_!r},")
+        if marker.cluster != here:
+            raise MismatchError(
+                f"sink {self._sink!r} is in Kafka cluster {marker.cluster!r}, and the one that answers at its address "
+                f"is {here!r}: another cluster took its place, with a copy of topic {self._topic!r}. Nothing was sent: "
+                "correct the address, or bring the cluster back"
+            )
+        return marker, found.partition
+
+    def _settings(self) -> TopicSettings | None:
+        """Ask for the settings of the marker topic; a take-over does, a txid goes by what was found then."""
+        settings = self._known = self._cluster.settings([self._topic]).get(self._topic)
+        if settings is not None and settings.cleanup != _COMPACTED:
+            raise MismatchError(
+                f"the marker topic {self._topic!r} of sink {self._sink!r} has cleanup.policy={settings.cleanup}, under "
+                f"which Kafka deletes markers that are still needed; nothing was sent. Set it to {_COMPACTED!r}"
+            )
+        return settings
+
+
+def owned(found: Marker | None, epoch: Epoch, name: str) -> Marker:
+    """Return the newest marker, after checking that it is there and that no newer epoch has written it."""
+    if found is None:
+        raise MismatchError(
+            f"sink {name!r} has no marker any more: its marker topic was emptied, or made anew. Nothing was sent: "
+            "restore it, for without it nobody can tell what was sent"
+        )
+    check_epoch(found.epoch, epoch, name)
+    return found

@@ -1,0 +1,149 @@
+"""Sessions by confluent-kafka: a producer of its own for every transaction.
+
+librdkafka speaks the protocol without KIP-890: an EndTxn that timed out may be sent again inside the client and be
+answered with success, while the first one, late on the wire, ends the *next* transaction of the same producer epoch
+half-way. So no two transactions share an epoch, and the late one is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from trident.base.errors import ConfigurationError, TridentError
+from trident.base.kafka.clients import for_librdkafka
+from trident.state.kafka.errors import of_beginning, of_ending, of_sending
+from trident.state.kafka.records import Record
+
+_BATCH_BYTES: Final = 1_000_000
+_DEFAULTS: Final = {
+    # the Java client's way, so that topics that others write are partitioned alike; null keys go anywhere
+    "partitioner": "murmur2_random",
+    "linger.ms": "5",
+    "queue.buffering.max.messages": "200000",
+    "queue.buffering.max.kbytes": str(256 << 10),
+    "socket.nagle.disable": "true",
+    "transaction.timeout.ms": "60000",
+}
+_QUIET: Final = {"log_level": "2"}
+"""What a session meets is an error of its own."""
+_OURS: Final[Mapping[str, str | bool]] = {
+    "enable.idempotence": "true",
+    "acks": "all",
+    "delivery.report.only.error": True,
+}
+_ANY: Final = -1
+"""The partitioner decides."""
+_POLL_SECONDS: Final = 0.05
+_ABORT_SECONDS: Final = 2.0
+
+
+class ConfluentProducers:
+    """See `Producers`; `patience` is how long each call to the brokers may take."""
+
+    def __init__(self, sink: str, servers: str, options: Mapping[str, str], patience: timedelta) -> None:
+        self._sink = sink
+        self._servers = servers
+        self._options = options
+        self._seconds = patience.total_seconds()
+
+    def open(self, transactional_id: str, limits: Mapping[str, int]) -> ConfluentSession:
+        """Begin a session: when this returns, no transaction of an older one is open, or will ever be committed."""
+        try:
+            producer = Producer(self._configuration(transactional_id, limits))
+        except KafkaException as error:
+            raise ConfigurationError(
+                f"sink {self._sink!r}: client_options are not what the Kafka client takes "
+                f"({error.args[0].str()}); nothing was sent"
+            ) from None
+        try:
+            producer.init_transactions(self._seconds)
+        except KafkaException as error:
+            raise of_beginning(error.args[0], self._sink, transactional_id) from None
+        return ConfluentSession(self._sink, producer, self._seconds)
+
+    def _configuration(self, transactional_id: str, limits: Mapping[str, int]) -> dict[str, str | bool]:
+        """Return a producer's options: a batch that the smallest topic takes, a record that the largest does."""
+        return {
+            **_QUIET,
+            **_DEFAULTS,
+            "batch.size": str(min([_BATCH_BYTES, *limits.values()])),
+            "message.max.bytes": str(max(limits.values())),
+            **for_librdkafka(self._options),
+            **_OURS,
+            "bootstrap.servers": self._servers,
+            "transactional.id": transactional_id,
+        }
+
+
+class ConfluentSession:
+    """See `Session`."""
+
+    def __init__(self, sink: str, producer: Producer, seconds: float) -> None:
+        self._sink = sink
+        self._producer = producer
+        self._seconds = seconds
+        self._refused: TridentError | None = None
+        self._is_open = False
+
+    def cluster_id(self) -> str:
+        """Return the id of the cluster that it is of."""
+        return str(self._producer.cluster_id(self._seconds))
+
+    def begin(self) -> None:
+        """Begin its transaction."""
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as error:
+            raise of_beginning(error.args[0], self._sink, "a transaction") from None
+        self._is_open = True
+
+    def send(self, record: Record, partition: int | None = None) -> None:
+        """Add a record, waiting while the client's queue is full."""
+        headers: list[tuple[str, str | bytes | None]] | None = list(record.headers) or None
+        while True:
+            try:
+                self._producer.produce(
+                    record.topic,
+                    record.value,
+                    record.key,
+                    partition=_ANY if partition is None else partition,
+                    on_delivery=self._refuse,
+                    headers=headers,
+                )
+                return
+            except BufferError:
+                self._producer.poll(_POLL_SECONDS)
+                self._raise_refused()
+            except KafkaException as error:
+                raise of_sending(error.args[0], self._sink, record.topic) from None
+
+    def commit(self) -> None:
+        """Flush, then commit; raises what made the brokers refuse a record, if any did."""
+        try:
+            self._producer.commit_transaction(self._seconds)
+        except KafkaException as error:
+            self._raise_refused()
+            raise of_ending(error.args[0], self._sink) from None
+        self._is_open = False
+
+    def close(self) -> None:
+        """Abort what is open, as far as that is quick: whoever comes next under this id aborts it in any case."""
+        if not self._is_open:
+            return
+        self._is_open = False
+        self._producer.purge()
+        with suppress(KafkaException):
+            self._producer.abort_transaction(_ABORT_SECONDS)
+
+    def _refuse(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None and self._refused is None:
+            self._refused = of_sending(error, self._sink, str(message.topic()))
+
+    def _raise_refused(self) -> None:
+        if self._refused is not None:
+            raise self._refused

@@ -1,0 +1,165 @@
+"""The mutants of sinks: what keeps a txid from leaving twice, by half, or not at all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_SINK: Final = ("tests/state/test_kafka_sink.py",)
+_RECORDS: Final = ("tests/state/test_kafka_records.py",)
+_MARKERS: Final = ("integration_tests/sinks/test_markers.py",)
+_ENDS: Final = ("integration_tests/sinks/test_lost_ends.py",)
+_TO_KAFKA: Final = ("integration_tests/dsl/test_dsl_to_kafka.py",)
+_OPEN: Final = "        session = self._producers.open(id_, {**limits, **of_topic})\n"
+_FIND: Final = "            here = session.cluster_id()\n            marker, partition = self._find(topology, here)\n"
+
+SINKS: Final = (
+    Mutant(
+        "no two transactions of a sink share a producer epoch",
+        "state/kafka/producing.py",
+        "        try:\n            producer = Producer(self._configuration(transactional_id, limits))\n",
+        "        try:\n"
+        "            kept = self.__dict__.get(transactional_id)\n"
+        "            if kept is not None:\n"
+        "                return ConfluentSession(self._sink, kept, self._seconds)\n"
+        "            producer = Producer(self._configuration(transactional_id, limits))\n"
+        "            self.__dict__[transactional_id] = producer\n",
+        _ENDS,
+    ),
+    Mutant(
+        "a marker is read after the session has begun",
+        "state/kafka/markers.py",
+        f"{_OPEN}        with closing(session):\n            reached(CrashPoint.AFTER_SESSION, txid)\n{_FIND}",
+        "        marker, partition = self._find(topology, self._cluster.id())\n"
+        f"{_OPEN}        with closing(session):\n            reached(CrashPoint.AFTER_SESSION, txid)\n"
+        "            here = session.cluster_id()\n",
+        _SINK,
+    ),
+    Mutant(
+        "a newer epoch's marker stops an old owner",
+        "state/kafka/markers.py",
+        "    check_epoch(found.epoch, epoch, name)\n    return found\n",
+        "    return found\n",
+        _SINK,
+    ),
+    Mutant(
+        "an old epoch raises no fence of a sink",
+        "state/kafka/target.py",
+        "            check_epoch(found.epoch if found else None, epoch, self._name)\n",
+        "",
+        _SINK,
+    ),
+    Mutant(
+        "what is in Kafka is not sent again",
+        "state/kafka/target.py",
+        "            if is_in(mine.position, batch, self._name):\n                return None\n",
+        "            is_in(mine.position, batch, self._name)\n",
+        _SINK,
+    ),
+    Mutant(
+        "a marker of another cluster is none of this sink's",
+        "state/kafka/markers.py",
+        "        if marker.cluster != here:\n",
+        "        if False:\n",
+        _SINK,
+    ),
+    Mutant(
+        "a marker topic that forgets is refused",
+        "state/kafka/markers.py",
+        "        if settings is not None and settings.cleanup != _COMPACTED:\n",
+        "        if False:\n",
+        _SINK,
+    ),
+    Mutant(
+        "what is open below the end of the log is waited for",
+        "state/kafka/python_cluster.py",
+        "IsolationLevel.READ_UNCOMMITTED, int(",
+        "IsolationLevel.READ_COMMITTED, int(",
+        _MARKERS,
+    ),
+    Mutant(
+        "what was aborted is no marker",
+        "state/kafka/python_cluster.py",
+        'isolation_level="read_committed"',
+        'isolation_level="read_uncommitted"',
+        _MARKERS,
+    ),
+    Mutant(
+        "markers are looked for in every partition",
+        "state/kafka/python_cluster.py",
+        "for partition in sorted(range(settings.partitions), key=lambda number: number != own):",
+        "for partition in (own,):",
+        _MARKERS,
+    ),
+    Mutant(
+        "markers are looked for up to the log's beginning",
+        "state/kafka/python_cluster.py",
+        "            width, stop = width * 4, start\n",
+        "            return _Looked(end, None)\n",
+        _MARKERS,
+    ),
+    Mutant(
+        "what a sink has not sent is not cleaned up",
+        "state/kafka/target.py",
+        "min(done, position.txid)",
+        "done",
+        _SINK,
+    ),
+    Mutant(
+        "what a sink has sent is not undone",
+        "state/kafka/undoing.py",
+        "        if is_there and found.sent.count:\n",
+        "        if False:\n",
+        _SINK,
+    ),
+    Mutant(
+        "a reset of a sink is carried out once",
+        "state/kafka/resetting.py",
+        "            if found.position is not None and found.position.owner == owner:\n                return None\n",
+        "",
+        _SINK,
+    ),
+    Mutant(
+        "rows leave in the order of their records",
+        "state/kafka/records.py",
+        '    return rows.sort_by([(ORDER, "ascending")])\n',
+        "    return rows\n",
+        _RECORDS,
+    ),
+    Mutant(
+        "no two sinks share a transactional id",
+        "state/kafka/marker.py",
+        '.replace(".", "%2E")',
+        "",
+        _RECORDS,
+    ),
+    Mutant(
+        "a record that no broker takes is refused before it is pinned",
+        "state/kafka/records.py",
+        "        if limit is not None and largest + _OVERHEAD > limit:\n",
+        "        if False:\n",
+        _RECORDS,
+    ),
+    Mutant(
+        "a header of this library's is nobody else's",
+        "state/kafka/records.py",
+        "    if pc.any(pc.starts_with(names, _LINEAGE)).as_py():\n",
+        "    if False:\n",
+        _RECORDS,
+    ),
+    Mutant(
+        "rows that one record became keep their order",
+        "trident/operations/columns.py",
+        "            rows = rows.withColumn(ORDER, F.concat(order(), level))\n",
+        "            pass\n",
+        _TO_KAFKA,
+    ),
+    Mutant(
+        "a function's filter takes the order along",
+        "trident/operations/arrow.py",
+        "        hidden = {name: array.filter(mask) for name, array in records.hidden.items()}\n",
+        "        hidden = {name: array[: kept.num_rows] for name, array in records.hidden.items()}\n",
+        _TO_KAFKA,
+    ),
+)

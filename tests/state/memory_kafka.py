@@ -1,0 +1,154 @@
+"""Kafka's transactions in memory, as clients without KIP-890 meet them: a commit may come late, and end what is open.
+
+A cluster keeps logs with open, committed and aborted records, and for each transactional id the newest producer epoch.
+What a commit names is an epoch and no transaction, so one that comes late ends whatever that epoch has open by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from trident.base.errors import MismatchError, OutcomeUnknownError, RetryableError
+from trident.state.kafka.cluster import FoundMarker, TopicSettings
+from trident.state.kafka.records import Record
+
+
+class End(Enum):
+    """What becomes of a commit on its way."""
+
+    ANSWERED = "it takes effect, and the client hears of it"
+    ANSWER_LOST = "it takes effect, and the client does not hear of it"
+    REQUEST_LOST = "it takes no effect, and the client does not hear of that"
+    LATE = "the client does not hear of it; it takes effect when it is delivered"
+    SENT_TWICE = "it was sent again, the second one is answered; the first one is still to be delivered"
+
+
+@dataclass
+class Entry:
+    """A record in a log; `committed` is None while its transaction is open."""
+
+    record: Record
+    committed: bool | None = None
+
+
+@dataclass
+class Producer:
+    """What the transaction coordinator knows of one transactional id."""
+
+    epoch: int = 0
+    open: list[Entry] = field(default_factory=list)
+
+    def end(self, epoch: int, *, commit: bool) -> bool:
+        """End what is open; returns whether that epoch may."""
+        if epoch != self.epoch:
+            return False
+        for entry in self.open:
+            entry.committed = commit
+        self.open = []
+        return True
+
+
+class MemoryKafka:
+    """One cluster, and the clients that reach it; also the `Cluster` and the `Producers` of a sink."""
+
+    def __init__(self, *topics: str, partitions: int = 2) -> None:
+        self.name = "cluster-1"
+        self.policy = "compact"
+        self.logs: dict[str, list[list[Entry]]] = {topic: [[] for _ in range(partitions)] for topic in topics}
+        self.partitions = partitions
+        self.largest = 1_000_000
+        self.producers: dict[str, Producer] = {}
+        self.ends: list[End] = []
+        """What becomes of the next commits; all others are answered."""
+        self.late: list[tuple[str, int]] = []
+        """Commits that are still on their way: transactional id and epoch."""
+
+    def deliver(self) -> None:
+        """Let all late commits arrive."""
+        for id_, epoch in self.late:
+            self.producers[id_].end(epoch, commit=True)
+        self.late = []
+
+    def seen(self, topic: str) -> list[Record]:
+        """Return what a read_committed reader sees, partition by partition."""
+        found = []
+        for log in self.logs[topic]:
+            for entry in log:
+                if entry.committed is None:
+                    break
+                if entry.committed:
+                    found.append(entry.record)
+        return found
+
+    def id(self) -> str:
+        return self.name
+
+    def settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
+        return {
+            topic: TopicSettings(len(self.logs[topic]), self.policy, self.largest)
+            for topic in topics
+            if topic in self.logs
+        }
+
+    def make_marker_topic(self, topic: str) -> None:
+        self.logs.setdefault(topic, [[] for _ in range(self.partitions)])
+
+    def newest(self, topic: str, key: str) -> FoundMarker:
+        if topic not in self.logs:
+            raise MismatchError(f"the marker topic {topic!r} is gone")
+        for number, log in enumerate(self.logs[topic]):
+            if any(entry.committed is None for entry in log):
+                raise RetryableError("a transaction is open")
+            of_key = [entry.record for entry in log if entry.committed and entry.record.key == key.encode()]
+            if of_key:
+                return FoundMarker(of_key[-1].value, number)
+        return FoundMarker(None, len(key) % len(self.logs[topic]))
+
+    def open(self, transactional_id: str, limits: Mapping[str, int]) -> MemorySession:
+        producer = self.producers.setdefault(transactional_id, Producer())
+        producer.end(producer.epoch, commit=False)
+        producer.epoch += 1
+        return MemorySession(self, transactional_id, producer.epoch)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class MemorySession:
+    """See `Session`."""
+
+    def __init__(self, kafka: MemoryKafka, id_: str, epoch: int) -> None:
+        self._kafka = kafka
+        self._id = id_
+        self._epoch = epoch
+
+    def cluster_id(self) -> str:
+        return self._kafka.name
+
+    def begin(self) -> None:
+        """Nothing is sent for that."""
+
+    def send(self, record: Record, partition: int | None = None) -> None:
+        producer = self._kafka.producers[self._id]
+        if producer.epoch != self._epoch:
+            raise RetryableError("another session was begun")
+        entry = Entry(record)
+        logs = self._kafka.logs[record.topic]
+        logs[len(record.key or b"") % len(logs) if partition is None else partition].append(entry)
+        producer.open.append(entry)
+
+    def commit(self) -> None:
+        kafka, producer = self._kafka, self._kafka.producers[self._id]
+        end = kafka.ends.pop(0) if kafka.ends else End.ANSWERED
+        if end in (End.LATE, End.SENT_TWICE):
+            kafka.late.append((self._id, self._epoch))
+        if end in (End.LATE, End.REQUEST_LOST):
+            raise OutcomeUnknownError("no answer")
+        is_newest = producer.end(self._epoch, commit=True)
+        if end is End.ANSWER_LOST or not is_newest:
+            raise OutcomeUnknownError("no answer")
+
+    def close(self) -> None:
+        """What is open is aborted by the next one."""

@@ -1,0 +1,183 @@
+"""The Kafka sink over a cluster in memory: its contract, and what commits that come late or twice can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.state.arrays import array
+from tests.state.memory_kafka import End, MemoryKafka, MemorySession
+from trident.base.errors import FencedError, MismatchError, OutcomeUnknownError, RetryableError
+from trident.base.identity import Epoch
+from trident.base.order import order_of
+from trident.state.kafka.markers import Markers
+from trident.state.kafka.records import ROWS
+from trident.state.kafka.target import KafkaTarget
+from trident.state.maps.blobs import open_blobs
+from trident.state.memory.database import MemoryDatabase
+from trident.state.staged import StagedUpdates
+from trident.state.target import Target
+from trident.testing import SinkContract, SinkHarness
+from trident.testing.sink_harness import begun, staged
+from trident.testing.state_harness import OWNER, batch_of
+
+
+class MemoryKafkaHarness(SinkHarness):
+    """One topic and its markers in one cluster in memory."""
+
+    def __init__(self) -> None:
+        self.kafka = MemoryKafka("out")
+        self.ledger = MemoryDatabase()
+
+    def open(self) -> Target:
+        markers = Markers("alerts", "markers", self.kafka, self.kafka)
+        blobs = open_blobs("alerts", self.ledger)
+        return KafkaTarget("alerts", markers, self.kafka, blobs, lineage=True, compressed=False)
+
+    def rows(self, *words: str) -> pa.Table:
+        orders = order_of("in", 0, np.arange(len(words), dtype=np.int64))
+        count = len(words)
+        columns: list[list[object]] = [
+            ["out"] * count,
+            [b"k"] * count,
+            [word.encode() for word in words],
+            [None] * count,
+        ]
+        arrays = [array(column, field.type) for column, field in zip(columns, ROWS, strict=False)]
+        return pa.table([*arrays, orders], schema=ROWS)
+
+    def words(self) -> list[str]:
+        return [(record.value or b"").decode() for record in self.kafka.seen("out")]
+
+
+@pytest.fixture
+def harness() -> MemoryKafkaHarness:
+    return MemoryKafkaHarness()
+
+
+class TestKafkaSink(SinkContract):
+    """The contract."""
+
+
+def until_known(sink: Target, txid: int, updates: StagedUpdates, epoch: Epoch) -> None:
+    """Apply a batch as the coordinator does: again until the outcome is known."""
+    for _ in range(20):
+        try:
+            sink.apply(batch_of(txid, epoch=epoch), updates)
+        except (OutcomeUnknownError, RetryableError):
+            continue
+        return
+    raise AssertionError("never known")
+
+
+@given(st.lists(st.tuples(st.sampled_from(End), st.booleans()), max_size=40), st.lists(st.booleans(), max_size=12))
+@settings(max_examples=300, deadline=None)
+def test_whatever_becomes_of_commits_each_txid_is_there_once(
+    ends: list[tuple[End, bool]], takeovers: list[bool]
+) -> None:
+    harness = MemoryKafkaHarness()
+    sink, epoch = begun(harness), Epoch(3, "first.c")
+    zombies: list[tuple[Target, Epoch]] = []
+    expected = []
+    for txid, takes_over in enumerate([*takeovers, False], 1):
+        mine, ends = ends[:3], ends[3:]
+        harness.kafka.ends = [end for end, _ in mine]
+        updates = staged(harness, sink, batch_of(txid), f"{txid}a", f"{txid}b")
+        if takes_over:
+            zombies.append((sink, epoch))
+            sink, epoch = harness.open(), Epoch(epoch.number + 1, f"first.{epoch.number + 1}")
+            while True:
+                try:
+                    sink.raise_fence(OWNER, epoch)
+                    break
+                except (OutcomeUnknownError, RetryableError):
+                    continue
+        for zombie, old in zombies:
+            with pytest.raises((FencedError, MismatchError)):
+                until_known(zombie, txid, updates, old)
+        if any(is_delivered for _, is_delivered in mine):
+            harness.kafka.deliver()
+        until_known(sink, txid, updates, epoch)
+        expected += [f"{txid}a", f"{txid}b"]
+        assert harness.words() == expected
+    harness.kafka.deliver()
+    assert harness.words() == expected
+
+
+def test_a_commit_that_comes_late_ends_no_other_transaction(harness: MemoryKafkaHarness) -> None:
+    sink = begun(harness)
+    first, second = (staged(harness, sink, batch_of(txid), f"{txid}a", f"{txid}b") for txid in (1, 2))
+    harness.kafka.ends = [End.SENT_TWICE]
+    sink.apply(batch_of(1), first)
+    assert harness.kafka.late
+
+    send, sent = type(harness.kafka.open("other", {})).send, 0
+
+    def late_in_the_middle(session: object, *args: object) -> None:
+        nonlocal sent
+        sent += 1
+        send(session, *args)  # type: ignore[arg-type]
+        if sent == 1:
+            harness.kafka.deliver()
+            assert harness.words() == ["1a", "1b"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tests.state.memory_kafka.MemorySession.send", late_in_the_middle)
+        sink.apply(batch_of(2), second)
+    assert sent == 3
+    assert harness.words() == ["1a", "1b", "2a", "2b"]
+
+
+def test_what_was_sent_just_before_a_session_begins_is_seen(harness: MemoryKafkaHarness) -> None:
+    """Two takers of one batch: the second one's session begins when the first one has committed."""
+    sink, other = begun(harness), harness.open()
+    updates = staged(harness, sink, batch_of(1), "a")
+    begin, overtaken = harness.kafka.open, False
+
+    def open_late(id_: str, limits: Mapping[str, int]) -> MemorySession:
+        nonlocal overtaken
+        if not overtaken:
+            overtaken = True
+            other.apply(batch_of(1), updates)
+        return begin(id_, limits)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(harness.kafka, "open", open_late)
+        sink.apply(batch_of(1), updates)
+    assert overtaken
+    assert harness.words() == ["a"]
+
+
+def test_a_sink_in_another_cluster_is_told(harness: MemoryKafkaHarness) -> None:
+    begun(harness)
+    harness.kafka.name = "cluster-2"
+    with pytest.raises(MismatchError, match=r"is in Kafka cluster 'cluster-1', and the one that answers.*'cluster-2'"):
+        harness.open().look("orders")
+
+
+@pytest.mark.parametrize("policy", ["delete", "compact,delete"])
+def test_a_marker_topic_that_forgets_is_refused(harness: MemoryKafkaHarness, policy: str) -> None:
+    begun(harness)
+    harness.kafka.policy = policy
+    for call in (lambda: harness.open().look("orders"), lambda: harness.open().prepare()):
+        with pytest.raises(MismatchError, match=f"cleanup.policy={policy}.*nothing was sent"):
+            call()
+    assert harness.words() == []
+
+
+def test_a_marker_topic_that_is_gone_stops(harness: MemoryKafkaHarness) -> None:
+    sink = begun(harness)
+    updates = staged(harness, sink, batch_of(1), "a")
+    del harness.kafka.logs["markers"]
+    assert harness.open().look("orders") is None
+    with pytest.raises(MismatchError, match="marker topic 'markers' is gone"):
+        sink.apply(batch_of(1), updates)
+    harness.kafka.make_marker_topic("markers")
+    with pytest.raises(MismatchError, match="no marker any more"):
+        sink.apply(batch_of(1), updates)
+    assert harness.words() == []
