@@ -22,8 +22,8 @@ ONE_CLOCK = ("base/", "spouts/", "state/", "coordinators/")
 """Where time is an argument."""
 CLOCKS = tuple(f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep"))
 TASK_CLOCKS = (
+    "base/kafka/admin.py",
     "spouts/kafka/progress.py",
-    "spouts/kafka/source.py",
     "state/kafka/python_cluster.py",
     "state/postgres/looking.py",
     "state/postgres/patience.py",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,26 +9,12 @@ from confluent_kafka import KafkaError
 from kafka import errors as python_errors
 
 from trident.base.errors import FatalError, RetryableError, TridentError
+from trident.base.kafka.errors import DENIED, PASSING
 from trident.base.ranges import OffsetRange, PartitionId
 from trident.spouts.base import OffsetsLostError
 
 PARTITION_EOF: Final = KafkaError._PARTITION_EOF
 
-_DENIED: Final = (
-    python_errors.AuthorizationError,
-    python_errors.SaslAuthenticationFailedError,
-    python_errors.UnsupportedSaslMechanismError,
-    python_errors.IllegalSaslStateError,
-)
-_PASSING: Final = (
-    python_errors.RetriableError,
-    python_errors.BrokerNotAvailableError,
-    python_errors.UnknownBrokerIdError,  # a partition without a leader, or a broker that has just gone
-    python_errors.UnknownError,
-    OSError,
-)
-OF_THE_CLIENT: Final = (ValueError, TypeError, RuntimeError, struct.error)
-"""What kafka-python raises, beside its own errors, where it can't send what it is asked or read what it is answered."""
 _WAIT_CODES: Final = frozenset(
     {
         KafkaError._TRANSPORT,
@@ -61,9 +46,9 @@ def classify(error: Exception, doing: str, brokers: str) -> TridentError:
     Unknown errors are fatal: going on after what nobody understood could lose data.
     """
     name = type(error).__name__
-    if isinstance(error, _DENIED):
+    if isinstance(error, DENIED):
         return FatalError(f"Kafka at {brokers} refused to let us {doing} ({name}); nothing was read. Check the ACLs")
-    if isinstance(error, _PASSING):
+    if isinstance(error, PASSING):
         return RetryableError(f"could not {doing} at Kafka {brokers} ({name}); nothing was read")
     if isinstance(error, python_errors.KafkaError):
         return FatalError(f"could not {doing} at Kafka {brokers} ({name}: {error}); nothing was read")

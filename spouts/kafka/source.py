@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,21 +18,19 @@ from pyspark.sql.types import StructType
 
 from trident.base.advice import RESET_ANEW
 from trident.base.errors import ConfigurationError, FatalError, RetryableError, TridentError
-from trident.base.kafka.logs import keep_secrets_out_of_logs
+from trident.base.kafka.admin import UNKNOWN_TOPIC, admin_of, described, is_reachable
+from trident.base.kafka.errors import OF_THE_CLIENT
 from trident.base.logs import LogCut, cut_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start, StartAt, TopicsMissingError
 from trident.spouts.decoders.base import Decoder, KnowsRecords, TaskDecoder
 from trident.spouts.kafka.epochs import epoch_ends
-from trident.spouts.kafka.errors import OF_THE_CLIENT, classify
+from trident.spouts.kafka.errors import classify
 from trident.spouts.kafka.moments import milliseconds_from
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.base import RangeReader
 
 _T = TypeVar("_T")
-_UNKNOWN_TOPIC: Final = 3
-_UNKNOWN_TOPIC_PATIENCE: Final = 1.0
-"""Seconds in which a topic that was created just now becomes known to the broker that was asked."""
 _NO_OFFSET: Final = -1
 
 
@@ -166,17 +162,12 @@ class KafkaSource:
 
     def _topic_ids(self, topics: Sequence[str]) -> dict[PartitionId, str]:
         """Return every partition of the topics with its topic's id."""
-        deadline = time.monotonic() + _UNKNOWN_TOPIC_PATIENCE
-        while True:
-            described = self._ask("describe the topics", lambda admin: admin.describe_topics(list(topics)))
-            unknown = [topic["name"] for topic in described if topic["error_code"] == _UNKNOWN_TOPIC]
-            if not unknown:
-                break
-            if time.monotonic() > deadline:
-                raise self._missing(unknown)
-            time.sleep(0.1)
+        found = self._ask("describe the topics", lambda admin: described(admin, topics))
+        unknown = [topic["name"] for topic in found if topic["error_code"] == UNKNOWN_TOPIC]
+        if unknown:
+            raise self._missing(unknown)
         ids: dict[PartitionId, str] = {}
-        for topic in described:
+        for topic in found:
             if topic["error_code"]:
                 error = kafka_errors.for_code(topic["error_code"])()
                 raise self._classified(error, f"describe topic {topic['name']!r}")
@@ -223,28 +214,8 @@ class KafkaSource:
     def _connected(self) -> KafkaAdminClient:
         with self._lock:
             if self._admin is None:
-                _require_reachable(self._options.bootstrap_servers, self._timeout_ms / 1000)
-                keep_secrets_out_of_logs()
-                self._admin = KafkaAdminClient(
-                    **self._options.for_kafka_python(),
-                    request_timeout_ms=self._timeout_ms,
-                    bootstrap_timeout_ms=self._timeout_ms,
-                )
+                servers, timeout_ms = self._options.bootstrap_servers, self._timeout_ms
+                if not is_reachable(servers, timeout_ms / 1000):
+                    raise RetryableError(f"no Kafka broker answers at {servers}; nothing was read")
+                self._admin = admin_of(servers, self._options.client_options, timeout_ms)
             return self._admin
-
-
-def _require_reachable(servers: str, timeout: float) -> None:
-    """Raise RetryableError when no broker accepts a connection.
-
-    The admin client keeps a thread when it can't bootstrap, so it is made only when a broker is there.
-    """
-    for server in servers.split(","):
-        host, _, port = server.strip().rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), timeout).close()
-        except OSError:
-            continue
-        except ValueError as error:
-            raise ConfigurationError(f"bootstrap_servers: {server.strip()!r} is not host:port") from error
-        return
-    raise RetryableError(f"no Kafka broker answers at {servers}; nothing was read")

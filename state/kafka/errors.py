@@ -15,6 +15,7 @@ from trident.base.errors import (
     RetryableError,
     TridentError,
 )
+from trident.base.kafka.errors import DENIED, PASSING
 
 _REFUSED: Final = frozenset(
     {
@@ -52,18 +53,17 @@ _FENCED: Final = frozenset(
         KafkaError.INVALID_PRODUCER_EPOCH,
     }
 )
-_PYTHON_DENIED: Final = (
-    python_errors.AuthorizationError,
-    python_errors.SaslAuthenticationFailedError,
-    python_errors.UnsupportedSaslMechanismError,
-    python_errors.IllegalSaslStateError,
-)
-_PYTHON_PASSING: Final = (
-    python_errors.RetriableError,
-    python_errors.BrokerNotAvailableError,
-    python_errors.UnknownBrokerIdError,
-    python_errors.UnknownError,
-    OSError,
+_PASSING: Final = frozenset(
+    {
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._RESOLVE,
+        KafkaError.CONCURRENT_TRANSACTIONS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    }
 )
 
 
@@ -113,11 +113,11 @@ def of_ending(error: KafkaError, sink: str) -> TridentError:
 def of_asking(error: Exception, sink: str, doing: str, servers: str) -> TridentError:
     """Return what an error of kafka-python means; unknown ones are fatal: nobody knows what going on would do."""
     name = type(error).__name__
-    if isinstance(error, _PYTHON_DENIED):
+    if isinstance(error, DENIED):
         return FatalError(
             f"Kafka at {servers} does not let sink {sink!r} {doing} ({name}); nothing was sent. Check the ACLs"
         )
-    if isinstance(error, _PYTHON_PASSING):
+    if isinstance(error, PASSING):
         return RetryableError(f"sink {sink!r} could not {doing} at Kafka {servers} ({name}); nothing was sent")
     if isinstance(error, python_errors.KafkaError):
         return FatalError(f"sink {sink!r} could not {doing} at Kafka {servers} ({name}: {error}); nothing was sent")
@@ -125,20 +125,6 @@ def of_asking(error: Exception, sink: str, doing: str, servers: str) -> TridentE
         f"sink {sink!r} could not {doing} at Kafka {servers}: the client kafka-python failed ({name}), not the broker. "
         "Nothing was sent. Look at client_options, and at the version of kafka-python"
     )
-
-
-_PASSING: Final = frozenset(
-    {
-        KafkaError._TIMED_OUT,
-        KafkaError._TRANSPORT,
-        KafkaError._ALL_BROKERS_DOWN,
-        KafkaError._RESOLVE,
-        KafkaError.CONCURRENT_TRANSACTIONS,
-        KafkaError.COORDINATOR_NOT_AVAILABLE,
-        KafkaError.NOT_COORDINATOR,
-        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    }
-)
 
 
 def _denied(sink: str, name: str, what: str) -> FatalError:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 import zlib
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
@@ -16,18 +16,15 @@ from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType, KafkaAdminClient
 from kafka.protocol.consumer.offsets import IsolationLevel, OffsetSpec
 
-from trident.base.errors import ConfigurationError, MismatchError, RetryableError
+from trident.base.errors import MismatchError, RetryableError
+from trident.base.kafka.admin import UNKNOWN_TOPIC, admin_of, described, is_reachable
 from trident.base.kafka.clients import for_kafka_python
+from trident.base.kafka.errors import OF_THE_CLIENT
 from trident.base.kafka.logs import keep_secrets_out_of_logs
 from trident.state.kafka.cluster import FoundMarker, TopicSettings
 from trident.state.kafka.errors import of_asking
 
 _T = TypeVar("_T")
-_OF_THE_CLIENT: Final = (ValueError, TypeError, RuntimeError)
-_UNKNOWN_TOPIC: Final = 3
-_UNKNOWN_TOPIC_PATIENCE: Final = 1.0
-_PAUSE: Final = 0.1
-"""Seconds in which a topic that was created just now becomes known to the broker that is asked."""
 _AT_ONCE: Final = 500
 """How many records from the end on are looked through first; the newest marker of a sink is mostly among them."""
 _POLL_MS: Final = 200
@@ -72,15 +69,9 @@ class PythonCluster:
     def settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
         """Return the settings of those topics that are there."""
         names = sorted(set(topics))
-        deadline = time.monotonic() + _UNKNOWN_TOPIC_PATIENCE
-        while True:
-            described = self._ask("describe topics", lambda: self._connected().describe_topics(names))
-            if time.monotonic() > deadline or all(topic["error_code"] != _UNKNOWN_TOPIC for topic in described):
-                break
-            time.sleep(_PAUSE)
         partitions: dict[str, int] = {}
-        for topic in described:
-            if topic["error_code"] == _UNKNOWN_TOPIC:
+        for topic in self._ask("describe topics", lambda: described(self._connected(), names)):
+            if topic["error_code"] == UNKNOWN_TOPIC:
                 continue
             if topic["error_code"]:
                 error = kafka_errors.for_code(topic["error_code"])()
@@ -98,14 +89,12 @@ class PythonCluster:
     def make_marker_topic(self, topic: str) -> None:
         """Create the topic; whoever else has just made it had the same reason."""
         wanted = {topic: {"num_partitions": _PARTITIONS, "configs": _MARKER_TOPIC}}
-        try:
-            self._ask(
-                f"create the marker topic {topic!r}",
-                lambda: self._connected().create_topics(wanted, wait_for_metadata=True),
-                but=kafka_errors.TopicAlreadyExistsError,
-            )
-        except kafka_errors.TopicAlreadyExistsError:
-            return
+
+        def create() -> None:
+            with suppress(kafka_errors.TopicAlreadyExistsError):
+                self._connected().create_topics(wanted, wait_for_metadata=True)
+
+        self._ask(f"create the marker topic {topic!r}", create)
 
     def newest(self, topic: str, key: str) -> FoundMarker:
         """Look through the partition that a key falls into, then, should partitions have been added, the others.
@@ -130,9 +119,7 @@ class PythonCluster:
     def close(self) -> None:
         """Close both connections; may be called again."""
         admin, self._admin = self._admin, None
-        consumer, self._consumer = self._consumer, None
-        if consumer is not None:
-            consumer.close()
+        self._forget()
         if admin is not None:
             admin.close()
 
@@ -201,27 +188,19 @@ class PythonCluster:
         )
         return int(found[place].offset)
 
-    def _ask(self, doing: str, question: Callable[[], _T], but: type[Exception] | tuple[()] = ()) -> _T:
+    def _ask(self, doing: str, question: Callable[[], _T]) -> _T:
         try:
             return question()
-        except but:
-            raise
         except (kafka_errors.KafkaError, OSError) as error:
             raise of_asking(error, self._sink, doing, self._servers) from error
-        except _OF_THE_CLIENT as error:
+        except OF_THE_CLIENT as error:
             raise of_asking(error, self._sink, doing, self._servers) from None  # it may quote what it was given
 
     def _connected(self) -> KafkaAdminClient:
         with self._lock:  # rows are staged while others are sent
             if self._admin is None:
                 self._require_reachable()
-                keep_secrets_out_of_logs()
-                patience = int(self._seconds * 1000)
-                self._admin = KafkaAdminClient(
-                    **for_kafka_python(self._servers, self._options),
-                    request_timeout_ms=patience,
-                    bootstrap_timeout_ms=patience,
-                )
+                self._admin = admin_of(self._servers, self._options, int(self._seconds * 1000))
             return self._admin
 
     def _reading(self) -> KafkaConsumer:
@@ -239,17 +218,8 @@ class PythonCluster:
         return self._consumer
 
     def _require_reachable(self) -> None:
-        """Raise RetryableError when no broker accepts a connection: the clients keep threads where they can't begin."""
-        for server in self._servers.split(","):
-            host, _, port = server.strip().rpartition(":")
-            try:
-                socket.create_connection((host.strip("[]"), int(port)), self._seconds).close()
-            except OSError:
-                continue
-            except ValueError as error:
-                raise ConfigurationError(f"bootstrap_servers: {server.strip()!r} is not host:port") from error
-            return
-        raise RetryableError(f"sink {self._sink!r}: no Kafka broker answers at {self._servers}; nothing was sent")
+        if not is_reachable(self._servers, self._seconds):
+            raise RetryableError(f"sink {self._sink!r}: no Kafka broker answers at {self._servers}; nothing was sent")
 
 
 def _settings(partitions: int, told: Mapping[str, Mapping[str, object]]) -> TopicSettings:
