@@ -27,9 +27,14 @@ _SPELLED_ALIKE: Final[Mapping[str, str]] = MappingProxyType({HOSTNAME_CHECK: "no
 """What an empty value means to Java, where librdkafka has a word for it."""
 
 
-def in_one_spelling(options: Mapping[str, str]) -> dict[str, str]:
-    """Return options as all clients understand them; raises ConfigurationError, which shows no value."""
+def checked_options(options: Mapping[str, str], reserved: Mapping[str, str]) -> dict[str, str]:
+    """Return options as all clients understand them; raises ConfigurationError, which shows no value.
+
+    `reserved` says of each option that is not a user's to set what to use instead.
+    """
     for name in options:
+        if name in reserved:
+            raise ConfigurationError(f"client option {name!r} can't be set; use {reserved[name]}")
         if name != name.strip().lower():
             raise ConfigurationError(
                 f"client option {name!r} can't be set: names of options are in lower case and without blanks; "

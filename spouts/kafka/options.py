@@ -9,7 +9,7 @@ from typing import Final
 from trident.base.checks import check_text
 from trident.base.errors import ConfigurationError
 from trident.base.kafka.clients import AUTHORITIES, OF_THE_SYSTEM, for_kafka_python, for_librdkafka, hidden, told
-from trident.base.kafka.words import HOSTNAME_CHECK, in_one_spelling
+from trident.base.kafka.words import HOSTNAME_CHECK, checked_options
 from trident.base.secrets import Secret
 from trident.spouts.kafka.hiding import ConsumerOptions
 
@@ -65,10 +65,7 @@ class KafkaOptions:
 
     def __post_init__(self) -> None:
         check_text("bootstrap_servers", self.bootstrap_servers, allowed="host:port of at least one broker")
-        for name in self.client_options:
-            if name in _RESERVED:
-                raise ConfigurationError(f"client option {name!r} can't be set; use {_RESERVED[name]}")
-        object.__setattr__(self, "client_options", in_one_spelling(self.client_options))
+        object.__setattr__(self, "client_options", checked_options(self.client_options, _RESERVED))
 
     @property
     def isolation_level(self) -> str:

@@ -26,7 +26,8 @@ _TYPES: Final[Mapping[str, pa.DataType]] = MappingProxyType(
 ROWS: Final = pa.schema(_TYPES)
 """One row per record; a null value is a tombstone. Where it is of one record of a source, that is its order."""
 
-_LINEAGE: Final = "trident-"
+LINEAGE: Final = "trident-"
+"""How the headers begin that say where a record came from; no other one does."""
 _OVERHEAD: Final = 128
 """What a record costs at most beside its key, value and headers: the head of a batch of one, lengths, deltas."""
 _PER_HEADER: Final = 10
@@ -75,9 +76,8 @@ def shown(rows: pa.Table) -> pa.Table:
 
 
 def _is_sorted(order: pa.ChunkedArray[pa.BinaryScalar]) -> bool:
-    if order.null_count or len(order) < 2:
-        return not order.null_count
-    return bool(pc.all(pc.less_equal(order.slice(0, len(order) - 1), order.slice(1))).as_py())
+    neighbours = pc.less_equal(order.slice(0, len(order) - 1), order.slice(1))
+    return not order.null_count and bool(pc.all(neighbours, min_count=0).as_py())
 
 
 def check_rows(rows: pa.Table, limits: Mapping[str, int | None]) -> None:
@@ -128,20 +128,20 @@ def _check_headers(rows: pa.Table) -> None:
     names = pc.struct_field(pc.list_flatten(headers), 0)
     if names.null_count:
         raise RefusedError("a header has no name; nothing was sent")
-    if pc.any(pc.starts_with(names, _LINEAGE)).as_py():
-        raise RefusedError(f"a header's name begins with {_LINEAGE!r}, which is this library's own; nothing was sent")
+    if pc.any(pc.starts_with(names, LINEAGE)).as_py():
+        raise RefusedError(f"a header's name begins with {LINEAGE!r}, which is this library's own; nothing was sent")
 
 
 def _common(batch: BatchId) -> list[Header]:
     return [
-        (f"{_LINEAGE}topology", batch.owner.topology.encode()),
-        (f"{_LINEAGE}txid", str(batch.txid).encode()),
-        (f"{_LINEAGE}attempt", str(batch.attempt).encode()),
+        (f"{LINEAGE}topology", batch.owner.topology.encode()),
+        (f"{LINEAGE}txid", str(batch.txid).encode()),
+        (f"{LINEAGE}attempt", str(batch.attempt).encode()),
     ]
 
 
 def _with_source(common: list[Header], order: bytes) -> list[Header]:
-    return [*common, (f"{_LINEAGE}source", _place(order).encode())]
+    return [*common, (f"{LINEAGE}source", _place(order).encode())]
 
 
 def _place(order: bytes) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
 from trident.state.kafka.marker import Marker
-from trident.state.kafka.markers import Change, Markers
-from trident.state.positions import Position, check_epoch
+from trident.state.kafka.markers import Change, Markers, owned
+from trident.state.positions import Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +36,9 @@ class KafkaResetting:
 
     def _begin(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         def begin(found: Marker | None, _: str) -> Change | None:
-            if found is None:
-                raise MismatchError(f"sink {self.name!r} has no marker any more; nothing was changed")
-            check_epoch(found.epoch, epoch, self.name)
-            if found.position is not None and found.position.owner == owner:
+            mine = owned(found, epoch, self.name)
+            if mine.position is not None and mine.position.owner == owner:
                 return None
-            return Change(found.moved(Position(owner, birth_txid, 0, birth_txid), epoch))
+            return Change(mine.moved(Position(owner, birth_txid, 0, birth_txid), epoch))
 
         self.markers.change(owner.topology, begin)

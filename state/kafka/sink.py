@@ -9,9 +9,8 @@ from typing import Final
 import pyarrow as pa
 
 from trident.base.checks import check_flag, check_text, check_texts, refused
-from trident.base.errors import ConfigurationError
 from trident.base.kafka.clients import hidden, told
-from trident.base.kafka.words import in_one_spelling
+from trident.base.kafka.words import checked_options
 from trident.base.names import check_given_name
 from trident.base.secrets import Secret
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
@@ -32,6 +31,7 @@ _RESERVED: Final = {
     "acks": "nothing: transactions need all",
     "request.required.acks": "nothing: transactions need all",
 }
+_LONGEST_TOPIC: Final = 249
 _COMPRESSION: Final = ("compression.type", "compression.codec")
 
 
@@ -57,10 +57,7 @@ class KafkaSink:
         check_topic_name("marker_topic", self.marker_topic)
         check_flag("lineage", self.lineage)
         given = check_texts("client_options", self.client_options, secret=True)
-        for name in given:
-            if name in _RESERVED:
-                raise ConfigurationError(f"client option {name!r} can't be set; use {_RESERVED[name]}")
-        object.__setattr__(self, "client_options", in_one_spelling(given))
+        object.__setattr__(self, "client_options", checked_options(given, _RESERVED))
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it without its client options: a function that holds a sink by mistake must not take them along."""
@@ -95,9 +92,6 @@ def check_topic_name(what: str, given: object) -> str:
     if not all(character.isascii() and (character.isalnum() or character in "._-") for character in given):
         raise refused(what, allowed, given)
     return given
-
-
-_LONGEST_TOPIC: Final = 249
 
 
 def _restored(name: str, servers: str, marker_topic: str, lineage: bool, given: Secret | None) -> KafkaSink:

@@ -93,7 +93,9 @@ class KafkaTarget:
         rows = in_order(conform(updates.rows, ROWS))
         if not rows.num_rows:
             return WrittenUpdates(())
-        check_rows(rows, self._limits(rows, known_only=not self._compressed))
+        limits = self._limits(rows)
+        # how large a record is once it is compressed only the broker knows
+        check_rows(rows, dict.fromkeys(limits) if self._compressed else limits)
         return WrittenUpdates((self._blobs.put(batch, rows),))
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
@@ -115,8 +117,7 @@ class KafkaTarget:
             marker = mine.moved(position, batch.epoch, Sent(rows.num_rows, _digest(updates)))
             return Change(marker, records_of(rows, batch, lineage=self._lineage))
 
-        limits = {name: limit for name, limit in self._limits(rows).items() if limit is not None}
-        self._markers.change(batch.owner.topology, send, limits=limits, txid=batch.txid)
+        self._markers.change(batch.owner.topology, send, limits=self._limits(rows), txid=batch.txid)
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch for a person, in the order in which they would have been sent."""
@@ -140,11 +141,11 @@ class KafkaTarget:
         """Let go of connections."""
         self._cluster.close()
 
-    def _limits(self, rows: pa.Table, *, known_only: bool = True) -> dict[str, int | None]:
+    def _limits(self, rows: pa.Table) -> dict[str, int]:
         """Return how large a message each topic of the rows takes; of those that are not there nothing is said."""
         topics = [topic for topic in pc.unique(rows.column(TOPIC)).to_pylist() if topic is not None]
         found = self._cluster.settings(topics) if topics else {}
-        return {name: settings.max_message_bytes if known_only else None for name, settings in found.items()}
+        return {name: settings.max_message_bytes for name, settings in found.items()}
 
 
 def _digest(updates: StagedUpdates) -> Digest:

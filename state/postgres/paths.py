@@ -81,7 +81,7 @@ def pin_own(connection: psycopg.Connection) -> None:
 
 def pin_path(connection: psycopg.Connection, path: SearchPath) -> None:
     """Let the session look names up there, whatever it was told; the server's own schema comes first by itself."""
-    connection.execute(_PIN, (", ".join(_quote(name) for name in path.schemas) or "''",))
+    connection.execute(_PIN, (", ".join(quoted(name) for name in path.schemas) or "''",))
 
 
 def place_of(connection: Connection, table: str) -> str:
@@ -117,21 +117,22 @@ def schemas_with(
     As far as this role may read them; the column's text is the value, or `begins` with it.
     """
     wanted = "starts_with({}::text, :value)" if begins else "{}::text = :value"
-    condition = wanted.format(_quote(column))
+    condition = wanted.format(quoted(column))
     schemas = connection.execute(_HOLDERS, {"table": table, "column": column}).scalars().all()
     return tuple(each for each in schemas if _has_row(connection, each, table, condition, value))
 
 
 def _has_row(connection: Connection, schema: str, table: str, condition: str, value: str) -> bool:
-    statement = f"SELECT EXISTS (SELECT FROM {_quote(schema)}.{_quote(table)} WHERE {condition})"
+    statement = f"SELECT EXISTS (SELECT FROM {quoted(schema)}.{quoted(table)} WHERE {condition})"
     found: bool = connection.execute(text(statement), {"value": value}).scalar_one()
     return found
 
 
 def _quote_table(table: str) -> str:
-    return ".".join(_quote(part) for part in table.rsplit(".", 1))
+    return ".".join(quoted(part) for part in table.rsplit(".", 1))
 
 
-def _quote(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return the name as SQL writes an identifier, whatever is in it."""
     escaped = name.replace('"', '""')
     return f'"{escaped}"'

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
+from trident.state.postgres.paths import quoted
+
 _TAKEN = text("""
     WITH RECURSIVE keys AS (
         SELECT c.child, p.parent, o.confdeltype AS does
@@ -64,7 +66,7 @@ _NOT_READ = "this role may not read trident_applied of schema {!r}, which says w
 
 def _claims(schema: str, *, is_ours: bool) -> str:
     """Return the SELECT of who has a position for one of the tables; the row as JSON, as older ones lack columns."""
-    place = '"' + schema.replace('"', '""') + '".trident_applied'
+    place = f"{quoted(schema)}.trident_applied"
     by_name = f"CAST({table_by('a.table_name')} AS text) = ANY(CAST(:numbers AS text[]))" if is_ours else "FALSE"
     return f"""
         SELECT a.table_name, a.state, a.topology FROM {place} AS a

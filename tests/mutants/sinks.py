@@ -116,7 +116,7 @@ SINKS: Final = (
     Mutant(
         "a reset of a sink is carried out once",
         "state/kafka/resetting.py",
-        "            if found.position is not None and found.position.owner == owner:\n                return None\n",
+        "            if mine.position is not None and mine.position.owner == owner:\n                return None\n",
         "",
         _SINK,
     ),
@@ -144,7 +144,7 @@ SINKS: Final = (
     Mutant(
         "a header of this library's is nobody else's",
         "state/kafka/records.py",
-        "    if pc.any(pc.starts_with(names, _LINEAGE)).as_py():\n",
+        "    if pc.any(pc.starts_with(names, LINEAGE)).as_py():\n",
         "    if False:\n",
         _RECORDS,
     ),

@@ -13,6 +13,7 @@ from trident.graph.nodes import Node, SourceNode, walk
 from trident.operations.kafka_records import RecordParts
 from trident.operations.sending import check_callable_with_batch, check_sendable
 from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
+from trident.state.kafka.records import LINEAGE
 from trident.state.kafka.sink import KafkaSink, check_topic_name
 
 BY_COLUMN: Final = "by column"
@@ -32,8 +33,8 @@ def checked_parts(topic: object, key: object, value: object, headers: Mapping[st
     if not isinstance(given, Mapping):
         raise refused("headers", "a mapping of names to fields or columns, or None", headers)
     for name, part in given.items():
-        if not isinstance(name, str) or not name or name.startswith("trident-"):
-            raise refused("a header's name", "a text that does not begin with 'trident-'", name)
+        if not isinstance(name, str) or not name or name.startswith(LINEAGE):
+            raise refused("a header's name", f"a text that does not begin with {LINEAGE!r}", name)
         if not isinstance(part, Column):
             check_text(f"header {name!r}", part, allowed="the name of a field or a Spark column")
     return RecordParts(topic, key, value, dict(given))  # type: ignore[arg-type]  # all were checked
