@@ -17,7 +17,7 @@ from trident.base.errors import MismatchError, RefusedError, RowsGoneError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.databases.base import HasSchemas
 from trident.state.tables.meta import AppliedRow
-from trident.state.tables.place import TablePlace
+from trident.state.tables.place import SqlPlace, TablePlace
 from trident.state.tables.shape import TXID, TableShape
 from trident.state.tables.staged import StagedTable
 
@@ -80,19 +80,19 @@ def refuse_unowned(connection: Connection, place: TablePlace) -> None:
         )
 
 
-def refuse_owned_elsewhere(connection: Connection, place: TablePlace) -> None:
+def refuse_owned_elsewhere(connection: Connection, place: SqlPlace) -> None:
     """Raise MismatchError for a table that another state has, whose position is kept in another schema.
 
     Two addresses may lead to one table, each with a path of its own to where positions are kept.
     """
-    relation = place.dialect.relation(connection, place.shape.table)
+    relation = place.dialect.relation(connection, place.table)
     if relation is None or not isinstance(place.database, HasSchemas):
         return
     identity = relation.partition(":")[0]
     found = place.database.elsewhere(connection, "trident_applied", "relation", f"{identity}:", begins=True)
     if found.schemas:
         raise MismatchError(
-            f"table {place.shape.table!r} belongs to another state already: trident_applied in schema "
+            f"table {place.table!r} belongs to another state already: trident_applied in schema "
             f"{found.schemas[0]!r} of this database has a position for it. Nothing was changed: use another table, or "
             "that schema in the state's address."
         )

@@ -1,4 +1,4 @@
-"""One state's place in a SQL database: its tables, and who may write them."""
+"""A place in a SQL database that is written by txid: who may write it, where it stands, where its rows are staged."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pyarrow as pa
 from sqlalchemy import Connection
 
 from trident.base.errors import FencedError, MismatchError
@@ -21,42 +22,29 @@ from trident.state.tables.shape import TableShape
 from trident.state.tables.staged import StagedTable
 
 
-class TablePlacing:
-    """See `KnowsItsPlace`; asks the server."""
-
-    def __init__(self, place: TablePlace, schemas: HasSchemas) -> None:
-        self._place = place
-        self._schemas = schemas
-
-    def place(self) -> str:
-        """Return server, database, schema and table."""
-        with self._place.database.transaction() as transaction:
-            return self._schemas.place_of(transaction.connection, self._place.shape.table)
-
-
-class TablePlace:
-    """What the parts of a table target share; every method runs inside the caller's transaction."""
+class SqlPlace:
+    """What all parts of a target in a SQL database share; every method runs inside the caller's transaction."""
 
     def __init__(
-        self, database: SqlDatabase, dialect: Dialect, name: str, shape: TableShape, apart: bool, users_code: UsersCode
+        self, database: SqlDatabase, dialect: Dialect, name: str, table: str, schema: pa.Schema, apart: bool
     ) -> None:
         self.database = database
         self.dialect = dialect
         self.name = name
-        self.shape = shape
+        self.table = table
+        self.schema = schema
+        """The columns of its staged rows."""
         self.apart = apart
-        """Whether it has a fence of its own and stages durably, as a state not beside the ledger must."""
-        self.users_code = users_code
+        """Whether it has a fence of its own and stages durably, as a target not beside the ledger must."""
         self.was_missing = False
         """Whether the table was not there when it was looked for last."""
         self.was_made = False
         """Whether an empty one was made in its place then, and stays."""
-        self.applied = Applied(dialect, name, shape.table)
-        self.staging = helper_table(STAGING, shape.table)
-        columns = repr([(column.name, str(column.type)) for column in shape.staged])
-        self.staged = StagedTable(
-            dialect, shape, helper_table(f"{COPY}{zlib.crc32(columns.encode()):08x}_", shape.table)
-        )
+        self.applied = Applied(dialect, name, table)
+        self.staging = helper_table(STAGING, table)
+        columns = repr([(field.name, str(field.type)) for field in schema])
+        self.copy = helper_table(f"{COPY}{zlib.crc32(columns.encode()):08x}_", table)
+        """The table with one batch's rows that only a transaction sees."""
 
     @contextmanager
     def working(self, owner: Owner, epoch: Epoch) -> Iterator[SqlTransaction]:
@@ -83,6 +71,31 @@ class TablePlace:
         row = self.applied.read(connection, batch.owner.topology)
         if not is_in(row.position if row else None, batch, self.name):
             raise MismatchError(f"{batch}: state {self.name!r} moved while it was read; nothing was applied")
+
+
+class TablePlace(SqlPlace):
+    """One state's place."""
+
+    def __init__(
+        self, database: SqlDatabase, dialect: Dialect, name: str, shape: TableShape, apart: bool, users_code: UsersCode
+    ) -> None:
+        super().__init__(database, dialect, name, shape.table, shape.layout.schema(), apart)
+        self.shape = shape
+        self.users_code = users_code
+        self.staged = StagedTable(dialect, shape, self.copy)
+
+
+class TablePlacing:
+    """See `KnowsItsPlace`; asks the server."""
+
+    def __init__(self, place: SqlPlace, schemas: HasSchemas) -> None:
+        self._place = place
+        self._schemas = schemas
+
+    def place(self) -> str:
+        """Return server, database, schema and table."""
+        with self._place.database.transaction() as transaction:
+            return self._schemas.place_of(transaction.connection, self._place.table)
 
 
 def connection_of(transaction: Transaction) -> Connection:

@@ -52,7 +52,7 @@ class TableQuerying:
         incarnation, txid, attempt, birth = found[0][: len(_POSITION)]
         position = Position(Owner(topology, str(incarnation)), _number(txid), _number(attempt), _number(birth))
         rows = [row[len(_POSITION) + 1 :] for row in found if row[len(_POSITION)] is not None]
-        return Found(position, arrow_rows(place.shape, place.dialect, rows))
+        return Found(position, arrow_rows(place.schema, place.dialect, rows))
 
 
 def _find_statement(shape: TableShape, source: str, patterns: Sequence[NullPattern]) -> str:
@@ -70,13 +70,13 @@ def _find_statement(shape: TableShape, source: str, patterns: Sequence[NullPatte
     )
 
 
-def arrow_rows(shape: TableShape, dialect: Dialect, rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    """Return rows as a driver gave them in the layout's schema; for after the transaction."""
+def arrow_rows(schema: pa.Schema, dialect: Dialect, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+    """Return rows as a driver gave them in their schema; for after the transaction."""
     columns = [
         array_of([dialect.from_stored(column.type, row[index]) for row in rows], column.name, column.type)
-        for index, column in enumerate(shape.staged)
+        for index, column in enumerate(schema)
     ]
-    return pa.table(columns, schema=shape.layout.schema())
+    return pa.table(columns, schema=schema)
 
 
 def _number(value: object) -> int:

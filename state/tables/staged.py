@@ -53,7 +53,7 @@ class StagedTable:
 
     def load(self, connection: Connection, writes: Writes) -> None:
         """Bring verified rows of a staging table in."""
-        writes.load(connection, self.shape, self.table)
+        writes.load(connection, [column.name for column in self.shape.staged], self.table)
 
     def merge(self, connection: Connection, txid: int, expected: int, no_null_keys: bool) -> Merged:
         """Merge the rows into the state's table."""

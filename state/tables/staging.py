@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from trident.state.arrays import AnyArray
 from trident.state.staged import StagingLostError
 from trident.state.tables.dialect import fetched
 from trident.state.tables.names import quote, quote_table
-from trident.state.tables.shape import ColumnSpec, TableShape
+from trident.state.tables.shape import ColumnSpec
 
 TXID = "trident_txid"
 ATTEMPT = "trident_attempt"
@@ -54,19 +54,19 @@ class Writes:
     batch: BatchId
     manifests: tuple[WriteManifest, ...]
 
-    def load(self, connection: Connection, shape: TableShape, target: str) -> None:
+    def load(self, connection: Connection, columns: Sequence[str], target: str) -> None:
         """Bring the accepted rows into `target`, after checking that they are what was accepted."""
         self._verify(connection)
-        names = ", ".join(quote(column.name) for column in shape.staged)
+        names = ", ".join(map(quote, columns))
         source = f"FROM {quote_table(self.table)} WHERE {_CHOSEN}"
         statement = text(f"INSERT INTO {quote(target)} ({names}) SELECT {names} {source}").bindparams(_IDS)
         for parameters in self._parameters():
             connection.execute(statement, parameters)
 
-    def read(self, connection: Connection, shape: TableShape) -> list[tuple[object, ...]]:
+    def read(self, connection: Connection, columns: Sequence[str]) -> list[tuple[object, ...]]:
         """Return the accepted rows as the driver gives them, after checking that they are what was accepted."""
         self._verify(connection)
-        names = ", ".join(quote(column.name) for column in shape.staged)
+        names = ", ".join(map(quote, columns))
         statement = text(f"SELECT {names} FROM {quote_table(self.table)} WHERE {_CHOSEN}").bindparams(_IDS)
         return [row for parameters in self._parameters() for row in fetched(connection, statement, parameters)]
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from trident.base.errors import MismatchError
 from trident.state.tables.dialect import Dialect, FoundColumn, run_all
 from trident.state.tables.names import STAGING, helper_table, quote_table
-from trident.state.tables.place import TablePlace
+from trident.state.tables.place import SqlPlace, TablePlace
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import CONTROL_SPECS
 from trident.state.tables.versions import META_TABLES
@@ -17,25 +17,30 @@ from trident.state.tables.versions import META_TABLES
 
 def prepare_tables(connection: Connection, place: TablePlace) -> None:
     """Make what is missing and check the rest; raises MismatchError naming column, wanted and found type."""
+    prepare_place(connection, place)
+    place.was_missing = _prepare_values(connection, place.dialect, place.shape)
+    prepare_staging(connection, place)
+
+
+def prepare_place(connection: Connection, place: SqlPlace) -> None:
+    """Make the tables that every SQL store keeps; raises MismatchError when another target has the place."""
     place.dialect.check_server(connection)
     META_TABLES.migrate(connection, place.database.schema_terms)
     _refuse_shared(connection, place)
-    place.was_missing = _prepare_values(connection, place.dialect, place.shape)
-    _prepare_staging(connection, place.dialect, place.shape, place.staging, place.apart)
 
 
-def _refuse_shared(connection: Connection, place: TablePlace) -> None:
+def _refuse_shared(connection: Connection, place: SqlPlace) -> None:
     """Raise MismatchError when another state has this table or its staging table; asked before anything is made."""
     for topology, state in place.applied.holders(connection):
         if state != place.name:
             raise MismatchError(
-                f"table {place.shape.table!r} belongs to state {state!r} of topology {topology!r}, not to state "
+                f"table {place.table!r} belongs to state {state!r} of topology {topology!r}, not to state "
                 f"{place.name!r}; nothing was changed: use another table"
             )
     for topology, state, table in place.applied.others(connection):
         if helper_table(STAGING, table) == place.staging:
             raise MismatchError(
-                f"table {place.shape.table!r} would have the staging table {place.staging!r} that table {table!r} has, "
+                f"table {place.table!r} would have the staging table {place.staging!r} that table {table!r} has, "
                 f"of state {state!r} of topology {topology!r}; nothing was changed: use another table's name"
             )
 
@@ -47,7 +52,7 @@ def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape)
     if found is None:
         run_all(connection, dialect.create_table(shape, specs))
         return True
-    problem = dialect.unfit(connection, shape.table) or _difference(specs, found)
+    problem = dialect.unfit(connection, shape.table) or difference(specs, found)
     if problem:
         raise MismatchError(f"table {shape.table!r} is not what the aggregation needs: {problem}; nothing was changed")
     keys = [key.name for key in shape.keys]
@@ -66,25 +71,28 @@ def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape)
     return False
 
 
-def _prepare_staging(connection: Connection, dialect: Dialect, shape: TableShape, staging: str, durable: bool) -> None:
-    layout = [ColumnSpec(c.name, dialect.column_type(c.type), True) for c in shape.staged]
+def prepare_staging(connection: Connection, place: SqlPlace) -> None:
+    """Make the staging table, or one of this layout in place of an empty one; raises MismatchError for other rows."""
+    dialect, staging = place.dialect, place.staging
+    layout = [ColumnSpec(column.name, dialect.column_type(column.type), True) for column in place.schema]
     specs = [*CONTROL_SPECS, *layout]
     found = dialect.find_columns(connection, staging)
-    if found is not None and _difference(specs, found):
+    if found is not None and (problem := difference(specs, found)):
         if connection.execute(text(f"SELECT 1 FROM {quote_table(staging)} LIMIT 1")).first():
             raise MismatchError(
-                f"staging table {staging!r} holds rows of another layout: {_difference(specs, found)}; "
+                f"staging table {staging!r} holds rows of another layout: {problem}; "
                 "let the version that wrote them finish, or drop the table if no batch of it is pinned"
             )
         connection.execute(text(f"DROP TABLE {quote_table(staging)}"))
         found = None
     if found is None:
-        run_all(connection, dialect.create_staging(staging, specs, durable))
-    elif durable:
+        run_all(connection, dialect.create_staging(staging, specs, place.apart))
+    elif place.apart:
         dialect.make_durable(connection, staging)
 
 
-def _difference(specs: Sequence[ColumnSpec], found: Sequence[FoundColumn]) -> str | None:
+def difference(specs: Sequence[ColumnSpec], found: Sequence[FoundColumn]) -> str | None:
+    """Return, in words, how the columns that are there differ from those that are needed; more than those may be."""
     there = {column.name: column for column in found}
     for spec in specs:
         column = there.pop(spec.name, None)

@@ -561,7 +561,7 @@ _STATE = (
     ),
     Mutant(
         "staging is durable before the pin",
-        "state/tables/target.py",
+        "state/tables/sql_target.py",
         "        if not place.apart:\n            return HeldUpdates(rows)",
         "        if True:\n            return HeldUpdates(rows)",
         _RUN,
@@ -1661,7 +1661,7 @@ _OF_ADVICE = (
     ),
     Mutant(
         "a table that was made in the place of a dropped one is told",
-        "state/tables/target.py",
+        "state/tables/sql_target.py",
         "        place.was_made = place.was_missing\n",
         "",
         ("tests/coordinators/test_lost_rows.py",),
