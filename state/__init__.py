@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from trident.state.maps.state import BackingMapState
     from trident.state.memory.state import MemoryState
     from trident.state.postgres.state import PostgresState
+    from trident.state.postgres.table import PostgresTable
+    from trident.state.row_tables.shape import RowWrite
     from trident.state.sqlite.state import SqliteState
+    from trident.state.sqlite.table import SqliteTable
     from trident.state.values import OpaqueValue, StaleTxidError, TransactionalValue
 
 _MODULES = {
@@ -39,7 +42,10 @@ _MODULES = {
     "trident.state.maps.state": ("BackingMapState",),
     "trident.state.memory.state": ("MemoryState",),
     "trident.state.postgres.state": ("PostgresState",),
+    "trident.state.postgres.table": ("PostgresTable",),
+    "trident.state.row_tables.shape": ("RowWrite",),
     "trident.state.sqlite.state": ("SqliteState",),
+    "trident.state.sqlite.table": ("SqliteTable",),
     "trident.state.values": (
         "OpaqueValue",
         "StaleTxidError",
@@ -59,8 +65,11 @@ __all__ = [
     "MemoryState",
     "OpaqueValue",
     "PostgresState",
+    "PostgresTable",
     "RemovableBackingMap",
+    "RowWrite",
     "SqliteState",
+    "SqliteTable",
     "StaleTxidError",
     "StateKind",
     "TransactionalValue",

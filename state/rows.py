@@ -127,6 +127,8 @@ def _conformed(column: AnyChunks, field: pa.Field[pa.DataType]) -> AnyChunks:
         cast = column if column.type == field.type else column.cast(field.type)
     except pa.ArrowInvalid:
         raise refused(field.name, f"a value that does not fit into {field.type}") from None
+    if cast.null_count and not field.nullable:
+        raise refused(field.name, "a null, where it needs a value")
     what = unheld(cast)
     if what is not None:
         raise refused(field.name, what)

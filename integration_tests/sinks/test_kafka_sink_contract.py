@@ -12,16 +12,24 @@ import pytest
 from integration_tests.fix_kafka import Kafka
 from integration_tests.sinks.reading import values
 from tests.state.arrays import array
+from trident.base.crash_points import CrashPoint
 from trident.base.order import order_of
 from trident.state import KafkaSink
 from trident.state.kafka.records import ROWS
 from trident.state.memory.database import MemoryDatabase
 from trident.state.target import Target
-from trident.testing import SinkContract, SinkHarness
+from trident.testing import SessionSinkContract, SinkHarness
 
 
 class KafkaHarness(SinkHarness):
     """A topic of its own, and markers in the topic that all tests share."""
+
+    points = (
+        CrashPoint.AFTER_SESSION,
+        CrashPoint.BEFORE_MARKER,
+        CrashPoint.BEFORE_END_OF_TRANSACTION,
+        CrashPoint.AFTER_END_OF_TRANSACTION,
+    )
 
     def __init__(self, servers: str, topic: str) -> None:
         self.servers = servers
@@ -53,5 +61,5 @@ def harness(kafka: Kafka) -> Iterator[KafkaHarness]:
         sink.close()
 
 
-class TestKafkaSink(SinkContract):
+class TestKafkaSink(SessionSinkContract):
     """The contract."""

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trident.base.checks import check_text
-from trident.base.errors import ConfigurationError
-from trident.base.names import check_given_name, check_table_name
 from trident.base.policies import policy_of
-from trident.base.secrets import Secret, keep_secret
+from trident.base.secrets import Secret
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.places import Places
-from trident.state.postgres.addresses import database_of, masked, normal_dsn, path_of
-from trident.state.postgres.database import PostgresDatabase
+from trident.state.postgres.described import DescribedTable
 from trident.state.postgres.dialect import PostgresDialect
 from trident.state.postgres.writer import PostgresWriting
-from trident.state.tables.names import STAGING, helper_table
-from trident.state.tables.shape import TableShape, table_shape
+from trident.state.tables.shape import table_shape
 from trident.state.tables.target import TableTarget
 from trident.state.target import LedgerDatabase
-
-_DEFAULT_SCHEMA = "public"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,62 +39,39 @@ class PostgresState:
 
     def __post_init__(self) -> None:
         """Check what can be checked without a connection."""
-        check_given_name("a state's name", self.name)
         object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
-        check_table_name("a state's table", self.name if self.table is None else self.table)
-        for what, dsn in (("dsn", self.dsn), ("tasks_dsn", self.tasks_dsn)):
-            if dsn is not None:
-                normal_dsn(check_text(what, dsn, allowed="the address of a database, or None", secret=True))
+        self._described.check()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it without its addresses: a function that holds a state by mistake must not take them along."""
-        hidden = [keep_secret(dsn) if dsn is not None else None for dsn in (self.dsn, self.tasks_dsn)]
-        return _restored, (self.name, str(self.kind), self.table, *hidden)
+        return _restored, (self.name, str(self.kind), self.table, *self._described.hidden())
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts."""
-        database = "ledger" if self.dsn is None else "own"
-        return {"store": "postgres", "kind": str(self.kind), "table": self.table or self.name, "database": database}
+        described = self._described
+        return {"store": "postgres", "kind": str(self.kind), "table": described.table, "database": described.database}
 
     def places(self) -> Places:
-        """Return its table and its staging table; without a schema they are in the one that is the default.
-
-        Unless the address says where else: then only the server knows.
-        """
-        table = self.name if self.table is None else self.table
-        where = "the ledger's database" if self.dsn is None else masked(normal_dsn(self.dsn))
-        database = () if self.dsn is None else database_of(self.dsn)
-        path = path_of(self.dsn) if self.dsn is not None else ""
-        whole = table if "." in table or path else f"{_DEFAULT_SCHEMA}.{table}"
-        staging = helper_table(STAGING, table)
-        return {
-            ("postgres", database, "" if "." in table else path, whole): f"table {whole!r} of {where}",
-            ("postgres staging", database, path, staging): f"the staging table of {table!r} in {where}",
-        }
+        """See `HasPlaces`."""
+        return self._described.places()
 
     def open(
         self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
     ) -> TableTarget:
         """Share the ledger's database, or make one for the own dsn; nothing is sent to it yet."""
-        shape = table_shape(self.name, self.table or self.name, self.kind, layout)
-        if self.dsn is not None:
-            database = PostgresDatabase(self.dsn, lease=timeouts.lease, whose=f"state {self.name!r}")
-            return self._opened(database, shape, timeouts, shared=False)
-        if isinstance(ledger_database, PostgresDatabase):
-            return self._opened(ledger_database, shape, timeouts, shared=True)
-        raise ConfigurationError(
-            f"state {self.name!r} has no dsn and the ledger is not in Postgres, so there is no database to keep it in: "
-            "give PostgresState a dsn, or use a PostgresLedger"
+        described = self._described
+        shape = table_shape(self.name, described.table, self.kind, layout)
+        database = described.open_database(ledger_database, timeouts)
+        writing = PostgresWriting(
+            database, self.name, described.staging, shape.layout.schema(), described.tasks_address
+        )
+        return TableTarget(
+            database, PostgresDialect(), self.name, shape, self.dsn is None, timeouts, writing, writing.let_write
         )
 
-    def _opened(
-        self, database: PostgresDatabase, shape: TableShape, timeouts: Timeouts, *, shared: bool
-    ) -> TableTarget:
-        staging = helper_table(STAGING, shape.table)
-        tasks_dsn = normal_dsn(self.tasks_dsn) if self.tasks_dsn is not None else None
-        writing = PostgresWriting(database, self.name, staging, shape.layout.schema(), tasks_dsn)
-        dialect = PostgresDialect()
-        return TableTarget(database, dialect, self.name, shape, shared, timeouts, writing, writing.let_write)
+    @property
+    def _described(self) -> DescribedTable:
+        return DescribedTable("state", self.name, self.table, self.dsn, self.tasks_dsn)
 
 
 def _restored(name: str, kind: str, table: str | None, dsn: Secret | None, tasks_dsn: Secret | None) -> PostgresState:

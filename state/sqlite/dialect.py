@@ -113,7 +113,7 @@ class SqliteDialect:
         """Check types and ranges, which SQLite leaves to us; null keys have an index of their own."""
         keys = [quote(key.name) for key in shape.keys]
         index = quote(helper_table("trident_key_", shape.table))
-        statements = [f"CREATE TABLE {shape.quoted} ({_definitions(specs)})"]
+        statements = [f"CREATE TABLE {shape.quoted} ({definitions(specs)})"]
         statements.append(f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({', '.join(keys) or '(1)'})")
         if keys:
             # SQLite's unique indexes let null keys through.
@@ -127,7 +127,7 @@ class SqliteDialect:
         """Make a table like any other: each is durable."""
         index = quote(helper_table("trident_by_txid_", table))
         return (
-            f"CREATE TABLE {quote_table(table)} ({_definitions(specs)})",
+            f"CREATE TABLE {quote_table(table)} ({definitions(specs)})",
             f"CREATE INDEX {index} ON {quote_table(table)} ({TXID})",
         )
 
@@ -223,7 +223,8 @@ def _to_store(column: AnyChunks) -> list[object]:
     return python_values(column)
 
 
-def _definitions(specs: Sequence[ColumnSpec]) -> str:
+def definitions(specs: Sequence[ColumnSpec]) -> str:
+    """Return the columns as DDL has them, with the checks of types and ranges that SQLite leaves to us."""
     return ", ".join(_definition(spec) for spec in specs)
 
 

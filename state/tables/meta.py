@@ -104,8 +104,8 @@ class Applied:
         if change:
             connection.execute(_COUNT, {"topology": topology, "state": self.state, "change": change})
 
-    def counted(self, connection: Connection, topology: str, row_count: int, relation: str | None) -> None:
-        """Record how many rows were counted, and in which storage."""
+    def counted(self, connection: Connection, topology: str, row_count: int | None, relation: str | None) -> None:
+        """Record how many rows were counted, if they were, and in which storage."""
         values = {"topology": topology, "state": self.state, "row_count": row_count, "relation": relation}
         connection.execute(_COUNTED, values)
 

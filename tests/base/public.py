@@ -39,6 +39,7 @@ NOT_ASKED: Mapping[str, str] = {
     "GroupedStream.__init__": _RESULT,
     "StateContract": "a suite of tests, which pytest makes",
     "StateHarness": "its subclasses are a user's own",
+    "SessionSinkContract": "a suite of tests, which pytest makes",
     "SinkContract": "a suite of tests, which pytest makes",
     "SinkHarness": "its subclasses are a user's own",
     "BackingMapHarness.commit": _BY_LIBRARY,

@@ -34,7 +34,15 @@ from trident.spouts import (
 )
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.spark import SparkReader
-from trident.state import BackingMapState, KafkaSink, MemoryState, PostgresState, SqliteState
+from trident.state import (
+    BackingMapState,
+    KafkaSink,
+    MemoryState,
+    PostgresState,
+    PostgresTable,
+    SqliteState,
+    SqliteTable,
+)
 from trident.testing import BackingMapHarness
 
 NAN: Final = float("nan")
@@ -67,13 +75,15 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "None": (5, "3", timedelta(seconds=1)),
     # policies
     **dict.fromkeys(("OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)),
-    **dict.fromkeys(("SpoutKind | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
+    **dict.fromkeys(("SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
     "Literal['stopped', 'caught_up'] | None": POLICY,
     "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
     "ResetStart | StartAt | datetime | str | None": (*POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001
     # things
     **dict.fromkeys(("Spout", "Ledger", "State", "Topology", "Keep", "Decoder", "RangeReader"), (None, *THING)),
-    **dict.fromkeys(("BackingMap", "SparkSession", "Aggregator", "Column", "LedgerDatabase"), (None, *THING)),
+    **dict.fromkeys(
+        ("BackingMap", "SparkSession", "Aggregator", "Column", "LedgerDatabase", "RowStore"), (None, *THING)
+    ),
     **{f"{each} | None": THING for each in ("Clock", "MemoryDatabase", "Ledger", "RunOptions", "KafkaNode")},
     "Topology | str": (None, 5, b"bytes", "", "a\nb", OTHER, type),
     "str | Column": (*TEXT, None),
@@ -166,6 +176,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Stream.project": ("project", {"fields": "a"}),
     "Stream.group_by": ("group_by", {"fields": "a"}),
     "Stream.to_kafka": ("to_kafka", {"topic": "t", "value": "a", "sink": KafkaSink("s", bootstrap_servers="h:9")}),
+    "Stream.to_table": ("to_table", {"table": PostgresTable("s"), "write": "upsert", "key": "a"}),
     "Stream.aggregate": ("aggregate", {"aggregators": Count()}),
     "Stream.persistent_aggregate": ("persistent_aggregate", {"state": MemoryState("s"), "aggregators": Count()}),
     "GroupedStream.aggregate": ("aggregate", {"aggregators": Count()}),
@@ -184,7 +195,9 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "MemoryState.rows": ("rows", {"ledger_database": MemoryLedger().database}),
     "KafkaSink": (KafkaSink, SINK),
     "PostgresState": (PostgresState, {"name": "s"}),
+    "PostgresTable": (PostgresTable, {"name": "s"}),
     "SqliteState": (SqliteState, {"name": "s"}),
+    "SqliteTable": (SqliteTable, {"name": "s"}),
     "BackingMapHarness": (Harness, {"backing_map": Map()}),
     "LocalKafka": (kafka.LocalKafka, {}),
     "LocalKafka.create_topic": ("create_topic", {"name": "t"}),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.state.arrays import array
 from tests.state.memory_kafka import End, MemoryKafka, MemorySession
+from trident.base.crash_points import CrashPoint
 from trident.base.errors import FencedError, MismatchError, OutcomeUnknownError, RetryableError
 from trident.base.identity import Epoch
 from trident.base.order import order_of
@@ -22,13 +23,20 @@ from trident.state.maps.blobs import open_blobs
 from trident.state.memory.database import MemoryDatabase
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target
-from trident.testing import SinkContract, SinkHarness
+from trident.testing import SessionSinkContract, SinkHarness
 from trident.testing.sink_harness import begun, staged
 from trident.testing.state_harness import OWNER, batch_of
 
 
 class MemoryKafkaHarness(SinkHarness):
     """One topic and its markers in one cluster in memory."""
+
+    points = (
+        CrashPoint.AFTER_SESSION,
+        CrashPoint.BEFORE_MARKER,
+        CrashPoint.BEFORE_END_OF_TRANSACTION,
+        CrashPoint.AFTER_END_OF_TRANSACTION,
+    )
 
     def __init__(self) -> None:
         self.kafka = MemoryKafka("out")
@@ -60,7 +68,7 @@ def harness() -> MemoryKafkaHarness:
     return MemoryKafkaHarness()
 
 
-class TestKafkaSink(SinkContract):
+class TestKafkaSink(SessionSinkContract):
     """The contract."""
 
 

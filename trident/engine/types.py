@@ -21,12 +21,12 @@ from trident.spouts.arrow_types import arrow_type
 _HELD = (BooleanType, NumericType, StringType, BinaryType, DateType, TimestampType, TimestampNTZType)
 
 
-def column_type(field: StructField, state: str) -> pa.DataType:
-    """Return the Arrow type of a state's column; refuses arrays, maps, structs and the like."""
-    check_comparable(field, f"the state {state!r}")
+def column_type(field: StructField, name: str, what: str = "state") -> pa.DataType:
+    """Return the Arrow type of a state's or sink's column; refuses arrays, maps, structs and the like."""
+    check_comparable(field, f"the {what} {name!r}")
     if not isinstance(field.dataType, _HELD):
         raise ConfigurationError(
-            f"the state {state!r} can't hold the field {field.name!r} of type {field.dataType.simpleString()}: "
+            f"the {what} {name!r} can't hold the field {field.name!r} of type {field.dataType.simpleString()}: "
             "columns are booleans, numbers, strings, binaries, dates and timestamps"
         )
     return arrow_type(field.dataType)

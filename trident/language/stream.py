@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from pyspark.sql import Column, DataFrame
@@ -16,6 +16,7 @@ from trident.engine.compiled import layout_of
 from trident.graph.nodes import Node, OperationNode, PersistNode, SinkNode
 from trident.language.grouped import GroupedStream
 from trident.language.to_kafka import checked_parts, described_topic, sink_of
+from trident.language.to_table import row_shape_of
 from trident.language.trident_state import TridentState
 from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.base import Aggregator
@@ -27,6 +28,8 @@ from trident.operations.kafka_records import KafkaRecords, Part
 from trident.operations.sending import check_callable_with_batch, check_sendable
 from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import StateKind
+from trident.state.row_tables.shape import RowWrite
+from trident.state.row_tables.sink import RowSink, RowStore
 from trident.state.tables.shape import table_shape
 from trident.state.target import State
 
@@ -131,6 +134,30 @@ class Stream:
         chosen = sink_of(self._node, topic, sink)
         records = self._then(KafkaRecords(parts))
         self._topology._add_end(SinkNode(chosen, records._node, {"topic": described_topic(topic)}))
+
+    def to_table(
+        self,
+        table: RowStore,
+        /,
+        *,
+        write: RowWrite | str = RowWrite.APPEND,
+        key: str | Sequence[str] = (),
+        deleted: str | None = None,
+        valid_from: str | None = None,
+        valid_to: str | None = None,
+    ) -> None:
+        """Write each record to a table of a database, exactly once: the fields fill the columns of their names.
+
+        `write` says what becomes of a record (`RowWrite`). `key` are the fields that tell rows apart, which need a
+        unique index; of several records of a key in one batch the last one wins, in the order of topic, partition and
+        offset (of `insert_if_absent` the first one). `deleted` is a field that says of an upsert that it deletes.
+        `versions` keeps every version of a key: the field `valid_from` says when one begins (`trident.batch_time()`,
+        or a time of the event), the column `valid_to` is filled with when it ended; a record that changes nothing
+        makes no version.
+        """
+        shape = row_shape_of(table, fields_of(self._sample), write, key, deleted, valid_from, valid_to)
+        rows = self if shape.columns.names == list(self.fields) else self.project(*shape.columns.names)
+        self._topology._add_end(SinkNode(RowSink(table, shape), rows._node))
 
     def _then(self, operation: Operation) -> Stream:
         sample = apply_step(operation, self._sample)

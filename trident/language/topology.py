@@ -25,6 +25,7 @@ from trident.graph.nodes import End, PersistNode, SourceNode, sources_of
 from trident.language.stream import Stream
 from trident.spouts.base import BadRecord, LostOffsets, Spout, SpoutKind
 from trident.state.places import shared_place
+from trident.state.target import Sink, State
 
 _SPOUT = "a spout such as OpaqueKafkaSpout(…) or FixedBatchSpout(…)"
 _SAID_BY_SPOUTS = ("kind", "limits", "on_bad_record", "on_lost_offsets")
@@ -120,16 +121,16 @@ class Topology:
         check_given_name(f"a {kind}'s name", end.name)
         if any(other.name == end.name for other in self._ends):
             raise ConfigurationError(f"the topology {self.name!r} has a {kind} {end.name!r} already")
-        if isinstance(end, PersistNode):
-            self._refuse_shared_place(end)
-        self._ends.append(end)
-
-    def _refuse_shared_place(self, end: PersistNode) -> None:
         for other in self._ends:
-            place = shared_place(other.state, end.state) if isinstance(other, PersistNode) else None
+            place = shared_place(_described(other), _described(end))
             if place is not None:
                 raise ConfigurationError(
-                    f"the states {other.name!r} and {end.name!r} would both write to {place}, and overwrite each "
+                    f"{other.name!r} and {end.name!r} would both write to {place}, and overwrite each "
                     "other's values; give each a place of its own (table=, dsn=, path= or another map; where schemas "
                     "tell two tables apart, name both schemas); nothing was started or changed"
                 )
+        self._ends.append(end)
+
+
+def _described(end: End) -> State | Sink:
+    return end.state if isinstance(end, PersistNode) else end.sink

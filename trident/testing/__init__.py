@@ -10,7 +10,8 @@
         def harness(self): return MyHarness(MyMap())
 
 pytest then runs every promise that a state has to keep against the store. A whole `State` of one's
-own gives a `StateHarness` instead, a `Sink` of one's own a `SinkHarness` to a `SinkContract`. Needs
+own gives a `StateHarness` instead, a `Sink` of one's own a `SinkHarness` to a `SinkContract` (a
+`SessionSinkContract` where its newest session ends older ones). Needs
 pytest, which the library itself does not.
 """
 
@@ -23,21 +24,21 @@ from trident.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from trident.testing.map_harness import BackingMapHarness
-    from trident.testing.sink_contract import SinkContract
+    from trident.testing.sink_contract import SessionSinkContract, SinkContract
     from trident.testing.sink_harness import SinkHarness
     from trident.testing.state_contract import StateContract
     from trident.testing.state_harness import StateHarness
 
 _MODULES = {
     "trident.testing.map_harness": ("BackingMapHarness",),
-    "trident.testing.sink_contract": ("SinkContract",),
+    "trident.testing.sink_contract": ("SessionSinkContract", "SinkContract"),
     "trident.testing.sink_harness": ("SinkHarness",),
     "trident.testing.state_contract": ("StateContract",),
     "trident.testing.state_harness": ("StateHarness",),
 }
 _PARTS = ("position", "query", "reset", "row", "sink", "undo", "value")
 
-__all__ = ["BackingMapHarness", "SinkContract", "SinkHarness", "StateContract", "StateHarness"]
+__all__ = ["BackingMapHarness", "SessionSinkContract", "SinkContract", "SinkHarness", "StateContract", "StateHarness"]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES)
 

@@ -24,6 +24,11 @@ class _CutOffError(Exception):
     """Stands for the death of a process in the middle of what it does."""
 
 
+def _cut_off(point: CrashPoint, reached: CrashPoint, _: int) -> None:
+    if reached is point:
+        raise _CutOffError
+
+
 class SinkContract:
     """What every sink promises; subclass it and define the fixture `harness`.
 
@@ -137,54 +142,22 @@ class SinkContract:
         with pytest.raises(FencedError):
             sink.raise_fence(OWNER, dataclasses.replace(EPOCH, token="other"))
 
-    @pytest.mark.parametrize(
-        "point",
-        [
-            CrashPoint.AFTER_SESSION,
-            CrashPoint.BEFORE_MARKER,
-            CrashPoint.BEFORE_END_OF_TRANSACTION,
-            CrashPoint.AFTER_END_OF_TRANSACTION,
-        ],
-    )
     @pytest.mark.parametrize("by", ["itself", "its successor"])
-    def test_what_was_cut_off_is_sent_once(self, harness: SinkHarness, point: CrashPoint, by: str) -> None:
-        sink = begun(harness)
-        send(harness, sink, 1, "a")
-        batch = batch_of(2)
-        updates = staged(harness, sink, batch, "b", "c")
-
-        def cut_off(reached: CrashPoint, _: int) -> None:
-            if reached is point:
-                raise _CutOffError
-
-        with armed(cut_off), pytest.raises(_CutOffError):
-            sink.apply(batch, updates)
-        if by == "its successor":
-            sink, batch = harness.open(), batch_of(2, epoch=NEWER)
-            sink.prepare()
-            sink.raise_fence(OWNER, NEWER)
-        sink.apply(batch, updates)
-        assert harness.words() == ["a", "b", "c"]
-
-    def test_who_was_overtaken_in_the_middle_sends_nothing(self, harness: SinkHarness) -> None:
-        sink, successor = begun(harness), harness.open()
-        updates = staged(harness, sink, batch_of(1), "a")
-        successor.prepare()
-        overtaken = False
-
-        def overtake(reached: CrashPoint, _: int) -> None:
-            nonlocal overtaken
-            if reached is CrashPoint.BEFORE_END_OF_TRANSACTION and not overtaken:
-                overtaken = True
-                successor.raise_fence(OWNER, NEWER)
-
-        with armed(overtake), pytest.raises((RetryableError, OutcomeUnknownError)):
-            sink.apply(batch_of(1), updates)
-        with pytest.raises(FencedError):
-            sink.apply(batch_of(1), updates)
-        assert harness.words() == []
-        successor.apply(batch_of(1, epoch=NEWER), updates)
-        assert harness.words() == ["a"]
+    def test_what_was_cut_off_is_sent_once(self, harness: SinkHarness, by: str) -> None:
+        sink, epoch, sent = begun(harness), EPOCH, list[str]()
+        for txid, point in enumerate(harness.points, 1):
+            batch = batch_of(txid, epoch=epoch)
+            updates = staged(harness, sink, batch, f"{txid}a", f"{txid}b")
+            with armed(partial(_cut_off, point)), pytest.raises(_CutOffError):
+                sink.apply(batch, updates)
+            if by == "its successor":
+                epoch = dataclasses.replace(epoch, number=epoch.number + 1)
+                sink = harness.open()
+                sink.prepare()
+                sink.raise_fence(OWNER, epoch)
+            sink.apply(batch_of(txid, epoch=epoch), updates)
+            sent += [f"{txid}a", f"{txid}b"]
+            assert harness.words() == sent
 
     def test_what_was_sent_can_not_be_undone(self, harness: SinkHarness) -> None:
         sink = begun(harness)
@@ -239,15 +212,36 @@ class SinkContract:
 
     def test_staged_rows_can_be_read_back(self, harness: SinkHarness) -> None:
         sink = begun(harness)
-        updates = staged(harness, sink, batch_of(1), "a", "b")
+        held = HeldUpdates(harness.rows("a", "b"))
+        updates = sink.stage(batch_of(1), held)
         found = diverting(sink).staged_rows(batch_of(1), updates)
-        assert found.to_pylist() == diverting(sink).staged_rows(batch_of(1), self.held(harness)).to_pylist()
+        assert found.to_pylist() == diverting(sink).staged_rows(batch_of(1), held).to_pylist()
         assert len(json_rows(found)) == 2
         assert diverting(sink).staged_rows(batch_of(2), staged(harness, sink, batch_of(2))).num_rows == 0
         assert isinstance(updates, WrittenUpdates)
         with pytest.raises(MismatchError):
             diverting(sink).staged_rows(batch_of(1, attempt=9), updates)
 
-    def held(self, harness: SinkHarness) -> HeldUpdates:
-        """Return what a driver holds of the same words."""
-        return HeldUpdates(harness.rows("a", "b"))
+
+class SessionSinkContract(SinkContract):
+    """What a sink promises besides that sends in sessions, the newest of which ends all older ones."""
+
+    def test_who_was_overtaken_in_the_middle_sends_nothing(self, harness: SinkHarness) -> None:
+        sink, successor = begun(harness), harness.open()
+        updates = staged(harness, sink, batch_of(1), "a")
+        successor.prepare()
+        overtaken = False
+
+        def overtake(reached: CrashPoint, _: int) -> None:
+            nonlocal overtaken
+            if reached is CrashPoint.BEFORE_END_OF_TRANSACTION and not overtaken:
+                overtaken = True
+                successor.raise_fence(OWNER, NEWER)
+
+        with armed(overtake), pytest.raises((RetryableError, OutcomeUnknownError)):
+            sink.apply(batch_of(1), updates)
+        with pytest.raises(FencedError):
+            sink.apply(batch_of(1), updates)
+        assert harness.words() == []
+        successor.apply(batch_of(1, epoch=NEWER), updates)
+        assert harness.words() == ["a"]

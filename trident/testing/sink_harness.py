@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 
 import pyarrow as pa
 
+from trident.base.crash_points import CrashPoint
 from trident.base.identity import BatchId
 from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.state.target import Target
@@ -14,6 +15,9 @@ from trident.testing.state_harness import EPOCH, OWNER, batch_of
 
 class SinkHarness(ABC):
     """Makes sinks over one fresh place, and reads what has come out past them."""
+
+    points: tuple[CrashPoint, ...] = (CrashPoint.IN_APPLY,)
+    """The crash points that its `apply` reaches, at each of which it may die."""
 
     @abstractmethod
     def open(self) -> Target:

@@ -1,0 +1,104 @@
+"""What PostgreSQL gives to sinks that write rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy import Connection, text
+
+from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.tables.shape import ColumnSpec
+
+_WIDER: Final = {
+    "smallint": ("integer", "bigint", "numeric"),
+    "integer": ("bigint", "numeric"),
+    "bigint": ("numeric",),
+    "real": ("double precision",),
+    "text": ("character varying",),
+}
+_BY_CAST: Final = ("uuid", "json", "jsonb")
+"""Types that texts are turned into, or refused."""
+_NUMERIC: Final = re.compile(r"numeric\((\d+),(-?\d+)\)")
+_VARYING: Final = re.compile(r"character varying\((\d+)\)")
+_WHOLE_DIGITS: Final = {"smallint": 5, "integer": 10, "bigint": 19}
+
+_UNFIT = text("""
+    SELECT CASE
+        WHEN bool_or(c.relkind NOT IN ('r', 'p')) THEN
+            'it is, or a partition of it is, a view or a foreign table; rows need tables that this server keeps'
+        WHEN bool_or(c.relpersistence <> 'p') THEN
+            'it is, or a partition of it is, unlogged or temporary: a crash of the server would empty it; make it one '
+            'that is logged (ALTER TABLE ... SET LOGGED)' END
+    FROM pg_class AS c
+    WHERE c.oid IN (SELECT to_regclass(:table) UNION SELECT relid FROM pg_partition_tree(to_regclass(:table)))""")
+_DECIDES = text("""
+    SELECT (SELECT array_agg(CAST(a.attname AS text))
+            FROM unnest(CAST(i.indkey AS int2[])) WITH ORDINALITY AS k (number, place)
+                 JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
+            WHERE k.place <= i.indnkeyatts)
+    FROM pg_index AS i
+    WHERE i.indrelid = to_regclass(:table) AND i.indisunique AND i.indisvalid AND i.indimmediate
+          AND i.indpred IS NULL AND i.indexprs IS NULL
+          AND NOT EXISTS (SELECT 1 FROM unnest(CAST(i.indcollation AS oid[])) AS u (number)
+                          JOIN pg_collation AS c ON c.oid = u.number WHERE NOT c.collisdeterministic)""")
+
+
+class PostgresRows:
+    """See `RowDialect`; stateless."""
+
+    def conversion(self, staged: str, stored: str) -> str | None:
+        """Widen numbers, and let the server read texts as what the column holds."""
+        if staged == stored or stored in _WIDER.get(staged, ()):
+            return "{}"
+        if staged == "text" and stored in _BY_CAST:
+            return f"CAST({{}} AS {stored})"
+        if staged == "text" and _VARYING.fullmatch(stored):
+            return "{}"
+        return "{}" if _fits_numeric(staged, stored) else None
+
+    def longest(self, stored: str) -> int | None:
+        """Return the length of a `character varying`: the server cuts blanks at the end of what is longer."""
+        found = _VARYING.fullmatch(stored)
+        return int(found[1]) if found else None
+
+    def create(self, table: str, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> tuple[str, ...]:
+        """Texts are compared by their bytes, as in every other table of this library."""
+        columns = ", ".join(
+            f"{quote(spec.name)} {spec.type}{_collated(spec)}{'' if spec.nullable else ' NOT NULL'}" for spec in specs
+        )
+        made = f"CREATE TABLE {quote_table(table)} ({columns})"
+        if not keys:
+            return (made,)
+        index = quote(helper_table("trident_key_", table))
+        return made, f"CREATE UNIQUE INDEX {index} ON {quote_table(table)} ({', '.join(map(quote, keys))})"
+
+    def unfit(self, connection: Connection, table: str) -> str | None:
+        """Look at the table and at its partitions."""
+        found: str | None = connection.execute(_UNFIT, {"table": quote_table(table)}).scalar()
+        return found
+
+    def decides_conflicts(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
+        """Ask the catalogue for one that ON CONFLICT takes."""
+        indexes = connection.execute(_DECIDES, {"table": quote_table(table)}).scalars()
+        return any(names is not None and sorted(names) == sorted(columns) for names in indexes)
+
+
+def _collated(spec: ColumnSpec) -> str:
+    return ' COLLATE "C"' if spec.type == "text" else ""
+
+
+def _fits_numeric(staged: str, stored: str) -> bool:
+    """Tell whether a number of one type keeps all of its digits in the other."""
+    target = _NUMERIC.fullmatch(stored)
+    source = _NUMERIC.fullmatch(staged)
+    if source and stored == "numeric":
+        return True
+    if not target:
+        return False
+    scale = int(target[2])
+    whole = int(target[1]) - scale
+    if source:
+        return scale >= int(source[2]) and whole >= int(source[1]) - int(source[2])
+    return scale >= 0 and whole >= _WHOLE_DIGITS.get(staged, whole + 1)

@@ -1,0 +1,35 @@
+"""What a database gives to sinks that write rows, beside what it gives to states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from trident.state.tables.shape import ColumnSpec
+
+
+class RowDialect(Protocol):
+    """The differences between SQL stores, as far as tables that others made are concerned."""
+
+    def conversion(self, staged: str, stored: str) -> str | None:
+        """Return how a staged value is put into a column of another type, `{}` being the value.
+
+        None unless each value either stays the same or is refused by the database.
+        """
+
+    def longest(self, stored: str) -> int | None:
+        """Return how many characters a column of this type takes, where it would cut what is longer."""
+
+    def create(self, table: str, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> tuple[str, ...]:
+        """Return the statements that make a table for rows, with a unique index over its keys if it has any."""
+
+    def unfit(self, connection: Connection, table: str) -> str | None:
+        """Return why rows can't be kept in what has the table's name, None where they can."""
+
+    def decides_conflicts(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
+        """Tell whether a unique index over exactly these columns decides at once which row is meant.
+
+        One that is checked later can't, nor one to which texts of other bytes may be the same.
+        """

@@ -1,0 +1,39 @@
+"""What SQLite gives to sinks that write rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from trident.state.sqlite.dialect import SqliteDialect, definitions
+from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.tables.shape import ColumnSpec
+
+
+class SqliteRows:
+    """See `RowDialect`; stateless."""
+
+    def conversion(self, staged: str, stored: str) -> str | None:
+        """Return the value as it is, in a column of its own type: SQLite would keep whatever it is given."""
+        return "{}" if staged == stored else None
+
+    def longest(self, stored: str) -> int | None:
+        """Return None: nothing is cut."""
+        return None
+
+    def create(self, table: str, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> tuple[str, ...]:
+        """Check types and ranges, which SQLite leaves to us."""
+        made = f"CREATE TABLE {quote_table(table)} ({definitions(specs)})"
+        if not keys:
+            return (made,)
+        index = quote(helper_table("trident_key_", table))
+        return made, f"CREATE UNIQUE INDEX {index} ON {quote_table(table)} ({', '.join(map(quote, keys))})"
+
+    def unfit(self, connection: Connection, table: str) -> str | None:
+        """Refuse a view."""
+        return SqliteDialect().unfit(connection, table)
+
+    def decides_conflicts(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
+        """Ask for a unique index that compares texts by their bytes; SQLite checks each at once."""
+        return SqliteDialect().has_unique_index(connection, table, columns)
