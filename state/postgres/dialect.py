@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import psycopg
 import pyarrow as pa
@@ -15,7 +15,7 @@ from trident.state.layout import Merge, ValueColumn
 from trident.state.postgres.copy import copy_rows, ready_rows
 from trident.state.postgres.errors import is_out_of_range
 from trident.state.postgres.paths import places_referred_to
-from trident.state.postgres.taking import table_by, taken_along
+from trident.state.postgres.taking import changed, table_by, taken_along
 from trident.state.postgres.types import sql_type
 from trident.state.rows import refuse_nul
 from trident.state.tables.dialect import FoundColumn, ReadyRows
@@ -181,12 +181,13 @@ class PostgresDialect:
         """Ask for foreign keys."""
         return places_referred_to(connection, table)
 
-    def taken_along(self, connection: Connection, table: str, topology: str) -> str | None:
-        """Ask for foreign keys that do something with the rows that refer to a deleted one.
+    def changed(self, connection: Connection) -> Mapping[int, int]:
+        """Ask the server's own count."""
+        return changed(connection)
 
-        Not for rows: this role may not see them, and others may come before the decision is carried out.
-        """
-        return taken_along(connection, quote_table(table), topology)
+    def taken_along(self, connection: Connection, before: Mapping[int, int], table: str, topology: str) -> str | None:
+        """Look at what has changed since, and at who has a position for it."""
+        return taken_along(connection, before, quote_table(table), topology)
 
     def guards_rows(self, connection: Connection, table: str) -> bool:
         """Ask for triggers, foreign keys, rules and policies, of partitions too, and for the rights of this role."""

@@ -32,9 +32,13 @@ _PLACE = text("""
     WHERE d.datname = current_database()""")
 _REFERRED = text("""
     WITH RECURSIVE keys AS (
-        SELECT DISTINCT coalesce(pg_partition_root(conrelid), conrelid) AS child,
-                        coalesce(pg_partition_root(confrelid), confrelid) AS parent
-        FROM pg_constraint WHERE contype = 'f'),
+        SELECT DISTINCT c.number AS child, p.number AS parent
+        FROM pg_constraint AS o
+        CROSS JOIN LATERAL (SELECT o.conrelid UNION SELECT relid FROM pg_partition_ancestors(o.conrelid)
+                            UNION SELECT relid FROM pg_partition_tree(o.conrelid)) AS c (number)
+        CROSS JOIN LATERAL (SELECT o.confrelid UNION SELECT relid FROM pg_partition_ancestors(o.confrelid)
+                            UNION SELECT relid FROM pg_partition_tree(o.confrelid)) AS p (number)
+        WHERE o.contype = 'f'),
     referred (number) AS (
         SELECT k.parent FROM keys AS k WHERE k.child = to_regclass(:quoted)
         UNION SELECT k.parent FROM referred AS r JOIN keys AS k ON k.child = r.number)
@@ -116,15 +120,16 @@ def schemas_with(
 
     As far as this role may read them; the column's text is the value, or `begins` with it.
     """
-    wanted = "starts_with({}::text, :value)" if begins else "{}::text = :value"
+    wanted = "starts_with({}::text, %(value)s)" if begins else "{}::text = %(value)s"
     condition = wanted.format(quoted(column))
     schemas = connection.execute(_HOLDERS, {"table": table, "column": column}).scalars().all()
     return tuple(each for each in schemas if _has_row(connection, each, table, condition, value))
 
 
 def _has_row(connection: Connection, schema: str, table: str, condition: str, value: str) -> bool:
-    statement = f"SELECT EXISTS (SELECT FROM {quoted(schema)}.{quoted(table)} WHERE {condition})"
-    found: bool = connection.execute(text(statement), {"value": value}).scalar_one()
+    place = f"{quoted(schema)}.{quoted(table)}".replace("%", "%%")  # the driver's own sign
+    statement = f"SELECT EXISTS (SELECT FROM {place} WHERE {condition})"
+    found: bool = connection.exec_driver_sql(statement, {"value": value}).scalar_one()
     return found
 
 

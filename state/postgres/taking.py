@@ -1,31 +1,96 @@
-"""Whose rows the server would take along with deleted ones: foreign keys know no topology."""
+"""Whose rows have changed along with those of a table: what foreign keys, triggers and rules do knows no topology.
+
+What will happen is not foretold from the catalogue, where keys lead over partitions, updates and other tables: the
+server counts per table what a transaction has changed, however it came about. Of what was changed along, whatever
+another topology has a position for is not ours to change.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
 
 from sqlalchemy import Connection, text
 
 from trident.state.postgres.paths import quoted
 
-_TAKEN = text("""
-    WITH RECURSIVE keys AS (
-        SELECT c.child, p.parent, o.confdeltype AS does
-        FROM pg_constraint AS o
-        CROSS JOIN LATERAL (VALUES (o.conrelid), (CAST(pg_partition_root(o.conrelid) AS oid))) AS c (child)
-        CROSS JOIN LATERAL (VALUES (o.confrelid), (CAST(pg_partition_root(o.confrelid) AS oid))) AS p (parent)
-        WHERE o.contype = 'f' AND o.confdeltype IN ('c', 'n', 'd')),
-    taken (number, does) AS (
-        SELECT k.child, k.does FROM keys AS k WHERE k.parent = to_regclass(:table)
-        UNION SELECT k.child, k.does FROM taken AS t JOIN keys AS k ON k.parent = t.number WHERE t.does = 'c')
-    SELECT DISTINCT c.oid::text, n.nspname, c.relname
-    FROM taken AS t JOIN pg_class AS c ON c.oid = t.number JOIN pg_namespace AS n ON n.oid = c.relnamespace
+Changed = Mapping[int, int]
+"""How many rows of a table, by its number, this session has updated or deleted, as it counts itself."""
+
+_CHANGED = text("""
+    SELECT c.oid, pg_stat_get_xact_tuples_updated(c.oid) + pg_stat_get_xact_tuples_deleted(c.oid)
+    FROM pg_class AS c
+    WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND NOT starts_with(c.relname, 'trident_')
+          AND pg_stat_get_xact_tuples_updated(c.oid) + pg_stat_get_xact_tuples_deleted(c.oid) > 0""")
+"""Not of this library's own tables, whose names no state's may have."""
+_UNCOUNTED = text("""
+    SELECT current_setting('track_counts') = 'off' AND EXISTS (
+        SELECT FROM pg_trigger AS t
+        WHERE t.tgrelid IN (SELECT to_regclass(:table) UNION SELECT relid FROM pg_partition_tree(to_regclass(:table))))
+    """)
+_FAMILY = text("""
+    WITH RECURSIVE family (number) AS (
+        SELECT CAST(u.number AS oid) FROM unnest(CAST(:numbers AS bigint[])) AS u (number)
+        UNION SELECT i.inhparent FROM family AS f JOIN pg_inherits AS i ON i.inhrelid = f.number)
+    SELECT c.oid, n.nspname, c.relname
+    FROM family AS f JOIN pg_class AS c ON c.oid = f.number JOIN pg_namespace AS n ON n.oid = c.relnamespace
     ORDER BY 2, 3""")
-"""Tables and partitions whose rows refer to those of a table, or to rows that go with them."""
+"""Tables, and those that they are partitions or children of, at whatever depth."""
 _POSITIONS = text("""
-    SELECT n.nspname, c.oid = to_regclass('trident_applied'),
+    SELECT n.nspname, c.relowner,
            has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+               AND NOT row_security_active(c.oid)
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE c.relname = 'trident_applied' AND c.relkind IN ('r', 'p') ORDER BY 1""")
-"""The schemas in which topologies keep positions: which one is ours, and which may be read."""
+    WHERE c.relname = 'trident_applied' AND c.relkind IN ('r', 'p', 'v', 'm') AND c.relpersistence <> 't'
+          AND 3 = (SELECT count(*) FROM pg_attribute AS a
+                   WHERE a.attrelid = c.oid AND a.attname IN ('topology', 'state', 'table_name')
+                         AND NOT a.attisdropped)
+    ORDER BY c.oid = to_regclass('trident_applied') DESC NULLS LAST, 1""")
+"""Where topologies keep positions, our own first; who made that, and whether this role may read all of it."""
+_MAY_WRITE = text("""
+    SELECT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = :number
+                                                AND has_table_privilege(:role, c.oid, 'INSERT, UPDATE, DELETE'))""")
+_LINES = text("SELECT DISTINCT split_part(token, '.', 1) FROM trident_applied WHERE topology = :topology")
+_CLAIMS: Final = """
+    SELECT q.a ->> 'table_name', q.a ->> 'state', q.a ->> 'topology',
+           coalesce(q.a ->> 'topology' = %(mine)s AND split_part(q.a ->> 'token', '.', 1) = ANY(%(lines)s), FALSE),
+           known.is_known
+    FROM (SELECT to_jsonb(x) AS a, split_part(to_jsonb(x) ->> 'relation', ':', 1) AS number FROM POSITIONS AS x) AS q
+    CROSS JOIN LATERAL (SELECT EXISTS (
+        SELECT FROM pg_class AS k
+        WHERE CAST(k.oid AS text) = q.number
+              AND k.relname = split_part(q.a ->> 'table_name', '.', -1)) AS is_known) AS known
+    WHERE CASE WHEN known.is_known THEN q.number = %(number)s ELSE q.a ->> 'table_name' = ANY(%(names)s) END
+    ORDER BY 3, 2"""
+"""Who has a position for a table: by its number, or where that means nothing (any more) by name, in whatever schema.
+
+The rows as JSON: an older version's lack columns.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    number: int
+    schema: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    schema: str
+    owner: int
+    may_read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    schema: str
+    table: str
+    state: str
+    topology: str
+    is_mine: bool
+    is_by_number: bool
 
 
 def table_by(name: str) -> str:
@@ -36,41 +101,70 @@ def table_by(name: str) -> str:
              WHERE n.nspname = split_part({name}, '.', 1) AND c.relname = split_part({name}, '.', 2)) END"""
 
 
-def taken_along(connection: Connection, table: str, topology: str) -> str | None:
-    """Return in words whose rows would be deleted or changed with those of a table (quoted), None for nobody else's.
+def changed(connection: Connection) -> Changed:
+    """Return what the session has changed; earlier transactions may be among it, so take it before and after."""
+    return {int(number): int(count) for number, count in connection.execute(_CHANGED)}
 
-    Positions lie in the schema that their topology's address leads to, so all schemas are asked. One that this role may
-    not read may hold the position of any table that is beside it: then nobody knows.
+
+def taken_along(connection: Connection, before: Changed, table: str, topology: str) -> str | None:
+    """Return in words whose rows have changed since then beside the topology's own, None for nobody else's.
+
+    `table` (quoted) is the one whose rows the caller has changed. A topology is who has its name and its ledger: copies
+    of its positions, and those of its states in other schemas, are its own.
     """
-    found = connection.execute(_TAKEN, {"table": table}).all()
-    if not found:
+    if connection.execute(_UNCOUNTED, {"table": table}).scalar_one():
+        return "nobody knows what: track_counts is off in this database, so the server does not say"
+    numbers = [number for number, count in changed(connection).items() if count != before.get(number, 0)]
+    if not numbers:
         return None
-    for schema, is_ours, may_read in connection.execute(_POSITIONS):
-        beside = [name for _, its_schema, name in found if its_schema == schema]
-        if not may_read:
-            if beside and not is_ours:
-                return f"table {f'{schema}.{beside[0]}'!r}, which may be another topology's: {_NOT_READ.format(schema)}"
-            continue
-        numbers = [number for number, _, _ in found]
-        names = [] if is_ours else [*beside, *(f"{its_schema}.{name}" for _, its_schema, name in found)]
-        # what another topology of this name is, in another schema, is another ledger's
-        asked = {"numbers": numbers, "names": names, "mine": topology if is_ours else None}
-        claimed = connection.execute(text(_claims(schema, is_ours=is_ours)), asked).first()
-        if claimed is not None:
-            return f"table {claimed[0]!r} of state {claimed[1]!r} of topology {claimed[2]!r}"
-    return None
+    lines = tuple(connection.execute(_LINES, {"topology": topology}).scalars())
+    places = tuple(_Place(*row) for row in connection.execute(_POSITIONS))
+    asked = _Asked(connection, topology, lines, places)
+    whose = (asked.whose(_Table(*row)) for row in connection.execute(_FAMILY, {"numbers": numbers}).all())
+    return next((found for found in whose if found is not None), None)
 
 
-_NOT_READ = "this role may not read trident_applied of schema {!r}, which says whose it is"
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Asks everybody's positions on behalf of one topology."""
 
+    connection: Connection
+    topology: str
+    lines: tuple[str, ...]
+    places: tuple[_Place, ...]
 
-def _claims(schema: str, *, is_ours: bool) -> str:
-    """Return the SELECT of who has a position for one of the tables; the row as JSON, as older ones lack columns."""
-    place = f"{quoted(schema)}.trident_applied"
-    by_name = f"CAST({table_by('a.table_name')} AS text) = ANY(CAST(:numbers AS text[]))" if is_ours else "FALSE"
-    return f"""
-        SELECT a.table_name, a.state, a.topology FROM {place} AS a
-        WHERE (split_part(to_jsonb(a) ->> 'relation', ':', 1) = ANY(CAST(:numbers AS text[]))
-               OR a.table_name = ANY(CAST(:names AS text[])) OR {by_name})
-              AND a.topology IS DISTINCT FROM CAST(:mine AS text)
-        ORDER BY a.topology, a.state LIMIT 1"""
+    def whose(self, table: _Table) -> str | None:
+        """Return in words whose table it is, None where it is the topology's own or nobody's."""
+        claims: list[_Claim] = []
+        for place in self.places:
+            claims += self._claims(place, table) if place.may_read else ()
+            if any(claim.is_mine and claim.is_by_number for claim in claims):
+                return None  # a table has one owner
+        for claim in claims:
+            if not claim.is_mine:
+                whose = f"state {claim.state!r} of topology {claim.topology!r}"
+                return f"table {claim.table!r} of {whose} (trident_applied of schema {claim.schema!r} says so)"
+        return None if claims else self._unknown(table)
+
+    def _claims(self, place: _Place, table: _Table) -> Iterator[_Claim]:
+        positions = f"{quoted(place.schema)}.trident_applied".replace("%", "%%")  # the driver's own sign
+        asked = {
+            "mine": self.topology,
+            "lines": list(self.lines),
+            "number": str(table.number),
+            "names": [table.name, f"{table.schema}.{table.name}"],
+        }
+        for row in self.connection.exec_driver_sql(_CLAIMS.replace("POSITIONS", positions), asked):
+            yield _Claim(place.schema, *row)
+
+    def _unknown(self, table: _Table) -> str | None:
+        """Return in words that it may be another's: whoever made positions that can't be read may write to it."""
+        for place in self.places:
+            role = {"number": table.number, "role": place.owner}
+            if not place.may_read and self.connection.execute(_MAY_WRITE, role).scalar_one():
+                whole = f"{table.schema}.{table.name}"
+                return (
+                    f"table {whole!r}, which may be another topology's (this role may not read all rows of "
+                    f"trident_applied of schema {place.schema!r}, which say whose it is)"
+                )
+        return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -156,7 +156,11 @@ class SqliteDialect:
         """Return none: connections of ours check no foreign keys."""
         return frozenset()
 
-    def taken_along(self, connection: Connection, table: str, topology: str) -> str | None:
+    def changed(self, connection: Connection) -> Mapping[int, int]:
+        """Return nothing."""
+        return {}
+
+    def taken_along(self, connection: Connection, before: Mapping[int, int], table: str, topology: str) -> str | None:
         """Return none: connections of ours follow no foreign keys."""
         return None
 

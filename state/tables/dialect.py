@@ -101,8 +101,14 @@ class Dialect(Protocol):
     def refers_to(self, connection: Connection, table: str) -> frozenset[str]:
         """Return the places (`KnowsItsPlace`) of the tables to which its rows refer, through others too."""
 
-    def taken_along(self, connection: Connection, table: str, topology: str) -> str | None:
-        """Return, in words, a table of another topology whose rows change when rows of this one are deleted."""
+    def changed(self, connection: Connection) -> Mapping[int, int]:
+        """Return how many rows of which tables this session has changed; for `taken_along`."""
+
+    def taken_along(self, connection: Connection, before: Mapping[int, int], table: str, topology: str) -> str | None:
+        """Return, in words, a table of another topology whose rows this transaction has changed since `changed`.
+
+        The caller has changed rows of `table`.
+        """
 
     def guards_rows(self, connection: Connection, table: str) -> bool:
         """Tell whether anything may keep rows of the table from being changed or deleted, be it a missing right."""

@@ -32,7 +32,7 @@ class TableResetting:
         """Delete the rows, staged ones too."""
         with self._rebound(owner, epoch, birth_txid) as connection:
             if connection is not None:
-                delete_rows(connection, self.place)
+                delete_rows(connection, self.place, owner.topology)
 
     def check_adopt(self, topology: str) -> int | None:
         """Return the newest txid of any row; raises MismatchError for a table that has lost all of its rows."""
@@ -81,12 +81,21 @@ class TableResetting:
             note_rows(connection, place, owner.topology)
 
 
-def delete_rows(connection: Connection, place: TablePlace) -> None:
-    """Delete all rows, staged ones too; raises RefusedError unless they are gone."""
+def delete_rows(connection: Connection, place: TablePlace, topology: str) -> None:
+    """Delete all rows, staged ones too; raises RefusedError unless they are gone.
+
+    And MismatchError where rows of another topology have changed with them.
+    """
+    before = place.dialect.changed(connection)
     connection.execute(text(f"DELETE FROM {place.shape.quoted}"))
     place.dialect.run_deferred(connection)
     require_empty(connection, place)
     connection.execute(text(f"DELETE FROM {quote_table(place.staging)}"))
+    taken = place.dialect.taken_along(connection, before, place.table, topology)
+    if taken is not None:
+        raise MismatchError(
+            f"a foreign key, trigger or rule would change or delete rows of {taken} with its rows: drop it first"
+        )
 
 
 def require_empty(connection: Connection, place: TablePlace) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from trident.base.errors import MismatchError
 from trident.base.identity import BatchId
 from trident.base.looking import rolled_back
 from trident.state.capabilities import CannotUndoError, Transaction
@@ -56,12 +55,7 @@ class TableTrying:
         connection, place = connection_of(transaction), self.place
         if not _are_there(connection, place):
             prepare_tables(connection, place)
-        taken = place.dialect.taken_along(connection, place.shape.table, topology)
-        if taken is not None:
-            raise MismatchError(
-                f"a foreign key (ON DELETE) would change or delete rows of {taken} with its rows (drop the key first)"
-            )
-        delete_rows(connection, place)
+        delete_rows(connection, place, topology)
         return partial(require_empty, connection, place)
 
     def try_undo(
@@ -73,13 +67,7 @@ class TableTrying:
         transaction.work_for(batch.owner.topology, batch.epoch)
         row = place.owned(connection, batch.owner, batch.epoch)
         if row is not None and is_in(row.position, batch, place.name):
-            gone = go_back(connection, place, row.position, batch, before, updates)
-            taken = place.dialect.taken_along(connection, place.shape.table, batch.owner.topology) if gone else None
-            if taken is not None:
-                raise CannotUndoError(
-                    f"{batch}: it made {gone} rows of table {place.shape.table!r}, and a foreign key (ON DELETE) would "
-                    f"change or delete rows of {taken} with them: drop the key"
-                )
+            go_back(connection, place, row.position, batch, before, updates)
         return partial(_require_counted, connection, place, batch)
 
 

@@ -53,8 +53,12 @@ def go_back(
     batch: BatchId,
     before: int,
     updates: StagedUpdates | AppliedUpdates,
-) -> int:
-    """Bring rows and position back to what they were before a batch that is in; returns how many rows are gone."""
+) -> None:
+    """Bring rows and position back to what they were before a batch that is in.
+
+    Raises CannotUndoError, and changes nothing, where rows of another topology would change with them.
+    """
+    counted = place.dialect.changed(connection)
     _check_rows(connection, place.shape, place.name, batch, updates)
     changed = _count_changed(connection, place.shape, batch.txid)
     gone = _undo_rows(connection, place.shape, batch.txid)
@@ -63,7 +67,12 @@ def go_back(
     place.applied.count(connection, batch.owner.topology, -gone)
     if not place.applied.move_back(connection, batch, before_attempt(position, batch, before)):
         raise MismatchError(f"{batch}: state {place.name!r} moved while it was read; nothing was undone")
-    return gone
+    taken = place.dialect.taken_along(connection, counted, place.table, batch.owner.topology)
+    if taken is not None:
+        raise CannotUndoError(
+            f"{batch}: a foreign key, trigger or rule would change or delete rows of {taken} with those of table "
+            f"{place.table!r}: drop it first"
+        )
 
 
 def _check_rows(

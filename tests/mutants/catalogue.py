@@ -239,9 +239,9 @@ _STATE = (
     ),
     Mutant(
         "a pickled state has no address",
-        "state/postgres/state.py",
-        "keep_secret(dsn) if dsn is not None else None for dsn in",
-        "dsn for dsn in",
+        "state/postgres/described.py",
+        "(None if each is None else keep_secret(each) for each in",
+        "(each for each in",
         ("tests/state/test_secrets.py",),
     ),
     Mutant(
@@ -961,7 +961,7 @@ _OF_A_PERSON = (
     ),
     Mutant(
         "a Postgres state with a dsn of its own follows the lease of the run",
-        "state/postgres/state.py",
+        "state/postgres/described.py",
         "PostgresDatabase(self.dsn, lease=timeouts.lease, ",
         "PostgresDatabase(self.dsn, ",
         ("integration_tests/state/test_postgres_timeouts.py",),
@@ -1176,8 +1176,8 @@ _ARGUMENTS = (
     Mutant(
         "two states of a topology have a place each",
         "trident/language/topology.py",
-        "            self._refuse_shared_place(end)\n",
-        "            pass\n",
+        "            place = shared_place(_described(other), _described(end))\n",
+        "            place = None\n",
         ("tests/state/test_places.py",),
     ),
     Mutant(
@@ -1786,25 +1786,67 @@ _RESISTS = ("integration_tests/state/test_tables_that_resist.py",)
 _REFERS = ("integration_tests/state/test_states_that_refer.py",)
 _OF_TABLES = (
     Mutant(
+        "rows of another topology are not changed along with those that a reset deletes",
+        "state/tables/resetting.py",
+        "    taken = place.dialect.taken_along(connection, before, place.table, topology)\n",
+        "    taken = None\n",
+        _REFERS,
+    ),
+    Mutant(
+        "rows of another topology are not changed along with those that an undo brings back",
+        "state/tables/undoing.py",
+        "    taken = place.dialect.taken_along(connection, counted, place.table, batch.owner.topology)\n",
+        "    taken = None\n",
+        _REFERS,
+    ),
+    Mutant(
         "rows of topologies in other schemas are not taken along",
         "state/postgres/taking.py",
-        "    for schema, is_ours, may_read in connection.execute(_POSITIONS):\n",
-        "    for schema, is_ours, may_read in [row for row in connection.execute(_POSITIONS) if row[1]]:\n",
-        ("integration_tests/state/test_states_that_refer.py",),
+        "        for place in self.places:\n            claims",
+        "        for place in self.places[:1]:\n            claims",
+        _REFERS,
     ),
     Mutant(
         "what a role may not read is not taken for nobody's",
         "state/postgres/taking.py",
-        "            if beside and not is_ours:\n",
-        "            if False:\n",
-        ("integration_tests/state/test_states_that_refer.py",),
+        "            if not place.may_read and",
+        "            if place.may_read and",
+        _REFERS,
     ),
     Mutant(
-        "a table that is a partition is found by its parent's keys",
+        "rows that row-level security hides are not taken for none",
         "state/postgres/taking.py",
-        "(VALUES (o.confrelid), (CAST(pg_partition_root(o.confrelid) AS oid)))",
-        "(VALUES (CAST(coalesce(pg_partition_root(o.confrelid), o.confrelid) AS oid)))",
-        ("integration_tests/state/test_states_that_refer.py",),
+        "AND NOT row_security_active(c.oid)",
+        "",
+        _REFERS,
+    ),
+    Mutant(
+        "what a table is a partition of is asked for, too",
+        "state/postgres/taking.py",
+        "        UNION SELECT i.inhparent FROM family AS f JOIN pg_inherits AS i ON i.inhrelid = f.number)\n",
+        "        UNION SELECT f.number FROM family AS f)\n",
+        _REFERS,
+    ),
+    Mutant(
+        "a position whose number means nothing is found by its table's name",
+        "state/postgres/taking.py",
+        "WHERE CASE WHEN known.is_known THEN q.number = %(number)s ELSE q.a ->> 'table_name' = ANY(%(names)s) END",
+        "WHERE q.number = %(number)s",
+        _REFERS,
+    ),
+    Mutant(
+        "positions of one topology and ledger are its own, wherever they are",
+        "state/postgres/taking.py",
+        "coalesce(q.a ->> 'topology' = %(mine)s AND split_part(q.a ->> 'token', '.', 1) = ANY(%(lines)s), FALSE)",
+        "coalesce(q.a ->> 'topology' = %(mine)s AND FALSE, FALSE)",
+        _REFERS,
+    ),
+    Mutant(
+        "states that are partitions are undone in the order of their keys",
+        "state/postgres/paths.py",
+        "UNION SELECT relid FROM pg_partition_tree(o.conrelid)) AS c (number)",
+        ") AS c (number)",
+        _REFERS,
     ),
     Mutant(
         "what waits for the COMMIT runs while it is known whose it is",
@@ -1950,8 +1992,8 @@ _OF_TABLES = (
     Mutant(
         "a key of a partition's is its table's",
         "state/postgres/paths.py",
-        "coalesce(pg_partition_root(conrelid), conrelid) AS child",
-        "conrelid AS child",
+        "(SELECT o.conrelid UNION SELECT relid FROM pg_partition_ancestors(o.conrelid)\n",
+        "(SELECT o.conrelid\n",
         _REFERS,
     ),
     Mutant(
@@ -1980,20 +2022,6 @@ _OF_TABLES = (
         "state/postgres/dialect.py",
         "OR NOT coalesce(has_table_privilege(",
         "OR false AND NOT coalesce(has_table_privilege(",
-        _REFERS,
-    ),
-    Mutant(
-        "rows of another topology do not go with a reset",
-        "state/tables/trying.py",
-        "        if taken is not None:\n            raise MismatchError(",
-        "        if False:\n            raise MismatchError(",
-        _REFERS,
-    ),
-    Mutant(
-        "rows of another topology do not go with an undo",
-        "state/tables/trying.py",
-        " if gone else None\n",
-        " if False else None\n",
         _REFERS,
     ),
     Mutant(
