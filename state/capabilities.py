@@ -186,6 +186,23 @@ class Queryable(Protocol):
         """
 
 
+class Relays(Protocol):
+    """Sends later what it was given: a txid is done when it lies there durably, and leaves in the order of txids."""
+
+    def relay(self, owner: Owner, epoch: Epoch, done: int) -> int:
+        """Send the oldest of what waits of txids up to `done`; returns the txid up to which nothing waits any more.
+
+        Idempotent: what was sent and not noted is not sent again. Raises `FencedError` under an old epoch, and
+        `RefusedError` for what can never be sent, naming its txid; nothing of that txid was sent then.
+        """
+
+    def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
+        """Return attempt and rows of a txid that waits, for a person; None where nothing of it does."""
+
+    def take_out(self, owner: Owner, epoch: Epoch, txid: int) -> None:
+        """Let nothing of a txid that waits be sent; idempotent. What waits behind it follows all the same."""
+
+
 class CountsRows(Protocol):
     """Keeps account of how many rows belong to its position."""
 
@@ -224,6 +241,7 @@ class Capabilities:
     counting: CountsRows | None = None
     ending: EndsOlder | None = None
     placing: KnowsItsPlace | None = None
+    relaying: Relays | None = None
     keeps_what_left: bool = False
     """Nothing takes back what it has applied, a reset neither: readers elsewhere have it."""
 
@@ -239,6 +257,19 @@ def beside_of(target: Target) -> SharesTransaction:
     if beside is None:
         raise TypeError(f"{target.name!r} takes no part in the ledger's transactions")
     return beside
+
+
+def names_relaying(targets: Mapping[str, Target]) -> frozenset[str]:
+    """Return which of them send later what they were given."""
+    return frozenset(name for name, target in targets.items() if target.capabilities.relaying is not None)
+
+
+def relaying_of(target: Target) -> Relays:
+    """Return what sends later; asked of those that `names_relaying` names."""
+    relaying = target.capabilities.relaying
+    if relaying is None:
+        raise TypeError(f"{target.name!r} sends nothing later")
+    return relaying
 
 
 def undoing_of(target: Target, batch: BatchId) -> Undoable:

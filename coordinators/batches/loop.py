@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import NamedTuple
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError
@@ -20,6 +19,8 @@ from trident.coordinators.batches.failing import batch_of, fails_alone, reason_o
 from trident.coordinators.batches.flight import NEVER, Flight
 from trident.coordinators.batches.invariants import check
 from trident.coordinators.batches.outcome import Outcome
+from trident.coordinators.batches.pace import Pace
+from trident.coordinators.batches.relays import NO_RELAYS, Relays
 from trident.coordinators.batches.requests import (
     LANES,
     Answer,
@@ -31,6 +32,7 @@ from trident.coordinators.batches.requests import (
     LetGo,
     Processed,
     RecordStop,
+    Relay,
     Request,
     RunBatch,
     StorePlan,
@@ -38,7 +40,6 @@ from trident.coordinators.batches.requests import (
     WorkTurn,
 )
 from trident.coordinators.batches.stopped import StoppedError, gave_up
-from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.planned import Plan
 from trident.coordinators.protocol.messages import (
     Apply,
@@ -65,45 +66,26 @@ from trident.coordinators.protocol.step import Step, step, wants_plan
 from trident.coordinators.protocol.transitions import Status, Word
 
 _log = logging.getLogger("trident.coordinator")
-_LONGEST_PAUSE_S = 10.0
-_CLEAN_UP_EVERY = 50
 _GOES_ON = (Phase.RUNNING, Phase.DRAINING)
-_COUNTED = frozenset(kind for kind, lane in LANES.items() if lane in (Lane.PLAN, Lane.COMMIT, Lane.HISTORY))
+_ENDS_FIRST = (Lane.PLAN, Lane.COMMIT, Lane.HISTORY, Lane.RELAY)
+_COUNTED = frozenset(kind for kind, lane in LANES.items() if lane in _ENDS_FIRST)
 _BRINGS = {CommitTogether: Word.COMMITTED, DecidePin: Word.PINNED, Apply: Word.APPLIED, RecordDone: Word.FINISHED}
-
-
-class Pace(NamedTuple):
-    """When the loop does what, in seconds and txids; the same for every batch of a run."""
-
-    emit_interval: float
-    idle_interval: float
-    batch_timeout: float
-    retry_pause: float
-    ends_caught_up: bool
-    clean_up_every: int
-
-    @classmethod
-    def of(cls, options: RunOptions) -> Pace:
-        """Return what the options say of it."""
-        return cls(
-            options.emit_interval.total_seconds(),
-            options.idle_interval.total_seconds(),
-            options.batch_timeout.total_seconds(),
-            options.retry_pause.total_seconds(),
-            options.until is Until.CAUGHT_UP,
-            _CLEAN_UP_EVERY,
-        )
 
 
 class Loop:
     """Decides what one coordinator does from its first step to its end; used by one thread.
 
     `draw` returns the edges under which a plan is read. `adopted` is the outcome of the batch that
-    another coordinator pinned, if the first step rolls one forward.
+    another coordinator pinned, if the first step rolls one forward. `relays` are the sinks that send later.
     """
 
     def __init__(
-        self, first: Step, pace: Pace, draw: Callable[[Plan], BatchEdges], adopted: Outcome | None = None
+        self,
+        first: Step,
+        pace: Pace,
+        draw: Callable[[Plan], BatchEdges],
+        adopted: Outcome | None = None,
+        relays: Relays = NO_RELAYS,
     ) -> None:
         self.state, self._first = first
         self.flights: dict[int, Flight] = {}
@@ -111,6 +93,9 @@ class Loop:
         self.error: BaseException | None = None
         self._pace = pace
         self._draw = draw
+        self.relays = relays
+        self._waits_to_pin: CommitTogether | DecidePin | None = None
+        """What is held back until sinks have sent enough of what waits in them."""
         self.next_plan_at = -NEVER
         """Not before then, and only if there is room."""
         self._earliest_plan_at = -NEVER
@@ -155,6 +140,7 @@ class Loop:
     def begin(self, now: float) -> list[Request]:
         """Ask for what the take-over left to do, and for a first plan."""
         self._perform_all(self._first, now)
+        self._relay()
         return self._settled(now)
 
     def wake(self, now: float) -> list[Request]:
@@ -167,6 +153,9 @@ class Loop:
         if type(request) is RecordStop:
             assert isinstance(answer, BaseException)
             self.error = answer
+        elif type(request) is Relay:
+            assert isinstance(answer, int)
+            self._relayed(request, answer)
         elif self.is_running:
             self._hear(request, answer, now)
         return self._settled(now)
@@ -287,6 +276,24 @@ class Loop:
             for state in sorted(self.state.states):
                 self._ask(CleanUp(batch, state))
         self._advance(Happened(batch, word, state=command.state if isinstance(command, Apply) else ""), now)
+        self._relay()
+
+    def _relay(self) -> None:
+        """Have every sink that sends later send what is done by now."""
+        state = self.state
+        if state.phase is Phase.POISONED:
+            return
+        self.relays, behind = self.relays.asked(state.done)
+        for sink in behind:
+            self._ask(Relay(state.owner, state.epoch, sink, state.done))
+
+    def _relayed(self, request: Relay, sent: int) -> None:
+        self.relays = self.relays.answered(request.sink, sent)
+        self._relay()
+        held = self._waits_to_pin
+        if held is not None and self.state.phase in _GOES_ON and not self.relays.hold_back(self.state.done):
+            self._waits_to_pin = None
+            self._ask(CommitStep(held, self._outcome(held.batch)))
 
     def _time_out(self, now: float) -> None:
         for flight in tuple(self.flights.values()):
@@ -342,7 +349,7 @@ class Loop:
             case MakePlan(batch, tries):
                 self._asked_only_full = command.only_full
                 self.flights[batch.attempt] = Flight(batch, now)
-                self._ask(BuildPlan(command, self._pause(tries)))
+                self._ask(BuildPlan(command, self._pace.pause(tries)))
             case DropFrom():
                 self._ask(Drop(command))
             case Process(batch):
@@ -354,6 +361,8 @@ class Loop:
                 flight = self.flights[batch.attempt]
                 self.flights[batch.attempt] = flight._replace(deadline=now + self._pace.batch_timeout)
                 self._ask(WorkTurn(batch, self._outcome(batch)))
+            case CommitTogether() | DecidePin() if self.relays.hold_back(self.state.done):
+                self._waits_to_pin = command
             case CommitTogether(batch) | DecidePin(batch) | Apply(batch) | RecordDone(batch):
                 self._ask(CommitStep(command, self._outcome(batch)))
             case TellSpouts(batch):
@@ -383,12 +392,6 @@ class Loop:
         outcome = self.flights[batch.attempt].outcome
         assert outcome is not None, "what is committed was processed"
         return outcome
-
-    def _pause(self, tries: int) -> float:
-        if tries == 1:
-            return 0.0
-        doubled = 2.0 ** min(tries - 2, 60)  # a float has an end, and tries count over restarts
-        return min(self._pace.retry_pause * doubled, _LONGEST_PAUSE_S)
 
     def _ask(self, request: Request) -> None:
         if type(request) in _COUNTED:

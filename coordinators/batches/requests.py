@@ -82,6 +82,15 @@ class LetGo(NamedTuple):
     batch: BatchId
 
 
+class Relay(NamedTuple):
+    """Send the oldest of what waits in a sink of txids up to `done`; brings the txid up to which nothing waits."""
+
+    owner: Owner
+    epoch: Epoch
+    sink: str
+    done: int
+
+
 class Tell(NamedTuple):
     """Tell the sources that what they handed out is done, in every state."""
 
@@ -97,7 +106,20 @@ class RecordStop(NamedTuple):
     error: StoppedError
 
 
-Request = BuildPlan | StorePlan | Drop | RunBatch | WorkTurn | CommitStep | CleanUp | LetGo | Tell | Cancel | RecordStop
+Request = (
+    BuildPlan
+    | StorePlan
+    | Drop
+    | RunBatch
+    | WorkTurn
+    | CommitStep
+    | CleanUp
+    | LetGo
+    | Relay
+    | Tell
+    | Cancel
+    | RecordStop
+)
 
 
 class Processed(NamedTuple):
@@ -107,7 +129,7 @@ class Processed(NamedTuple):
     outcome: Outcome
 
 
-Answer = Plan | Processed | Outcome | BaseException | None
+Answer = Plan | Processed | Outcome | int | BaseException | None
 
 
 class Lane(StrEnum):
@@ -118,6 +140,8 @@ class Lane(StrEnum):
     COMMIT = "commit"
     """One by one."""
     HISTORY = "history"
+    """One by one."""
+    RELAY = "relay"
     """One by one."""
     PROCESS = "process"
     """Side by side."""
@@ -136,6 +160,7 @@ LANES: Mapping[type, Lane] = {
     CommitStep: Lane.COMMIT,
     CleanUp: Lane.COMMIT,
     LetGo: Lane.HISTORY,
+    Relay: Lane.RELAY,
     Tell: Lane.AT_ONCE,
     Cancel: Lane.AT_ONCE,
     RecordStop: Lane.LAST,

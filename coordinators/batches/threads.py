@@ -40,6 +40,7 @@ class BatchCoordinator:
         self._pools: Mapping[Lane, ThreadPoolExecutor] = {
             Lane.PLAN: ThreadPoolExecutor(1, "trident-plan"),
             Lane.HISTORY: ThreadPoolExecutor(1, "trident-history"),
+            Lane.RELAY: ThreadPoolExecutor(1, "trident-relay"),
         }
         # an attempt that timed out may keep its thread for as long as the engine likes: the next one has another
         self._committing: OneByOne[Answer] = OneByOne("trident-commit")

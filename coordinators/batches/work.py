@@ -25,6 +25,7 @@ from trident.coordinators.batches.requests import (
     LetGo,
     Processed,
     RecordStop,
+    Relay,
     Request,
     RunBatch,
     StorePlan,
@@ -42,6 +43,7 @@ from trident.coordinators.protocol.messages import Apply, Cancel, CommitTogether
 from trident.coordinators.registered import Keep
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source
+from trident.state.capabilities import relaying_of
 from trident.state.target import Target
 
 
@@ -107,6 +109,9 @@ class Work:
                 reached(CrashPoint.BEFORE_CLEAN_UP, batch.txid)
                 clean = partial(parts.ledger.clean_up, batch.owner, batch.epoch, parts.keep)
                 parts.repeater.call("cleaning the ledger up", clean)
+            case Relay(owner, epoch, sink, done):
+                send = partial(relaying_of(parts.stores[sink]).relay, owner, epoch, done)
+                return parts.repeater.call(f"sending what waits in sink {sink!r}", send)
             case Tell(batch, plan):
                 self._tell(batch, plan)
             case Cancel(batch):

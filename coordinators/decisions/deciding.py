@@ -25,6 +25,7 @@ from trident.coordinators.decisions.beginning import (
     prospect_of,
     where_it_stood,
 )
+from trident.coordinators.decisions.setting_aside import set_aside
 from trident.coordinators.holding.carrying_out import check_divert, check_undo, due_decisions, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.standing import ApartError, foreign_incarnations, require_all
@@ -35,7 +36,7 @@ from trident.coordinators.ledger.rules.decisions import check_decision
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
-from trident.state.capabilities import check_resettable, diverting_of, resetting_of
+from trident.state.capabilities import check_resettable, diverting_of, names_relaying, resetting_of
 from trident.state.positions import Position
 from trident.state.target import Target
 
@@ -107,6 +108,8 @@ def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
     for known in (*finished, *_standing_decisions(taking.snapshot)):
         if wanted.is_met_by(known):
             return known
+    if _is_of_what_waits(taking.stores, taking.snapshot, wanted):
+        return set_aside(taking, wanted.txid, wanted.state)
     snapshot, decision = taking.snapshot, wanted.made(taking.snapshot)
     standing = taking.where_states_stand()
     _check_possible(taking, decision, standing.waiting)
@@ -277,10 +280,19 @@ def _check_seen(
         return
     if any(wanted.is_met_by(known) for known in _standing_decisions(seen)):
         return
+    if _is_of_what_waits(taking.stores, seen, wanted):
+        taking.held_against(seen, positions)
+        return
     decision = wanted.made(seen)
     check_decision(seen.done, seen.pinned, decision, seen.refusal, seen.decisions)
     taking.held_against(seen, positions)
     _require_able(taking.stores, decision)
+
+
+def _is_of_what_waits(stores: Mapping[str, Target], snapshot: Snapshot, wanted: WantedDecision) -> bool:
+    """Tell whether it is about records of a done txid that a sink may not have sent yet."""
+    is_done = wanted.kind is DecisionKind.DIVERT and wanted.txid <= snapshot.done
+    return is_done and wanted.state in names_relaying(stores)
 
 
 def _standing_decisions(snapshot: Snapshot) -> tuple[Decision, ...]:

@@ -17,9 +17,11 @@ from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.lanes import SideBySide
-from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
+from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.processor import Processor
+from trident.coordinators.batches.relays import Relays
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.work import Parts, Work
@@ -34,6 +36,7 @@ from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Spout
+from trident.state.capabilities import names_relaying
 from trident.state.target import OpensTarget, Target
 
 _log = logging.getLogger("trident.coordinator")
@@ -173,6 +176,7 @@ class TopologyRun:
             pace,
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
+            Relays.of(names_relaying(stores)),
         )
         coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping)
         _log.info(

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import Timeouts
-from trident.coordinators.decided import Decision, Refusal, ResetDecision
+from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.view import LedgerView
 from trident.coordinators.pinned import Commit, Pin
 from trident.coordinators.planned import Plan, StartPosition
@@ -172,6 +172,9 @@ class Ledger(Protocol):
 
         The state then has no rows to apply of the pinned txid, only its position to move.
         """
+
+    def set_aside(self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted) -> None:
+        """Keep rows of a done txid that a sink has not sent yet, and that a person takes out of it; idempotent."""
 
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take back the pin of a txid that every state has undone; finishes the decision.

@@ -18,6 +18,7 @@ from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.pinned import StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
 from trident.coordinators.registered import Birth
+from trident.state.kafka.outbox import Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class TopologyStatus:
     diverted_rows: int
     births: tuple[Birth, ...]
     """Since which txid it has each state: a state holds what came after it."""
+    waiting: tuple[Waiting, ...] = ()
+    """What sinks have to send of txids that are done."""
 
     @property
     def new_states(self) -> tuple[Birth, ...]:

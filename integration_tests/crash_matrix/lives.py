@@ -21,7 +21,7 @@ from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
-from trident.coordinators.batches import loop
+from trident.coordinators.batches import pace
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
@@ -89,7 +89,7 @@ class Life:
 
 def live(life: Life) -> None:
     """Do what the life says; a death is a SIGKILL of this very process."""
-    loop._CLEAN_UP_EVERY = TARGET  # read whenever a run is made
+    pace._CLEAN_UP_EVERY = TARGET  # read whenever a run is made
     death = _Death(life)
     with armed(death):
         match life.does:

@@ -24,7 +24,7 @@ from trident.testing import SessionSinkContract, SinkHarness
 class KafkaHarness(SinkHarness):
     """A topic of its own, and markers in the topic that all tests share."""
 
-    points = (
+    points: tuple[CrashPoint, ...] = (
         CrashPoint.AFTER_SESSION,
         CrashPoint.BEFORE_MARKER,
         CrashPoint.BEFORE_END_OF_TRANSACTION,

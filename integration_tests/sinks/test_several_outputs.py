@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter, defaultdict
 from datetime import timedelta
 
@@ -193,3 +194,44 @@ def test_a_table_that_was_dropped_stops_the_start(spark: SparkSession, scene: Sc
     scene.produce([("late", 777)])
     scene.run(spark)
     assert scene.query(scene.dsn, "SELECT account, amount FROM suspicious") == [("late", 777)]
+
+
+def test_records_that_can_never_be_sent_are_taken_out_of_what_waits(
+    kafka: Kafka, spark: SparkSession, postgres: Postgres
+) -> None:
+    """How large a record is once it is compressed only the broker knows, when its txid is done."""
+    source = kafka.create_topic(1, name="payments")
+    alerts = kafka.create_topic(1, {"max.message.bytes": "1000"}, name="alerts")
+    servers = kafka.bootstrap_servers
+    sink = KafkaSink("alerts", bootstrap_servers=servers, client_options={"compression.type": "gzip"})
+
+    def topology() -> Topology:
+        made = Topology(f"outbox of {source}")
+        spout = OpaqueKafkaSpout(source, bootstrap_servers=servers, value=JSON, max_records_per_batch=10)
+        stream = made.stream("payments", spout)
+        stream.to_kafka(alerts, key="account", value=F.col("amount").cast("string"), sink=sink)
+        stream.persistent_aggregate(PostgresState("totals"), n=Count())
+        return made
+
+    def run() -> None:
+        topology().run(spark, ledger=PostgresLedger(postgres.dsn), until="caught_up", options=OPTIONS)
+
+    large = "".join(secrets.token_hex(1) for _ in range(4_000))
+    records = [*(("a", n) for n in range(10)), (large, 10), *(("b", n) for n in range(11, 30))]
+    produce(servers, source, records, partitions=1)
+    for _ in range(2):
+        with pytest.raises(FatalError, match="trident divert MODULE:TOPOLOGY 2 --state alerts"):
+            run()
+    ledger = PostgresLedger(postgres.dsn)
+    with pytest.raises(FatalError, match="nothing of txid 1 waits"):
+        divert(topology(), ledger, txid=1, state="alerts", options=OPTIONS)
+    for _ in range(2):
+        divert(topology(), ledger, txid=2, state="alerts", options=OPTIONS)
+    run()
+    found = sorted(int(message.value() or b"") for message in committed(servers, alerts))
+    assert found == [*range(10), *range(20, 30)]
+    diverted = ledger.view().txid(f"outbox of {source}", 2).diverted
+    assert len(diverted) == 10
+    with psycopg.connect(postgres.dsn) as connection:
+        assert connection.execute("SELECT n FROM totals").fetchall() == [(30,)]
+        assert connection.execute("SELECT count(*) FROM trident_outbox").fetchall() == [(0,)]

@@ -14,7 +14,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from trident.base.errors import ConfigurationError, TridentError
+from trident.base.errors import ConfigurationError, RefusedError, TridentError
 from trident.base.kafka.clients import for_librdkafka
 from trident.state.kafka.errors import of_beginning, of_ending, of_sending
 from trident.state.kafka.records import Record
@@ -141,7 +141,8 @@ class ConfluentSession:
             self._producer.abort_transaction(_ABORT_SECONDS)
 
     def _refuse(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None and self._refused is None:
+        """Keep the first error, or the one that says what is refused for good: the others are only given up with it."""
+        if error is not None and not isinstance(self._refused, RefusedError):
             self._refused = of_sending(error, self._sink, str(message.topic()))
 
     def _raise_refused(self) -> None:

@@ -15,11 +15,13 @@ from trident.base.names import check_given_name
 from trident.base.secrets import Secret
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox_target import OutboxTarget
 from trident.state.kafka.producing import ConfluentProducers
 from trident.state.kafka.python_cluster import PythonCluster
 from trident.state.kafka.records import ROWS
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
+from trident.state.postgres.database import PostgresDatabase
 from trident.state.target import LedgerDatabase
 
 MARKER_TOPIC: Final = "trident-markers"
@@ -73,15 +75,24 @@ class KafkaSink:
         """A row per record."""
         return ROWS
 
-    def open(self, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> KafkaTarget:
-        """Return the target; it connects when it is first asked, and keeps staged rows in the ledger's database."""
+    def open(
+        self, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> KafkaTarget | OutboxTarget:
+        """Return the target; it connects when it is first asked.
+
+        Where the ledger is in PostgreSQL records wait there, in the pin's own transaction, and are sent afterwards;
+        elsewhere staged rows lie in the ledger's database, and are sent before their txid is done.
+        """
         seconds = timeouts.lease.total_seconds()
         cluster = PythonCluster(self.name, self.bootstrap_servers, self.client_options, seconds)
         producers = ConfluentProducers(self.name, self.bootstrap_servers, self.client_options, timeouts.lease)
         markers = Markers(self.name, self.marker_topic, cluster, producers)
         compressed = any(self.client_options.get(name, "none") != "none" for name in _COMPRESSION)
         blobs = open_blobs(self.name, ledger_database)
-        return KafkaTarget(self.name, markers, cluster, blobs, lineage=self.lineage, compressed=compressed)
+        target = KafkaTarget(self.name, markers, cluster, blobs, lineage=self.lineage, compressed=compressed)
+        if not isinstance(ledger_database, PostgresDatabase):
+            return target
+        return OutboxTarget(target, ledger_database, markers, cluster, lineage=self.lineage, compressed=compressed)
 
 
 def check_topic_name(what: str, given: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError
@@ -12,7 +11,8 @@ from trident.state.capabilities import Capabilities
 from trident.state.kafka.cluster import Cluster
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Markers, owned
-from trident.state.kafka.records import ROWS, TOPIC, check_rows, in_order, records_of, shown
+from trident.state.kafka.records import ROWS, check_rows, in_order, records_of, shown
+from trident.state.kafka.relaying import message_limits
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.undoing import KafkaUndoing
 from trident.state.maps.blobs import BlobStore
@@ -93,7 +93,7 @@ class KafkaTarget:
         rows = in_order(conform(updates.rows, ROWS))
         if not rows.num_rows:
             return WrittenUpdates(())
-        limits = self._limits(rows)
+        limits = message_limits(self._cluster, [rows])
         # how large a record is once it is compressed only the broker knows
         check_rows(rows, dict.fromkeys(limits) if self._compressed else limits)
         return WrittenUpdates((self._blobs.put(batch, rows),))
@@ -117,7 +117,7 @@ class KafkaTarget:
             marker = mine.moved(position, batch.epoch, Sent(rows.num_rows, _digest(updates)))
             return Change(marker, records_of(rows, batch, lineage=self._lineage))
 
-        self._markers.change(batch.owner.topology, send, limits=self._limits(rows), txid=batch.txid)
+        self._markers.change(batch.owner.topology, send, limits=message_limits(self._cluster, [rows]), txid=batch.txid)
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch for a person, in the order in which they would have been sent."""
@@ -140,12 +140,6 @@ class KafkaTarget:
     def close(self) -> None:
         """Let go of connections."""
         self._cluster.close()
-
-    def _limits(self, rows: pa.Table) -> dict[str, int]:
-        """Return how large a message each topic of the rows takes; of those that are not there nothing is said."""
-        topics = [topic for topic in pc.unique(rows.column(TOPIC)).to_pylist() if topic is not None]
-        found = self._cluster.settings(topics) if topics else {}
-        return {name: settings.max_message_bytes for name, settings in found.items()}
 
 
 def _digest(updates: StagedUpdates) -> Digest:

@@ -11,8 +11,9 @@ from trident.base.errors import FatalError, FencedError, MismatchError, OutcomeU
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.ranges import Edge, OffsetRange, PartitionId
 from trident.coordinators.batches.flight import NEVER
-from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import Outcome
+from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.requests import (
     Answer,
     BuildPlan,

@@ -11,7 +11,8 @@ from tests.effort import base_seed, effort
 from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge
-from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.loop import Loop
+from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.requests import (
     LANES,
     BuildPlan,

@@ -20,8 +20,9 @@ from trident.base.identity import Epoch
 from trident.coordinators.acking.edges import BatchEdges, draw_edges
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.flight import NEVER
-from trident.coordinators.batches.loop import Loop, Pace
+from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
+from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.requests import Lane, RecordStop, Request, RunBatch, WorkTurn
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.work import Parts, Work

@@ -16,6 +16,7 @@ from trident.coordinators.batches.requests import (
     Drop,
     LetGo,
     RecordStop,
+    Relay,
     RunBatch,
     StorePlan,
     WorkTurn,
@@ -39,6 +40,7 @@ _CALLS = {
     CommitStep: Call.COMMIT,
     CleanUp: Call.COMMIT,
     LetGo: Call.COMMIT,
+    Relay: Call.COMMIT,
     RecordStop: Call.COMMIT,
 }
 _ENDINGS = {

@@ -9,6 +9,7 @@ from trident.coordinators.batches.requests import (
     CommitStep,
     Drop,
     LetGo,
+    Relay,
     RunBatch,
     StorePlan,
     WorkTurn,
@@ -49,6 +50,8 @@ def key_of_job(job: Job) -> tuple[object, ...]:
             return ("clean up", batch, state)
         case LetGo(batch):
             return ("let go", batch)
+        case Relay():
+            return ("relay", *job)
         case Release(epoch):
             return ("release", epoch)
     raise AssertionError(job)

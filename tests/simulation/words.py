@@ -12,6 +12,7 @@ from trident.coordinators.batches.requests import (
     Drop,
     LetGo,
     RecordStop,
+    Relay,
     RunBatch,
     StorePlan,
     WorkTurn,
@@ -46,6 +47,8 @@ def told(job: Job) -> str:
             return f"cleans up after txid {batch.txid} in {state}"
         case LetGo(batch):
             return f"lets go of history before txid {batch.txid}"
+        case Relay(_, _, sink, done):
+            return f"sends what waits in {sink} up to txid {done}"
     return type(job).__name__
 
 
@@ -67,6 +70,8 @@ def logged(job: Job) -> str:
             return f"CleanUp {batch.txid} {store}"
         case LetGo(batch):
             return f"LetGo {batch.txid}"
+        case Relay(_, _, sink, done):
+            return f"Relay {sink} {done}"
         case RecordStop(_, _, error):
             return f"records that it stops at txid {error.refusal.txid}"
         case Release(epoch):

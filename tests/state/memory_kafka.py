@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from trident.base.errors import MismatchError, OutcomeUnknownError, RetryableError
+from trident.base.errors import MismatchError, OutcomeUnknownError, RefusedError, RetryableError
 from trident.state.kafka.cluster import FoundMarker, TopicSettings
 from trident.state.kafka.records import Record
 
@@ -62,6 +62,8 @@ class MemoryKafka:
         self.producers: dict[str, Producer] = {}
         self.ends: list[End] = []
         """What becomes of the next commits; all others are answered."""
+        self.refuses = b""
+        """A value that no topic takes."""
         self.late: list[tuple[str, int]] = []
         """Commits that are still on their way: transactional id and epoch."""
 
@@ -134,6 +136,8 @@ class MemorySession:
         producer = self._kafka.producers[self._id]
         if producer.epoch != self._epoch:
             raise RetryableError("another session was begun")
+        if self._kafka.refuses and record.value == self._kafka.refuses:
+            raise RefusedError("a record is refused")
         entry = Entry(record)
         logs = self._kafka.logs[record.topic]
         logs[len(record.key or b"") % len(logs) if partition is None else partition].append(entry)

@@ -31,7 +31,7 @@ from trident.testing.state_harness import OWNER, batch_of
 class MemoryKafkaHarness(SinkHarness):
     """One topic and its markers in one cluster in memory."""
 
-    points = (
+    points: tuple[CrashPoint, ...] = (
         CrashPoint.AFTER_SESSION,
         CrashPoint.BEFORE_MARKER,
         CrashPoint.BEFORE_END_OF_TRANSACTION,

@@ -15,6 +15,7 @@ from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
 from trident.coordinators.ledger.view import TopologyStatus, record_of
 from trident.coordinators.refusals import refused_by_state, undo_way, ways_on
+from trident.state.kafka.outbox import Waiting
 
 _PARTITIONS_SHOWN: Final = 20
 TopologyName = Annotated[str, typer.Argument(help="the topology's name", show_default=False)]
@@ -102,7 +103,12 @@ def _in_words(standing: TopologyStatus) -> dict[str, object]:
         "refusal": None if refusal is None else f"txid {refusal.txid}, attempt {refusal.attempt}: {refusal.reason}",
         "decisions": ", ".join(standing.decisions) or None,
         "births": ", ".join(births) or None,
+        "waiting": ", ".join(map(_waiting, standing.waiting)) or None,
     }
+
+
+def _waiting(found: Waiting) -> str:
+    return f"{found.sink}: {found.records:,} records of {found.txids} txids, since txid {found.oldest_txid}"
 
 
 def _say_what_is_not_shown(standing: TopologyStatus, partitions: int) -> None:

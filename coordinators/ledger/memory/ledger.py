@@ -269,6 +269,13 @@ class MemoryLedger:
             entry = tables.fenced(owner.topology, epoch)
             tables.put(decisions.diverted(tables, entry, owner, decision, rows))
 
+    def set_aside(self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted) -> None:
+        """Keep rows that a sink has not sent yet."""
+        with self._database.transaction() as transaction:
+            tables = Rows(transaction)
+            tables.fenced(owner.topology, epoch)
+            tables.add_diverted(owner, txid, diverted)
+
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take the pin of an undone txid back and drop its attempt."""
         with self._database.transaction() as transaction:

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, 
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
-from trident.coordinators.decided import Decision, DecisionKind, Refusal
+from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal
 from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
@@ -102,6 +102,19 @@ def divert(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     states = codec.STATES.encode(without_rows_of(pin, decision.state))
     write_one(connection, update(PIN).where(_pin_of(owner, decision.txid)).values(states=states))
     _finish(connection, owner, decision)
+
+
+def set_aside(connection: Connection, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted) -> None:
+    """Keep rows that a sink has not sent yet; see `Ledger.set_aside`."""
+    check_owner(lock_progress(connection, owner.topology, epoch), owner)
+    kept = select(DIVERTED.c.number).where(
+        DIVERTED.c.topology == owner.topology,
+        DIVERTED.c.incarnation == owner.incarnation,
+        DIVERTED.c.txid == txid,
+        DIVERTED.c.state == diverted.state,
+    )
+    if connection.execute(kept.limit(1)).first() is None:
+        _write_rows(connection, owner, txid, attempt, diverted.state, diverted.rows)
 
 
 def unpin(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:

@@ -54,6 +54,7 @@ from trident.coordinators.ledger.view import (
 )
 from trident.coordinators.planned import Plan
 from trident.state.databases.base import SqlDatabase
+from trident.state.kafka.outbox import waiting_in
 
 Shown = TypeVar("Shown")
 
@@ -175,6 +176,7 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         dead_letters=_count(connection, DEAD_LETTER, topology),
         diverted_rows=_count(connection, DIVERTED, topology),
         births=read_births(connection, owner) or (),
+        waiting=waiting_in(connection, topology),
     )
 
 

@@ -1,0 +1,257 @@
+"""Records that wait in the ledger's database until they are sent: put there by the transaction that pins their batch.
+
+Two tables. A sink's position moves with the pin, as a state's does; its entries are the batches with records that have
+not been sent yet. Each entry names the one before it, so that what is sent follows on what was sent, without a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    delete,
+    func,
+    insert,
+    inspect,
+    select,
+    text,
+    update,
+)
+
+from trident.base.errors import FencedError, MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.databases.versions import NumberedTables, step_to_missing
+from trident.state.positions import Position, before_attempt, is_in
+
+_META = MetaData()
+_SINKS: Final = Table(
+    "trident_outbox_position",
+    _META,
+    Column("topology", Text, primary_key=True),
+    Column("sink", Text, primary_key=True),
+    Column("incarnation", Text, nullable=False),
+    Column("epoch", BigInteger, nullable=False),
+    Column("token", Text, nullable=False),
+    Column("txid", BigInteger, nullable=False),
+    Column("attempt", BigInteger, nullable=False),
+    Column("birth_txid", BigInteger, nullable=False),
+    Column("newest_txid", BigInteger, nullable=False),
+)
+_ENTRIES: Final = Table(
+    "trident_outbox",
+    _META,
+    Column("topology", Text, primary_key=True),
+    Column("sink", Text, primary_key=True),
+    Column("txid", BigInteger, primary_key=True),
+    Column("attempt", BigInteger, nullable=False),
+    Column("before_txid", BigInteger, nullable=False),
+    Column("record_count", BigInteger, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+)
+_VERSION_1 = {
+    "trident_outbox_position": """
+        CREATE TABLE trident_outbox_position (
+            topology TEXT NOT NULL, sink TEXT NOT NULL, incarnation TEXT NOT NULL, epoch BIGINT NOT NULL,
+            token TEXT NOT NULL, txid BIGINT NOT NULL, attempt BIGINT NOT NULL, birth_txid BIGINT NOT NULL,
+            newest_txid BIGINT NOT NULL, PRIMARY KEY (topology, sink))""",
+    "trident_outbox": """
+        CREATE TABLE trident_outbox (
+            topology TEXT NOT NULL, sink TEXT NOT NULL, txid BIGINT NOT NULL, attempt BIGINT NOT NULL,
+            before_txid BIGINT NOT NULL, record_count BIGINT NOT NULL, payload {bytes} NOT NULL,
+            PRIMARY KEY (topology, sink, txid))""",
+}
+OUTBOX_TABLES: Final = NumberedTables(
+    "the tables of records that wait to be sent (trident_outbox, trident_outbox_position)",
+    "trident_outbox_schema",
+    (step_to_missing(_VERSION_1),),
+)
+_MOST: Final = 100
+_MOST_BYTES: Final = 16 << 20
+"""How many entries are sent together where several wait, and how large they may be as they lie there."""
+_PUT: Final = text("""
+    INSERT INTO trident_outbox (topology, sink, txid, attempt, before_txid, record_count, payload)
+    SELECT topology, sink, :txid, :attempt, newest_txid, :record_count, :payload
+    FROM trident_outbox_position WHERE topology = :topology AND sink = :sink AND txid = :txid - 1""")
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """Where a sink stands, the epoch that last wrote it, and the newest txid that had records."""
+
+    position: Position
+    epoch: Epoch
+    newest_txid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The records of one txid, as they lie there."""
+
+    txid: int
+    attempt: int
+    before_txid: int
+    """The newest txid with records before this one."""
+    record_count: int
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits in one sink's outbox."""
+
+    sink: str
+    txids: int
+    """How many txids with records; not those that are none of its."""
+    records: int
+    oldest_txid: int
+
+
+def waiting_in(connection: Connection, topology: str) -> tuple[Waiting, ...]:
+    """Return what waits in each sink of a topology; nothing where no outbox was ever made. Reads only."""
+    if not inspect(connection).has_table(_ENTRIES.name):
+        return ()
+    counted = (
+        select(_ENTRIES.c.sink, func.count(), func.sum(_ENTRIES.c.record_count), func.min(_ENTRIES.c.txid))
+        .where(_ENTRIES.c.topology == topology)
+        .group_by(_ENTRIES.c.sink)
+        .order_by(_ENTRIES.c.sink)
+    )
+    return tuple(Waiting(row[0], row[1], int(row[2]), row[3]) for row in connection.execute(counted))
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """The rows of one sink; every method runs inside the caller's transaction."""
+
+    sink: str
+
+    def read(self, connection: Connection, topology: str, *, locked: bool = True) -> OutboxRow | None:
+        """Return where the sink stands, locked unless told otherwise: a writer at work is waited for."""
+        asked = select(_SINKS).where(_SINKS.c.topology == topology, _SINKS.c.sink == self.sink)
+        row = connection.execute(asked.with_for_update() if locked else asked).mappings().one_or_none()
+        if row is None:
+            return None
+        position = Position(Owner(topology, row["incarnation"]), row["txid"], row["attempt"], row["birth_txid"])
+        return OutboxRow(position, Epoch(row["epoch"], row["token"]), row["newest_txid"])
+
+    def owned(self, connection: Connection, owner: Owner, epoch: Epoch) -> OutboxRow | None:
+        """Return the locked row after checking that no newer epoch has written it."""
+        row = self.read(connection, owner.topology)
+        if row is not None and row.epoch.number > epoch.number:
+            raise FencedError(f"epoch {row.epoch.number} wrote sink {self.sink!r} after {epoch.number}; nothing done")
+        return row
+
+    def stamp(self, connection: Connection, owner: Owner, epoch: Epoch) -> None:
+        """Put a newer epoch beside the position, which stays."""
+        self._change(connection, owner.topology, _SINKS.c.epoch < epoch.number, epoch=epoch.number, token=epoch.token)
+
+    def bear(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Record a sink that has never been registered, or bind it to a new life."""
+        values = {
+            "incarnation": owner.incarnation,
+            "epoch": epoch.number,
+            "token": epoch.token,
+            "txid": birth_txid,
+            "attempt": 0,
+            "birth_txid": birth_txid,
+            "newest_txid": birth_txid,
+        }
+        if not self._change(connection, owner.topology, **values):
+            connection.execute(insert(_SINKS).values(topology=owner.topology, sink=self.sink, **values))
+
+    def put(self, connection: Connection, batch: BatchId, record_count: int, payload: bytes) -> None:
+        """Lay a batch's records down behind the newest ones; nothing where the sink does not stand before the batch."""
+        values = {
+            "topology": batch.owner.topology,
+            "sink": self.sink,
+            "txid": batch.txid,
+            "attempt": batch.attempt,
+            "record_count": record_count,
+            "payload": payload,
+        }
+        connection.execute(_PUT, values)
+
+    def move(self, connection: Connection, batch: BatchId, *, has_records: bool) -> bool:
+        """Step from txid - 1 to the batch's txid; False where the batch is in; raises MismatchError otherwise."""
+        values: dict[str, object] = {"txid": batch.txid, "attempt": batch.attempt}
+        values |= {"epoch": batch.epoch.number, "token": batch.epoch.token}
+        if has_records:
+            values["newest_txid"] = batch.txid
+        stands_before = (_SINKS.c.incarnation == batch.owner.incarnation, _SINKS.c.txid == batch.txid - 1)
+        if self._change(connection, batch.owner.topology, *stands_before, **values):
+            return True
+        row = self.read(connection, batch.owner.topology)
+        if not is_in(row.position if row else None, batch, self.sink):
+            raise MismatchError(f"{batch}: sink {self.sink!r} moved while it was read; nothing was applied")
+        return False
+
+    def move_back(self, connection: Connection, batch: BatchId, row: OutboxRow, before: int) -> None:
+        """Take a batch that is in away again, with the records that it has laid down."""
+        found = self.entry(connection, batch.owner.topology, batch.txid)
+        if found is not None:
+            self._trim(connection, batch.owner.topology, _ENTRIES.c.txid == batch.txid)
+        self._change(
+            connection,
+            batch.owner.topology,
+            txid=batch.txid - 1,
+            attempt=before_attempt(row.position, batch, before),
+            newest_txid=row.newest_txid if found is None else found.before_txid,
+            epoch=batch.epoch.number,
+            token=batch.epoch.token,
+        )
+
+    def entry(self, connection: Connection, topology: str, txid: int) -> Entry | None:
+        """Return what a batch has laid down."""
+        found = self._entries(connection, topology, txid, 1, from_txid=txid)
+        return found[0] if found else None
+
+    def waiting(self, connection: Connection, topology: str, done: int) -> Sequence[Entry]:
+        """Return the oldest entries of txids up to `done`: as many as go well into one transaction, at least one."""
+        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)
+        sizes = select(_ENTRIES.c.txid, func.length(_ENTRIES.c.payload)).where(*mine).order_by(_ENTRIES.c.txid)
+        last, size = 0, 0
+        for txid, length in connection.execute(sizes.limit(_MOST)):
+            size += length
+            if last and size > _MOST_BYTES:
+                break
+            last = txid
+        return self._entries(connection, topology, last, _MOST) if last else ()
+
+    def empty(self, connection: Connection, topology: str, txid: int, payload: bytes) -> None:
+        """Take the records out of an entry, which keeps its place."""
+        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, _ENTRIES.c.txid == txid)
+        connection.execute(update(_ENTRIES).where(*mine).values(record_count=0, payload=payload))
+
+    def trim(self, connection: Connection, topology: str, sent: int) -> None:
+        """Delete the entries of txids up to one that was sent."""
+        self._trim(connection, topology, _ENTRIES.c.txid <= sent)
+
+    def _entries(
+        self, connection: Connection, topology: str, to_txid: int, most: int, from_txid: int = 0
+    ) -> list[Entry]:
+        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink)
+        asked = select(_ENTRIES).where(*mine, _ENTRIES.c.txid >= from_txid, _ENTRIES.c.txid <= to_txid)
+        rows = connection.execute(asked.order_by(_ENTRIES.c.txid).limit(most)).mappings()
+        return [
+            Entry(row["txid"], row["attempt"], row["before_txid"], row["record_count"], bytes(row["payload"]))
+            for row in rows
+        ]
+
+    def _trim(self, connection: Connection, topology: str, which: ColumnElement[bool]) -> None:
+        connection.execute(delete(_ENTRIES).where(_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, which))
+
+    def _change(
+        self, connection: Connection, topology: str, *conditions: ColumnElement[bool], **values: object
+    ) -> bool:
+        mine = (_SINKS.c.topology == topology, _SINKS.c.sink == self.sink)
+        return connection.execute(update(_SINKS).where(*mine, *conditions).values(**values)).rowcount == 1

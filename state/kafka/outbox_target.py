@@ -1,0 +1,194 @@
+"""An opened sink whose records wait beside the ledger: laid down by the pin's own transaction, sent afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.looking import rolled_back
+from trident.state.capabilities import Capabilities, Transaction
+from trident.state.databases.base import SqlDatabase, SqlTransaction
+from trident.state.kafka.cluster import Cluster
+from trident.state.kafka.marker import Marker
+from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox, OutboxRow
+from trident.state.kafka.outbox_keeping import OutboxResetting, OutboxUndoing
+from trident.state.kafka.records import ROWS, check_rows, in_order, shown
+from trident.state.kafka.relaying import OutboxRelay, message_limits, pack
+from trident.state.kafka.resetting import KafkaResetting
+from trident.state.kafka.target import KafkaTarget
+from trident.state.positions import Position, stands
+from trident.state.rows import conform
+from trident.state.staged import HeldUpdates, StagedUpdates
+from trident.state.tables.place import connection_of
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyRecords(HeldUpdates):
+    """Held rows as they are laid down."""
+
+    payload: bytes = field(repr=False)
+
+
+class OutboxTarget:
+    """See `Target` for what holds of every method. `sender` has the marker; where the sink stands the database says."""
+
+    def __init__(
+        self,
+        sender: KafkaTarget,
+        database: SqlDatabase,
+        markers: Markers,
+        cluster: Cluster,
+        *,
+        lineage: bool,
+        compressed: bool,
+    ) -> None:
+        self._sender = sender
+        self._database = database
+        self._markers = markers
+        self._cluster = cluster
+        self._compressed = compressed
+        self._outbox = Outbox(sender.name)
+        relay = OutboxRelay(sender.name, database, self._outbox, markers, cluster, lineage)
+        self._capabilities = Capabilities(
+            beside=self,
+            undoing=OutboxUndoing(sender.name, database, self._outbox, markers),
+            resetting=OutboxResetting(sender.name, database, self._outbox, relay, KafkaResetting(sender.name, markers)),
+            diverting=self,
+            relaying=relay,
+            keeps_what_left=True,
+        )
+
+    @property
+    def name(self) -> str:
+        """The sink's name."""
+        return self._sender.name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """It is applied with the pin, and sends later."""
+        return self._capabilities
+
+    def look(self, topology: str, registers: bool = False) -> Position | None:
+        """Return where it stands; tables that are missing are made for that, and rolled back."""
+
+        def found(transaction: SqlTransaction) -> OutboxRow | None:
+            OUTBOX_TABLES.migrate(transaction.connection, self._database.schema_terms)
+            return self._outbox.read(transaction.connection, topology, locked=False)
+
+        self._sender.look(topology, registers)
+        row = rolled_back(self._database.transaction(), found)
+        return row.position if row else None
+
+    def prepare(self) -> None:
+        """Make the tables and the marker topic, or check them."""
+        with self._database.transaction() as transaction:
+            OUTBOX_TABLES.migrate(transaction.connection, self._database.schema_terms)
+        self._markers.prepare()
+
+    def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
+        """Refuse every older epoch in both places."""
+        with self._database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            self._outbox.stamp(transaction.connection, owner, epoch)
+        self._sender.raise_fence(owner, epoch)
+
+    def position(self, topology: str) -> Position | None:
+        """Return where it stands, after checking that the marker is where it was left."""
+        marker = self._markers.read(topology)
+        with self._database.transaction() as transaction:
+            transaction.work_on(topology)
+            row = self._outbox.read(transaction.connection, topology)
+            if row is not None:
+                waiting = self._outbox.waiting(transaction.connection, topology, row.newest_txid)
+                self._check_marker(row, marker, waiting[0].before_txid if waiting else row.newest_txid)
+        return row.position if row else None
+
+    def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Record a new sink, first in its marker topic."""
+        with self._database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            row = self._outbox.owned(transaction.connection, owner, epoch)
+        if row is not None and row.position.owner != owner:
+            raise MismatchError(f"sink {self.name!r} {stands(row.position)}; nothing was changed")
+        self._sender.register(owner, epoch, birth_txid)
+        if row is None:
+            with self._database.transaction() as transaction:
+                transaction.work_for(owner.topology, epoch)
+                self._outbox.bear(transaction.connection, owner, epoch, birth_txid)
+
+    def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
+        """Check the rows, as far as that can be told before they are sent."""
+        rows = in_order(conform(updates.rows, ROWS))
+        if rows.num_rows:
+            limits = message_limits(self._cluster, [rows])
+            # how large a record is once it is compressed only the broker knows
+            check_rows(rows, dict.fromkeys(limits) if self._compressed else limits)
+        return HeldUpdates(rows)
+
+    def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
+        """Lay a pinned batch's records down in a transaction of its own, once."""
+        ready = self.ready(batch, updates)
+        with self._database.transaction() as transaction:
+            transaction.work_for(batch.owner.topology, batch.epoch)
+            self._outbox.owned(transaction.connection, batch.owner, batch.epoch)
+            self.copy_in(transaction, batch, ready)
+            self.apply_in(transaction, batch, ready)
+            reached(CrashPoint.IN_APPLY, batch.txid)
+
+    def ready(self, batch: BatchId, updates: StagedUpdates) -> StagedUpdates:
+        """Turn the rows into what is laid down."""
+        assert isinstance(updates, HeldUpdates), "no task stages for an outbox"
+        rows = in_order(conform(updates.rows, ROWS))
+        return ReadyRecords(rows, pack(rows) if rows.num_rows else b"")
+
+    def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+        """Lay the records down; what is there of the batch already stays."""
+        assert isinstance(updates, ReadyRecords)
+        if updates.count:
+            self._outbox.put(connection_of(transaction), batch, updates.count, updates.payload)
+
+    def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> bool:
+        """Move the position from txid - 1 to txid; a batch that is in is skipped."""
+        return self._outbox.move(connection_of(transaction), batch, has_records=updates.count > 0)
+
+    def run_deferred_in(self, transaction: Transaction, *, of_all: bool) -> bool:
+        """Do nothing: the tables are this library's own."""
+        return False
+
+    def check_stored_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
+        """Do nothing: nobody else's triggers know of them."""
+
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        """Return all staged rows of a batch for a person, in the order in which they would have been sent."""
+        assert isinstance(updates, HeldUpdates)
+        return shown(in_order(conform(updates.rows, ROWS)))
+
+    def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
+        """Delete nothing: what was sent is deleted at once, and what was not stays."""
+        with self._database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            self._outbox.owned(transaction.connection, owner, epoch)
+
+    def close(self) -> None:
+        """Let go of connections; the ledger closes its own."""
+        self._sender.close()
+
+    def _check_marker(self, row: OutboxRow, marker: Marker | None, sent: int) -> None:
+        """Raise MismatchError unless the marker stands where the outbox says, or at what waits and was sent."""
+        position = marker.position if marker is not None else None
+        if position is None:
+            raise MismatchError(
+                f"sink {self.name!r} has no marker any more: its marker topic was emptied, or made anew. Nothing was "
+                "sent: restore it, for without it nobody can tell what was sent"
+            )
+        if position.owner == row.position.owner and not sent <= position.txid <= row.newest_txid:
+            raise MismatchError(
+                f"sink {self.name!r} has sent txid {position.txid} last, as its marker says, and as its outbox says "
+                f"{sent} (what waits ends with {row.newest_txid}): the marker topic or the ledger's database was put "
+                "back to another moment. Nothing was sent: restore both to one moment"
+            )

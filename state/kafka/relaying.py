@@ -1,0 +1,140 @@
+"""Sending what waits in an outbox: several txids in one transaction where several wait, trimmed when it is in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trident.base.advice import DIVERT
+from trident.base.digest import Digest
+from trident.base.errors import MismatchError, RefusedError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.databases.base import SqlDatabase
+from trident.state.kafka.cluster import Cluster
+from trident.state.kafka.marker import Marker, Sent
+from trident.state.kafka.markers import Change, Markers, owned
+from trident.state.kafka.outbox import Entry, Outbox
+from trident.state.kafka.records import ROWS, TOPIC, Record, records_of, shown
+from trident.state.positions import Position, stands
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRelay:
+    """See `Relays`; for one thread."""
+
+    name: str
+    database: SqlDatabase
+    outbox: Outbox
+    markers: Markers
+    cluster: Cluster
+    lineage: bool
+
+    def relay(self, owner: Owner, epoch: Epoch, done: int) -> int:
+        """Send the oldest entries, then delete them; returns the txid up to which nothing waits any more."""
+        entries = self._waiting(owner, epoch, done)
+        if not entries:
+            return done
+        try:
+            self._send(owner, epoch, entries)
+        except RefusedError as error:
+            entries = entries[:1]  # alone, the one that is refused can be told
+            try:
+                self._send(owner, epoch, entries)
+            except RefusedError:
+                raise self._refused(entries[0], error) from None
+        return self._trimmed(owner, epoch, entries[-1].txid, done)
+
+    def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
+        """Look into the outbox; what the marker has passed is not waiting."""
+        marker = owned(self.markers.read(owner.topology), epoch, self.name)
+        with self.database.transaction() as transaction:
+            entry = self.outbox.entry(transaction.connection, owner.topology, txid)
+        is_sent = marker.position is not None and marker.position.owner == owner and marker.position.txid >= txid
+        return None if entry is None or is_sent else (entry.attempt, shown(unpack(entry.payload)))
+
+    def take_out(self, owner: Owner, epoch: Epoch, txid: int) -> None:
+        """Empty the entry; it is passed as one without records."""
+        with self.database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            self.outbox.owned(transaction.connection, owner, epoch)
+            self.outbox.empty(transaction.connection, owner.topology, txid, pack(ROWS.empty_table()))
+
+    def _refused(self, entry: Entry, error: RefusedError) -> RefusedError:
+        return RefusedError(
+            f"{error}. Txid {entry.txid} is done, and its {entry.record_count} records for sink {self.name!r} wait in "
+            "the ledger's database, with all behind them. Mend the cause and start the topology again, or take them "
+            f"out: {DIVERT} {entry.txid} --state {shlex.quote(self.name)}"
+        )
+
+    def _send(self, owner: Owner, epoch: Epoch, entries: Sequence[Entry]) -> None:
+        rows = [unpack(entry.payload) for entry in entries]
+
+        def send(found: Marker | None, _: str) -> Change | None:
+            mine = owned(found, epoch, self.name)
+            position = self._following(mine, owner, entries)
+            if position is None:
+                return None
+            last = entries[-1]
+            stood = Position(owner, last.txid, last.attempt, position.birth_txid)
+            left = [(entry, table) for entry, table in zip(entries, rows, strict=True) if entry.txid > position.txid]
+            count = sum(entry.record_count for entry, _ in left)
+            return Change(mine.moved(stood, epoch, Sent(count, Digest())), self._records(owner, epoch, left))
+
+        self.markers.change(owner.topology, send, limits=message_limits(self.cluster, rows), txid=entries[-1].txid)
+
+    def _waiting(self, owner: Owner, epoch: Epoch, done: int) -> Sequence[Entry]:
+        with self.database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            return self.outbox.waiting(transaction.connection, owner.topology, done)
+
+    def _following(self, mine: Marker, owner: Owner, entries: Sequence[Entry]) -> Position | None:
+        """Return where the marker stands, None where all is sent; raises MismatchError where nothing follows on it."""
+        position = mine.position
+        if position is None or position.owner != owner:
+            where = "was never registered" if position is None else stands(position)
+            raise MismatchError(f"sink {self.name!r} {where} in its marker topic; nothing was sent")
+        left = [entry for entry in entries if entry.txid > position.txid]
+        if left and left[0].before_txid != position.txid:
+            raise MismatchError(
+                f"sink {self.name!r} has sent txid {position.txid} last, as its marker says, and what waits follows on "
+                f"txid {left[0].before_txid}: the marker topic or the ledger's database was put back to another "
+                "moment. Nothing was sent: restore both to one moment"
+            )
+        return position if left else None
+
+    def _records(self, owner: Owner, epoch: Epoch, entries: Sequence[tuple[Entry, pa.Table]]) -> Iterator[Record]:
+        for entry, table in entries:
+            yield from records_of(table, BatchId(owner, epoch, entry.txid, entry.attempt), lineage=self.lineage)
+
+    def _trimmed(self, owner: Owner, epoch: Epoch, sent: int, done: int) -> int:
+        with self.database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            self.outbox.owned(transaction.connection, owner, epoch)
+            self.outbox.trim(transaction.connection, owner.topology, sent)
+            left = self.outbox.waiting(transaction.connection, owner.topology, done)
+        return sent if left else done
+
+
+def message_limits(cluster: Cluster, tables: Sequence[pa.Table]) -> dict[str, int]:
+    """Return how large a message each topic of the rows takes; of those that are not there nothing is said."""
+    topics = {topic for table in tables for topic in pc.unique(table.column(TOPIC)).to_pylist() if topic is not None}
+    found = cluster.settings(sorted(topics)) if topics else {}
+    return {name: settings.max_message_bytes for name, settings in found.items()}
+
+
+def pack(rows: pa.Table) -> bytes:
+    """Return rows as they lie in an outbox."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(rows)
+    return sink.getvalue().to_pybytes()
+
+
+def unpack(payload: bytes) -> pa.Table:
+    """Return the rows of an entry."""
+    with pa.ipc.open_stream(payload) as reader:
+        return reader.read_all()
