@@ -116,8 +116,9 @@ class PlanMaker:
             self.book.decisions = tuple(item for item in self.book.decisions if item not in void)
 
     def _build(self, command: MakePlan) -> Plan:
-        batch, now = command.batch, self.clock.now()
-        before = self.book.plans.get(batch.txid - 1)
+        batch, before = command.batch, self.book.plans.get(command.batch.txid - 1)
+        # a clock may step back, and another machine's may be behind: what is later was never earlier
+        now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)
         repeated = self._repeated(batch.txid)
         held = self.book.held(batch.txid)
         views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]

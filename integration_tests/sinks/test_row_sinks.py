@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
 import psycopg
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from integration_tests.fix_postgres import Postgres
-from tests.state.row_sinks import ACCOUNTS, WORDS, Row, RowContract, RowHarness, staged, write
+from tests.state.row_sinks import ACCOUNTS, WORDS, Row, RowContract, RowHarness, at, schema, staged, versions, write
 from trident.base.control import decode
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.writes import WriteManifest
@@ -57,13 +58,13 @@ class TestContract(SinkContract):
 class TestRows(RowContract):
     """Each way of writing."""
 
-    def leave_out(self, harness: RowHarness) -> None:
-        harness.query("CREATE TABLE t (account text PRIMARY KEY, owner text, amount bigint)")
+    def leave_out(self, harness: RowHarness, event: str) -> None:
+        left = "NEW.owner = 'nobody'" if event == "INSERT" else "true"
         harness.query(
-            "CREATE FUNCTION left_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN "
-            "NEW.owner = 'nobody' THEN NULL ELSE NEW END; END $$"
+            f"CREATE FUNCTION left_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN CASE WHEN {left} "
+            "THEN NULL ELSE NEW END; END $$"
         )
-        harness.query("CREATE TRIGGER left_out BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION left_out()")
+        harness.query(f"CREATE TRIGGER left_out BEFORE {event} ON t FOR EACH ROW EXECUTE FUNCTION left_out()")
 
 
 def test_an_existing_table_keeps_identity_defaults_and_generated_columns(harness: PostgresRowHarness) -> None:
@@ -124,6 +125,7 @@ def test_a_column_that_might_change_a_number_is_refused(harness: PostgresRowHarn
         "CREATE UNIQUE INDEX ON t (account) WHERE amount > 0",
         "CREATE UNIQUE INDEX ON t (lower(account))",
         "CREATE INDEX ON t (account)",
+        "ALTER TABLE t ADD UNIQUE (account), ADD UNIQUE (account) DEFERRABLE",
     ],
 )
 def test_an_index_that_can_not_tell_which_row_is_meant_is_refused(harness: PostgresRowHarness, index: str) -> None:
@@ -157,6 +159,113 @@ def test_a_partitioned_table_takes_rows(harness: PostgresRowHarness) -> None:
 def test_what_does_not_outlive_a_crash_is_refused(harness: PostgresRowHarness, made: str, problem: str) -> None:
     harness.query(made)
     with pytest.raises(MismatchError, match=problem):
+        harness.open().prepare()
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        ("ALTER TABLE t ENABLE ROW LEVEL SECURITY; ALTER TABLE t FORCE ROW LEVEL SECURITY", "row-level security"),
+        ("CREATE RULE quiet AS ON INSERT TO t DO ALSO NOTHING", "it has rules"),
+        ("CREATE TABLE child () INHERITS (t)", "other tables inherit"),
+    ],
+)
+def test_a_table_whose_rows_may_not_be_found_again_is_refused(
+    harness: PostgresRowHarness, made: str, problem: str
+) -> None:
+    role = f"writer_{harness.dsn[-12:]}"
+    harness.query("CREATE TABLE t (account text PRIMARY KEY, owner text, amount bigint)")
+    for statement in made.split("; "):
+        harness.query(statement)
+    if "SECURITY" in made:
+        harness.query(f"CREATE ROLE {role} LOGIN PASSWORD 'secret'")
+        harness.query(f"GRANT ALL ON SCHEMA public TO {role}")
+        harness.query(f"GRANT ALL ON t TO {role}")
+        whole = harness.dsn
+        parts = urlsplit(whole)
+        harness.dsn = urlunsplit(parts._replace(netloc=f"{role}:secret@{parts.netloc.rpartition('@')[2]}"))
+    harness.shape = row_shape("t", "t", ACCOUNTS, RowWrite.UPSERT, ("account",))
+    with pytest.raises(MismatchError, match=problem):
+        harness.open().prepare()
+    if "SECURITY" in made:
+        harness.dsn = whole
+        harness.query(f"DROP OWNED BY {role}")
+        harness.query(f"DROP ROLE {role}")
+
+
+@pytest.mark.parametrize("way", [RowWrite.UPSERT, RowWrite.DELETE, RowWrite.VERSIONS])
+def test_keys_may_have_a_collation_of_their_own(harness: PostgresRowHarness, way: RowWrite) -> None:
+    harness.query(
+        'CREATE TABLE t (account text COLLATE "POSIX", owner text, amount bigint, since timestamptz, until timestamptz)'
+    )
+    found_by = "account, since" if way is RowWrite.VERSIONS else "account"
+    harness.query(f"CREATE UNIQUE INDEX ON t ({found_by})")
+    rows: list[Row] = [("a", "x", 1), ("b", "x", 1)]
+    if way is RowWrite.VERSIONS:
+        shape = versions()
+        rows = [("a", "x", at(1)), ("b", "x", at(1))]
+    elif way is RowWrite.UPSERT:
+        shape = row_shape("t", "t", ACCOUNTS, way, ("account",))
+    else:
+        shape = row_shape("t", "t", schema(account=pa.string()), way, ("account",))
+        rows = [("a",), ("b",)]
+    sink = harness.began(shape)
+    for txid in (1, 2):
+        write(sink, shape, txid, *rows)
+
+
+def test_a_table_that_changes_while_it_runs_is_looked_at_again(harness: PostgresRowHarness) -> None:
+    columns = schema(n=pa.decimal128(10, 4), word=pa.string())
+    shape = row_shape("t", "t", columns, RowWrite.APPEND)
+    sink = harness.began(shape)
+    write(sink, shape, 1, (Decimal("2.7345"), "a"))
+    harness.query("ALTER TABLE t ALTER n TYPE numeric(20, 0)")
+    with pytest.raises(MismatchError, match="would not keep as it is"):
+        write(sink, shape, 2, (Decimal("2.7345"), "b"))
+    harness.query("ALTER TABLE t RENAME TO away")
+    harness.query("CREATE TABLE t (n numeric(10, 4), word text)")
+    with pytest.raises(MismatchError, match="exchanged for another one"):
+        write(sink, shape, 2, (Decimal("2.7345"), "b"))
+
+
+@pytest.mark.parametrize("what", ["json that is compared", "an end that must not be null"])
+def test_what_would_fail_at_each_batch_is_refused_at_the_start(harness: PostgresRowHarness, what: str) -> None:
+    ends = "timestamptz NOT NULL" if "null" in what else "timestamptz"
+    harness.query(
+        f"CREATE TABLE t (account text, owner json, since timestamptz, until {ends}, PRIMARY KEY (account, since))"
+    )
+    harness.shape = versions(skip_unchanged="json" in what)
+    with pytest.raises(MismatchError, match="can't be compared" if "json" in what else "must not be null"):
+        harness.open().prepare()
+
+
+def test_a_dump_that_is_restored_goes_on(harness: PostgresRowHarness, postgres: Postgres) -> None:
+    """All tables have other numbers then, the one with the positions too."""
+    sink = harness.began(harness.shape)
+    write(sink, harness.shape, 1, (1, "a"))
+    harness.query("CREATE TABLE kept AS SELECT * FROM trident_applied")
+    harness.query("CREATE TABLE words_kept AS SELECT * FROM words")
+    harness.query("DROP TABLE words")
+    harness.query("ALTER TABLE words_kept RENAME TO words")
+    harness.query("ALTER TABLE trident_applied RENAME TO old")
+    harness.query("CREATE TABLE trident_applied (LIKE old INCLUDING ALL)")
+    harness.query("INSERT INTO trident_applied SELECT * FROM kept")
+    again = harness.open()
+    again.prepare()
+    counting = again.capabilities.counting
+    assert counting is not None
+    for _ in range(2):
+        counting.check_rows(OWNER, EPOCH)
+    write(again, harness.shape, 2, (2, "b"))
+    assert harness.words() == ["a", "b"]
+
+
+def test_a_column_that_left_while_a_batch_waits_is_missed(harness: PostgresRowHarness) -> None:
+    sink = harness.began(harness.shape)
+    batch = batch_of(1)
+    sink.stage(batch, HeldUpdates(harness.rows("a")))
+    harness.shape = row_shape("words", "words", schema(n=pa.int64()), RowWrite.APPEND)
+    with pytest.raises(MismatchError, match="rows of another layout: column 'word'"):
         harness.open().prepare()
 
 

@@ -183,6 +183,20 @@ def test_a_reset_says_that_rows_stay_and_writes_behind_them(spark: SparkSession,
     assert scene.query(scene.dsn, "SELECT sum(n) FROM totals") == [(300,)]
 
 
+def test_a_reset_that_would_take_rows_of_a_sink_along_is_refused(spark: SparkSession, scene: Scene) -> None:
+    scene.produce(payments(300))
+    scene.run(spark)
+    with psycopg.connect(scene.dsn) as connection:
+        connection.execute("CREATE UNIQUE INDEX one ON totals (account)")
+        connection.execute(
+            "ALTER TABLE suspicious ADD FOREIGN KEY (account) REFERENCES totals (account) ON DELETE CASCADE"
+        )
+    found = scene.query(scene.dsn, "SELECT count(*) FROM suspicious")
+    with pytest.raises(FatalError, match="sink 'suspicious'"):
+        reset(scene.topology(), scene.ledger, states="clear", options=OPTIONS)
+    assert scene.query(scene.dsn, "SELECT count(*) FROM suspicious") == found
+
+
 def test_a_table_that_was_dropped_stops_the_start(spark: SparkSession, scene: Scene) -> None:
     scene.produce(payments(300))
     scene.run(spark)

@@ -469,6 +469,50 @@ def test_a_position_whose_number_means_nothing_is_that_of_any_table_of_its_name(
     assert mine.rows_of("data.elsewhere") == other.topic.expected()
 
 
+@pytest.mark.parametrize(
+    "does",
+    [
+        "TRUNCATE elsewhere",
+        "DROP TABLE elsewhere",
+        "ALTER TABLE elsewhere RENAME TO away",
+        "INSERT INTO elsewhere (account, n, total, txid) VALUES ('nobody', 1, 1, 1)",
+        "UPDATE elsewhere SET n = n + 1",
+    ],
+)
+def test_what_a_trigger_does_to_another_topology_is_refused(postgres: Postgres, does: str) -> None:
+    scene = replace(in_postgres(postgres), names=("totals",))
+    scene.go_on()
+    other = of_another(scene, ("a1", 1))
+    scene.ask(
+        f"CREATE FUNCTION act() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {does}; RETURN NULL; END $$",
+        "CREATE TRIGGER act AFTER DELETE ON totals FOR EACH STATEMENT EXECUTE FUNCTION act()",
+    )
+    with pytest.raises(MismatchError, match="state 'elsewhere' of topology 'another'"):
+        scene.reset()
+    assert other.are_exact()
+
+
+def test_positions_that_are_a_view_are_not_read_with_the_rights_of_this_role(postgres: Postgres) -> None:
+    scene = replace(in_postgres(postgres), names=("totals",))
+    scene.go_on()
+    scene.ask(
+        "CREATE TABLE notes (account text)",
+        "INSERT INTO notes VALUES ('a1')",
+        "CREATE TABLE ran (n int)",
+        "CREATE SCHEMA mallory",
+        "CREATE FUNCTION mallory.act() RETURNS text LANGUAGE plpgsql AS $$ BEGIN INSERT INTO ran VALUES (1); "
+        "RETURN 'x'; END $$",
+        "CREATE VIEW mallory.trident_applied AS SELECT mallory.act() AS topology, 'x'::text AS state, "
+        "'x'::text AS table_name, 'x'::text AS token",
+        f"CREATE ROLE mallory_{postgres.dsn[-12:]}",
+        f"ALTER VIEW mallory.trident_applied OWNER TO mallory_{postgres.dsn[-12:]}",
+    )
+    refer(scene, "notes", "totals", "ON DELETE SET NULL", of="notes")
+    scene.reset()
+    assert scene.ask("SELECT count(*) FROM ran") == [(0,)]
+    scene.ask(f"DROP OWNED BY mallory_{postgres.dsn[-12:]}", f"DROP ROLE mallory_{postgres.dsn[-12:]}")
+
+
 def audit_elsewhere(scene: Scene) -> Scene:
     """The topology's own states in two schemas, each with positions of its own."""
     scene.ask("CREATE SCHEMA pay", "CREATE SCHEMA rep")

@@ -30,19 +30,27 @@ _UNFIT = text("""
             'it is, or a partition of it is, a view or a foreign table; rows need tables that this server keeps'
         WHEN bool_or(c.relpersistence <> 'p') THEN
             'it is, or a partition of it is, unlogged or temporary: a crash of the server would empty it; make it one '
-            'that is logged (ALTER TABLE ... SET LOGGED)' END
+            'that is logged (ALTER TABLE ... SET LOGGED)'
+        WHEN :has_keys AND bool_or(row_security_active(c.oid)) THEN
+            'row-level security may hide rows from this role, so a row that is there could not be found'
+        WHEN :has_keys AND bool_or(c.relhasrules) THEN
+            'it has rules, under which a row that is there can not be told from a new one'
+        WHEN :has_keys AND EXISTS (SELECT 1 FROM pg_inherits AS i JOIN pg_class AS p ON p.oid = i.inhparent
+                                   WHERE p.oid = to_regclass(:table) AND p.relkind = 'r') THEN
+            'other tables inherit from it, in whose rows a key would not be found' END
     FROM pg_class AS c
     WHERE c.oid IN (SELECT to_regclass(:table) UNION SELECT relid FROM pg_partition_tree(to_regclass(:table)))""")
 _DECIDES = text("""
     SELECT (SELECT array_agg(CAST(a.attname AS text))
             FROM unnest(CAST(i.indkey AS int2[])) WITH ORDINALITY AS k (number, place)
                  JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
-            WHERE k.place <= i.indnkeyatts)
+            WHERE k.place <= i.indnkeyatts),
+           i.indimmediate AND NOT EXISTS (SELECT 1 FROM unnest(CAST(i.indcollation AS oid[])) AS u (number)
+                                          JOIN pg_collation AS c ON c.oid = u.number WHERE NOT c.collisdeterministic)
     FROM pg_index AS i
-    WHERE i.indrelid = to_regclass(:table) AND i.indisunique AND i.indisvalid AND i.indimmediate
-          AND i.indpred IS NULL AND i.indexprs IS NULL
-          AND NOT EXISTS (SELECT 1 FROM unnest(CAST(i.indcollation AS oid[])) AS u (number)
-                          JOIN pg_collation AS c ON c.oid = u.number WHERE NOT c.collisdeterministic)""")
+    WHERE i.indrelid = to_regclass(:table) AND i.indisunique AND i.indisvalid
+          AND i.indpred IS NULL AND i.indexprs IS NULL""")
+"""Unique indexes, and whether each can decide; the server takes all of those columns that there are."""
 
 
 class PostgresRows:
@@ -74,15 +82,22 @@ class PostgresRows:
         index = quote(helper_table("trident_key_", table))
         return made, f"CREATE UNIQUE INDEX {index} ON {quote_table(table)} ({', '.join(map(quote, keys))})"
 
-    def unfit(self, connection: Connection, table: str) -> str | None:
+    def create_copy(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Make a table that each commit empties."""
+        columns = ", ".join(f"{quote(spec.name)} {spec.type}" for spec in specs)
+        return (f"CREATE TEMPORARY TABLE IF NOT EXISTS {quote(table)} ({columns}) ON COMMIT DELETE ROWS",)
+
+    def unfit(self, connection: Connection, table: str, *, has_keys: bool) -> str | None:
         """Look at the table and at its partitions."""
-        found: str | None = connection.execute(_UNFIT, {"table": quote_table(table)}).scalar()
+        asked = {"table": quote_table(table), "has_keys": has_keys}
+        found: str | None = connection.execute(_UNFIT, asked).scalar()
         return found
 
     def decides_conflicts(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Ask the catalogue for one that ON CONFLICT takes."""
-        indexes = connection.execute(_DECIDES, {"table": quote_table(table)}).scalars()
-        return any(names is not None and sorted(names) == sorted(columns) for names in indexes)
+        indexes = connection.execute(_DECIDES, {"table": quote_table(table)})
+        can = [can for names, can in indexes if names is not None and sorted(names) == sorted(columns)]
+        return bool(can) and all(can)
 
 
 def _collated(spec: ColumnSpec) -> str:

@@ -19,16 +19,25 @@ Changed = Mapping[int, int]
 """How many rows of a table, by its number, this session has updated or deleted, as it counts itself."""
 
 _CHANGED = text("""
-    SELECT c.oid, pg_stat_get_xact_tuples_updated(c.oid) + pg_stat_get_xact_tuples_deleted(c.oid)
+    SELECT c.oid, pg_stat_get_xact_tuples_inserted(c.oid) + pg_stat_get_xact_tuples_updated(c.oid)
+                  + pg_stat_get_xact_tuples_deleted(c.oid)
+                  + (SELECT 1000000000 * count(*) FROM pg_locks AS l
+                     WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND l.relation = c.oid
+                           AND l.mode = 'AccessExclusiveLock')
     FROM pg_class AS c
-    WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND NOT starts_with(c.relname, 'trident_')
-          AND pg_stat_get_xact_tuples_updated(c.oid) + pg_stat_get_xact_tuples_deleted(c.oid) > 0""")
-"""Not of this library's own tables, whose names no state's may have."""
+    WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND NOT starts_with(c.relname, 'trident_')""")
+"""Not of this library's own tables, whose names no state's may have. Such a lock is that of a TRUNCATE or of DDL."""
+_GONE = text("""
+    SELECT DISTINCT l.relation, '', '' FROM pg_locks AS l
+    WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND l.mode = 'AccessExclusiveLock'
+          AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+          AND NOT EXISTS (SELECT 1 FROM pg_class AS c WHERE c.oid = l.relation)""")
+"""Tables that this transaction has dropped."""
 _UNCOUNTED = text("""
     SELECT current_setting('track_counts') = 'off' AND EXISTS (
-        SELECT FROM pg_trigger AS t
-        WHERE t.tgrelid IN (SELECT to_regclass(:table) UNION SELECT relid FROM pg_partition_tree(to_regclass(:table))))
-    """)
+        SELECT FROM pg_class AS c
+        WHERE c.oid IN (SELECT to_regclass(:table) UNION SELECT relid FROM pg_partition_tree(to_regclass(:table)))
+              AND (c.relhasrules OR EXISTS (SELECT FROM pg_trigger AS t WHERE t.tgrelid = c.oid)))""")
 _FAMILY = text("""
     WITH RECURSIVE family (number) AS (
         SELECT CAST(u.number AS oid) FROM unnest(CAST(:numbers AS bigint[])) AS u (number)
@@ -39,34 +48,38 @@ _FAMILY = text("""
 """Tables, and those that they are partitions or children of, at whatever depth."""
 _POSITIONS = text("""
     SELECT n.nspname, c.relowner,
-           has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
-               AND NOT row_security_active(c.oid)
+           c.relkind IN ('r', 'p') AND NOT row_security_active(c.oid)
+               AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
+           k.names @> ARRAY['relation'], k.names @> ARRAY['is_sink']
     FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE c.relname = 'trident_applied' AND c.relkind IN ('r', 'p', 'v', 'm') AND c.relpersistence <> 't'
-          AND 3 = (SELECT count(*) FROM pg_attribute AS a
-                   WHERE a.attrelid = c.oid AND a.attname IN ('topology', 'state', 'table_name')
-                         AND NOT a.attisdropped)
+    CROSS JOIN LATERAL (
+        SELECT array_agg(CAST(a.attname AS text)) AS names FROM pg_attribute AS a
+        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+              AND a.atttypid IN (CAST('text' AS regtype), CAST('boolean' AS regtype))) AS k
+    WHERE c.relname = 'trident_applied' AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't'
+          AND k.names @> ARRAY['topology', 'state', 'table_name', 'token']
     ORDER BY c.oid = to_regclass('trident_applied') DESC NULLS LAST, 1""")
-"""Where topologies keep positions, our own first; who made that, and whether this role may read all of it."""
+"""Where topologies keep positions, our own first; who made that, and whether this role may read all of it.
+
+A view is not read: whoever made it says what is run then, with the rights of this role.
+"""
 _MAY_WRITE = text("""
     SELECT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = :number
                                                 AND has_table_privilege(:role, c.oid, 'INSERT, UPDATE, DELETE'))""")
 _LINES = text("SELECT DISTINCT split_part(token, '.', 1) FROM trident_applied WHERE topology = :topology")
 _CLAIMS: Final = """
-    SELECT q.a ->> 'table_name', q.a ->> 'state', q.a ->> 'topology',
-           coalesce(q.a ->> 'topology' = %(mine)s AND split_part(q.a ->> 'token', '.', 1) = ANY(%(lines)s), FALSE),
-           known.is_known
-    FROM (SELECT to_jsonb(x) AS a, split_part(to_jsonb(x) ->> 'relation', ':', 1) AS number FROM POSITIONS AS x) AS q
+    SELECT q.table_name, q.state, q.topology,
+           coalesce(q.topology = %(mine)s AND split_part(q.token, '.', 1) = ANY(%(lines)s), FALSE),
+           known.is_known, q.is_sink
+    FROM (SELECT table_name, state, topology, token, split_part(RELATION, ':', 1) AS number, IS_SINK AS is_sink
+          FROM POSITIONS) AS q
     CROSS JOIN LATERAL (SELECT EXISTS (
         SELECT FROM pg_class AS k
         WHERE CAST(k.oid AS text) = q.number
-              AND k.relname = split_part(q.a ->> 'table_name', '.', -1)) AS is_known) AS known
-    WHERE CASE WHEN known.is_known THEN q.number = %(number)s ELSE q.a ->> 'table_name' = ANY(%(names)s) END
+              AND k.relname = split_part(q.table_name, '.', -1)) AS is_known) AS known
+    WHERE q.number = %(number)s OR (NOT known.is_known AND q.table_name = ANY(%(names)s))
     ORDER BY 3, 2"""
-"""Who has a position for a table: by its number, or where that means nothing (any more) by name, in whatever schema.
-
-The rows as JSON: an older version's lack columns.
-"""
+"""Who has a position for a table: by its number, or where that means nothing (any more) by name, in whatever schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +94,9 @@ class _Place:
     schema: str
     owner: int
     may_read: bool
+    has_relation: bool
+    """A column that older versions lack, as the next one."""
+    has_is_sink: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +107,7 @@ class _Claim:
     topology: str
     is_mine: bool
     is_by_number: bool
+    is_sink: bool
 
 
 def table_by(name: str) -> str:
@@ -107,20 +124,22 @@ def changed(connection: Connection) -> Changed:
 
 
 def taken_along(connection: Connection, before: Changed, table: str, topology: str) -> str | None:
-    """Return in words whose rows have changed since then beside the topology's own, None for nobody else's.
+    """Return in words whose rows have changed since then beside its states' own, None for nobody else's.
 
     `table` (quoted) is the one whose rows the caller has changed. A topology is who has its name and its ledger: copies
-    of its positions, and those of its states in other schemas, are its own.
+    of its positions, and those of its states in other schemas, are its own. What its sinks have written stays.
     """
     if connection.execute(_UNCOUNTED, {"table": table}).scalar_one():
         return "nobody knows what: track_counts is off in this database, so the server does not say"
     numbers = [number for number, count in changed(connection).items() if count != before.get(number, 0)]
-    if not numbers:
+    gone = connection.execute(_GONE).all()
+    if not numbers and not gone:
         return None
     lines = tuple(connection.execute(_LINES, {"topology": topology}).scalars())
     places = tuple(_Place(*row) for row in connection.execute(_POSITIONS))
     asked = _Asked(connection, topology, lines, places)
-    whose = (asked.whose(_Table(*row)) for row in connection.execute(_FAMILY, {"numbers": numbers}).all())
+    touched = [*connection.execute(_FAMILY, {"numbers": numbers}).all(), *gone]
+    whose = (asked.whose(_Table(*row)) for row in touched)
     return next((found for found in whose if found is not None), None)
 
 
@@ -138,11 +157,11 @@ class _Asked:
         claims: list[_Claim] = []
         for place in self.places:
             claims += self._claims(place, table) if place.may_read else ()
-            if any(claim.is_mine and claim.is_by_number for claim in claims):
+            if any(claim.is_mine and claim.is_by_number and not claim.is_sink for claim in claims):
                 return None  # a table has one owner
         for claim in claims:
-            if not claim.is_mine:
-                whose = f"state {claim.state!r} of topology {claim.topology!r}"
+            if claim.is_sink or not claim.is_mine:
+                whose = f"{'sink' if claim.is_sink else 'state'} {claim.state!r} of topology {claim.topology!r}"
                 return f"table {claim.table!r} of {whose} (trident_applied of schema {claim.schema!r} says so)"
         return None if claims else self._unknown(table)
 
@@ -154,7 +173,10 @@ class _Asked:
             "number": str(table.number),
             "names": [table.name, f"{table.schema}.{table.name}"],
         }
-        for row in self.connection.exec_driver_sql(_CLAIMS.replace("POSITIONS", positions), asked):
+        statement = _CLAIMS.replace("POSITIONS", positions)
+        statement = statement.replace("RELATION", "relation" if place.has_relation else "NULL::text")
+        statement = statement.replace("IS_SINK", "is_sink" if place.has_is_sink else "FALSE")
+        for row in self.connection.exec_driver_sql(statement, asked):
             yield _Claim(place.schema, *row)
 
     def _unknown(self, table: _Table) -> str | None:

@@ -25,8 +25,14 @@ class RowDialect(Protocol):
     def create(self, table: str, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> tuple[str, ...]:
         """Return the statements that make a table for rows, with a unique index over its keys if it has any."""
 
-    def unfit(self, connection: Connection, table: str) -> str | None:
-        """Return why rows can't be kept in what has the table's name, None where they can."""
+    def create_copy(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Return the statements that make, or empty, a table for a batch that only this transaction sees.
+
+        Its texts have no collation of their own, so that they are compared by that of the columns they are for.
+        """
+
+    def unfit(self, connection: Connection, table: str, *, has_keys: bool) -> str | None:
+        """Return why rows can't be kept in what has the table's name, None where they can; `has_keys`: found again."""
 
     def decides_conflicts(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a unique index over exactly these columns decides at once which row is meant.

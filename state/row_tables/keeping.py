@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from trident.base.advice import RESET_KEEPING_ROWS
 from trident.base.errors import MismatchError, RowsGoneError
 from trident.base.identity import BatchId, Epoch, Owner
@@ -83,11 +81,12 @@ class RowResetting:
             row = place.owned(connection, owner, epoch)
             if row is not None and row.position.owner == owner:
                 return
+            place.make(connection)
             if row is None:
                 place.applied.insert(connection, owner, epoch, birth_txid)
             else:
                 place.applied.rebirth(connection, owner, epoch, birth_txid)
-            note_table(connection, place, owner.topology)
+            place.note(connection, owner.topology)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +103,14 @@ class RowCounting:
             row = place.owned(connection, owner, epoch)
             if row is None:
                 return
-            relation = place.dialect.relation(connection, place.table)
-            if place.was_missing or _number(relation) != _number(row.relation):
+            if place.was_missing or place.is_another(connection, row):
                 raise self._gone(row.position.txid)
+            place.note(connection, owner.topology)
 
     def _gone(self, txid: int) -> RowsGoneError:
         place = self.place
-        changed = (
-            "An empty table was made in its place; nothing else was changed."
-            if place.was_made
-            else ("Nothing was changed.")
-        )
         return RowsGoneError(
             f"table {place.table!r} of sink {place.name!r} is not the one that it has written to up to txid {txid}: it "
-            f"was dropped, made anew, or restored without the ledger. {changed}",
+            "was dropped, made anew, or restored without the ledger. Nothing was changed.",
             f"Restore it to the same point as the ledger; if that was on purpose, {RESET_KEEPING_ROWS}.",
         )
-
-
-def note_table(connection: Connection, place: RowPlace, topology: str) -> None:
-    """Record which table it is: that of the sink, be it one that was made just now."""
-    place.was_missing = False
-    place.applied.counted(connection, topology, None, place.dialect.relation(connection, place.table))
-
-
-def _number(relation: str | None) -> str | None:
-    """Return the table's number, without that of its file, which maintenance changes."""
-    return None if relation is None else relation.partition(":")[0]

@@ -45,6 +45,8 @@ class RowShape:
     valid_from: str | None = None
     valid_to: str | None = None
     """The column that the sink fills itself: null in the version that holds now."""
+    skip_unchanged: bool = False
+    """Whether a record that says what the version before it says makes none."""
 
     @property
     def quoted(self) -> str:
@@ -93,6 +95,7 @@ def row_shape(
     deleted: str | None = None,
     valid_from: str | None = None,
     valid_to: str | None = None,
+    skip_unchanged: bool = False,
 ) -> RowShape:
     """Return the shape after checking that its parts fit together; raises ConfigurationError or FieldError."""
     _check_names(sink, table, columns.names)
@@ -106,13 +109,17 @@ def row_shape(
         raise ConfigurationError(f"sink {sink!r}: the field {deleted!r}, which says what is deleted, must be a boolean")
     if valid_from is not None and valid_from in keys:
         raise ConfigurationError(f"sink {sink!r}: {valid_from!r} is when a version begins, and no part of the key")
-    if valid_to is not None and valid_to in columns.names:
+    if valid_to is not None and valid_to.casefold() in {name.casefold() for name in columns.names}:
         raise ConfigurationError(
             f"sink {sink!r}: the sink fills the column {valid_to!r} itself; leave the field of that name out"
         )
-    return RowShape(table, write, columns, tuple(keys), deleted, valid_from, valid_to)
+    if skip_unchanged and write is not RowWrite.VERSIONS:
+        raise ConfigurationError(f"sink {sink!r}: write={write.value!r} takes no skip_unchanged=; versions do")
+    return RowShape(table, write, columns, tuple(keys), deleted, valid_from, valid_to, skip_unchanged)
 
 
+_SERVERS_OWN: Final = frozenset({"ctid", "xmin", "xmax", "cmin", "cmax", "tableoid", "rowid", "oid"})
+"""Columns that tables have by themselves."""
 _TAKES: Final = {
     # whether it takes: a key, what says that it deletes, when a version begins
     RowWrite.APPEND: (False, False, False),
@@ -143,6 +150,6 @@ def _check_names(sink: str, table: str, names: Sequence[str]) -> None:
         check_name(f"sink {sink!r}: a column's name", name)
         quote(name)
         folded = name.casefold()
-        if folded in seen or folded.startswith("trident_"):
+        if folded in seen or folded.startswith("trident_") or folded in _SERVERS_OWN:
             raise ConfigurationError(f"sink {sink!r}: column {name!r} clashes with another one; rename the field")
         seen.add(folded)

@@ -54,6 +54,7 @@ class RowSink:
         shape = self.shape
         said = {"write": str(shape.write), "key": ", ".join(shape.keys)}
         said |= {"deleted": shape.deleted or "", "valid_from": shape.valid_from or "", "valid_to": shape.valid_to or ""}
+        said["skip_unchanged"] = "yes" if shape.skip_unchanged else ""
         return {**self.store.description(), **{what: given for what, given in said.items() if given}}
 
     def places(self) -> Places:

@@ -15,7 +15,8 @@ from trident.state.tables.merge import all_of
 from trident.state.tables.names import quote
 
 _RANK = "trident_rank"
-_IS_NEW = "trident_is_new"
+_KIND = "trident_kind"
+_KEPT, _FRESH, _REPLACES = 0, 1, 2
 _BEFORE = "trident_before_"
 
 
@@ -44,7 +45,7 @@ class RowStatements:
             case RowWrite.DELETE:
                 return (self._delete("TRUE"),)
             case RowWrite.VERSIONS:
-                return (_begin_versions(self), _end_versions(self))
+                return (_end_versions(self), _begin_versions(self))
 
     def unordered(self) -> str | None:
         """Return the SELECT of a key with several rows of which nothing says which one came last."""
@@ -55,10 +56,29 @@ class RowStatements:
             "HAVING count(*) > 1 LIMIT 1"
         )
 
+    def expected(self) -> str | None:
+        """Return the SELECT of how many rows the last statement should write, asked before; None: the table tells."""
+        match self.shape.write:
+            case RowWrite.UPSERT if self.shape.values:
+                kept = "TRUE" if self._deletes is None else f"NOT {self._deletes}"
+                return f"{self._ranked} SELECT count(*) FROM ranked AS s WHERE s.{_RANK} = 1 AND {kept}"
+            case RowWrite.VERSIONS if self.shape.values:
+                return _count_versions(self)
+        return None
+
     def left_out(self) -> str | None:
-        """Return the SELECT of how many keys are not in the table, or still are, after a batch was written."""
+        """Return the SELECT of how many rows are not as they were written: keys that are absent, or still there.
+
+        Of versions those that do not end where the next one begins.
+        """
         if self.shape.write is RowWrite.APPEND:
             return None
+        if self.shape.write is RowWrite.VERSIONS:
+            return (
+                f"{_versions(self)} SELECT count(*) FROM around AS a JOIN {self.shape.quoted} AS t ON "
+                f"{_equal(self.shape.found_by, 'a', 't')} WHERE t.{quote(self.shape.valid_to or '')} > a.trident_next "
+                f"OR (t.{quote(self.shape.valid_to or '')} IS NULL AND a.trident_next IS NOT NULL)"
+            )
         there = f"EXISTS (SELECT 1 FROM {self.shape.quoted} AS t WHERE {self.same(self.shape.keys)})"
         wrong = f"NOT {there}"
         if self.shape.write is RowWrite.DELETE:
@@ -72,8 +92,8 @@ class RowStatements:
         return self.converted[name].format(f"s.{quote(name)}")
 
     def same(self, names: Sequence[str]) -> str:
-        """Return what pairs a row of the table with a staged one."""
-        return all_of([f"t.{quote(name)} = {self.staged(name)}" for name in names])
+        """Return what pairs a staged row with one of the table; by the first one's collation, where SQLite has two."""
+        return all_of([f"{self.staged(name)} = t.{quote(name)}" for name in names])
 
     @property
     def _deletes(self) -> str | None:
@@ -114,46 +134,66 @@ class RowStatements:
         return f"{self._ranked} DELETE FROM {self.shape.quoted} AS t WHERE EXISTS ({chosen})"
 
 
-def _begin_versions(of: RowStatements) -> str:
-    """Return the INSERT of versions that say something else than the one before them.
+def _versions(of: RowStatements) -> str:
+    """Return the queries that both statements about versions begin with: `around` has the versions of the batch's keys.
 
-    One that begins when another does takes its place, and says it even so: what follows is compared with it.
+    A fresh one takes the place of one that begins when it does. `trident_next` is when the one after it begins.
     """
     shape = of.shape
+    written, keys, found_by = _list(shape.written), _list(shape.keys), _list(shape.found_by)
     fresh = ", ".join(f"{of.staged(name)} AS {quote(name)}" for name in shape.written)
-    replaces = f"SELECT 1 FROM {shape.quoted} AS t WHERE {_equal(shape.found_by, 't', 'f')}"
-    touched = f"SELECT 1 FROM fresh AS f WHERE {_equal(shape.keys, 't', 'f')}"
-    window = f"OVER (PARTITION BY {_list(shape.keys)} ORDER BY {quote(shape.valid_from or '')}, {_IS_NEW})"
+    window = f"OVER (PARTITION BY {keys} ORDER BY {quote(shape.valid_from or '')})"
     lags = [f"lag({quote(name)}) {window} AS {_BEFORE}{number}" for number, name in enumerate(shape.values)]
-    lags.append(f"lag(1) {window} AS {_BEFORE}any")
-    is_same = [f"a.{_BEFORE}any = 1"]
-    for number, name in enumerate(shape.values):
-        now, then = f"a.{quote(name)}", f"a.{_BEFORE}{number}"
-        is_same.append(f"({now} = {then} OR ({now} IS NULL AND {then} IS NULL))")
     return (
         f"{of._ranked}, fresh AS (SELECT {fresh} FROM ranked AS s WHERE s.{_RANK} = 1), "
-        f"kept AS (SELECT {_list(shape.written, 't.')}, 0 AS {_IS_NEW} FROM {shape.quoted} AS t "
-        f"WHERE EXISTS ({touched})), "
-        f"marked AS (SELECT f.*, CASE WHEN EXISTS ({replaces}) THEN 2 ELSE 1 END AS {_IS_NEW} FROM fresh AS f), "
-        "around AS (SELECT * FROM kept UNION ALL SELECT * FROM marked), "
-        f"compared AS (SELECT around.*, {', '.join(lags)} FROM around) "
-        f"{of._insert} SELECT {_list(shape.written, 'a.')} FROM compared AS a "
-        f"WHERE a.{_IS_NEW} > 0 AND (a.{_IS_NEW} = 2 OR ({all_of(is_same)}) IS NOT TRUE) {of._or_change}"
+        f"there AS (SELECT {_list(shape.written, 't.')} FROM {shape.quoted} AS t "
+        f"WHERE ({_list(shape.keys, 't.')}) IN (SELECT {keys} FROM fresh)), "
+        f"together AS (SELECT {written}, {_KEPT} AS {_KIND} FROM there WHERE ({found_by}) NOT IN "
+        f"(SELECT {found_by} FROM fresh) UNION ALL SELECT {written}, CASE WHEN ({found_by}) IN "
+        f"(SELECT {found_by} FROM there) THEN {_REPLACES} ELSE {_FRESH} END AS {_KIND} FROM fresh), "
+        f"compared AS (SELECT together.*, {', '.join([*lags, f'lag(1) {window} AS {_BEFORE}any'])} FROM together), "
+        f"around AS (SELECT c.*, lead({quote(shape.valid_from or '')}) {window} AS trident_next, "
+        f"lead({_KIND}) {window} AS trident_next_kind FROM compared AS c WHERE {_is_written(shape)})"
     )
+
+
+def _is_written(shape: RowShape) -> str:
+    """Return the condition of a version `c`; where those that say nothing new are skipped, that it is none of them."""
+    if not shape.skip_unchanged:
+        return "TRUE"
+    same = [f"c.{_KIND} = {_FRESH}", f"c.{_BEFORE}any = 1"]
+    for number, name in enumerate(shape.values):
+        now, then = f"c.{quote(name)}", f"c.{_BEFORE}{number}"
+        same.append(f"({now} = {then} OR ({now} IS NULL AND {then} IS NULL))")
+    return f"({all_of(same)}) IS NOT TRUE"
 
 
 def _end_versions(of: RowStatements) -> str:
-    """Return the UPDATE that lets each version of the batch's keys end where the next one begins."""
-    shape = of.shape
-    begins, ends = quote(shape.valid_from or ""), quote(shape.valid_to or "")
-    touched = f"SELECT 1 FROM {of.source} AS s WHERE {of.same(shape.keys)}"
-    following = f"lead(t.{begins}) OVER (PARTITION BY {_list(shape.keys, 't.')} ORDER BY t.{begins})"
+    """Return the UPDATE that lets versions end where new ones begin; none becomes valid for longer than it was.
+
+    It comes before these are there: a table may have an index that lets no key have two current versions.
+    """
+    shape, ends = of.shape, quote(of.shape.valid_to or "")
     return (
-        f"WITH n AS (SELECT {_list(shape.found_by, 't.')}, {following} AS trident_next "
-        f"FROM {shape.quoted} AS t WHERE EXISTS ({touched})) "
-        f"UPDATE {shape.quoted} AS t SET {ends} = n.trident_next FROM n WHERE {_equal(shape.found_by, 't', 'n')} AND "
-        f"(t.{ends} <> n.trident_next OR (t.{ends} IS NULL) <> (n.trident_next IS NULL))"
+        f"{_versions(of)} UPDATE {shape.quoted} AS t SET {ends} = a.trident_next FROM around AS a "
+        f"WHERE a.{_KIND} = {_KEPT} AND a.trident_next_kind <> {_KEPT} AND {_equal(shape.found_by, 'a', 't')} "
+        f"AND (t.{ends} IS NULL OR t.{ends} > a.trident_next)"
     )
+
+
+def _begin_versions(of: RowStatements) -> str:
+    """Return the INSERT of the versions that a batch brings."""
+    shape, ends = of.shape, quote(of.shape.valid_to or "")
+    return (
+        f"{_versions(of)} INSERT INTO {shape.quoted} ({_list(shape.written)}, {ends}) "
+        f"SELECT {_list(shape.written, 'a.')}, a.trident_next FROM around AS a WHERE a.{_KIND} <> {_KEPT} "
+        f"{of._or_change}"
+    )
+
+
+def _count_versions(of: RowStatements) -> str:
+    """Return the SELECT of how many versions a batch brings, to be asked before they are there."""
+    return f"{_versions(of)} SELECT count(*) FROM around AS a WHERE a.{_KIND} <> {_KEPT}"
 
 
 def _list(names: Sequence[str], before: str = "") -> str:

@@ -46,7 +46,7 @@ class RowTable:
     def fit(self, connection: Connection) -> Fit:
         """Return how the stream's rows fit into it; raises MismatchError naming what does not."""
         shape = self.shape
-        problem = self.rows.unfit(connection, shape.table)
+        problem = self.rows.unfit(connection, shape.table, has_keys=bool(shape.found_by))
         if problem:
             raise self._unlike(problem)
         there = {column.name: column for column in self.dialect.find_columns(connection, shape.table) or ()}
@@ -58,8 +58,12 @@ class RowTable:
                 raise self._unlike(f"column {name!r} is missing, wanted {spec.type}")
             converted[name] = self._converted(spec, column)
             most = self.rows.longest(column.type)
-            if most is not None:
+            if most is not None and name != shape.valid_to and shape.write is not RowWrite.DELETE:
                 longest[name] = most
+            if name == shape.valid_to and column.needs_value:
+                raise self._unlike(f"column {name!r} must not be null, and is in the version that holds now")
+            if column.type == "json" and (name in shape.found_by or shape.skip_unchanged):
+                raise self._unlike(f"column {name!r} is json, whose values can't be compared: make it jsonb")
         unfilled = [column.name for column in there.values() if column.needs_value]
         if unfilled and shape.write is not RowWrite.DELETE:
             raise self._unlike(f"column {unfilled[0]!r} needs a value, and the stream has no such field")
@@ -73,7 +77,7 @@ class RowTable:
         if found is None:
             raise self._unlike(
                 f"column {spec.name!r} is {column.type}, and the field is {spec.type}, which it would not keep as it "
-                "is: cast the field"
+                "is: cast the field to what it holds, or give the column a type that keeps it"
             )
         return found
 

@@ -8,9 +8,10 @@ import pyarrow as pa
 from sqlalchemy import Connection
 
 from trident.base.identity import BatchId
+from trident.base.order import ORDER
 from trident.state.capabilities import Capabilities, Transaction, WritableByTasks
 from trident.state.databases.base import EndsSessions, HasSchemas
-from trident.state.row_tables.keeping import RowCounting, RowResetting, RowUndoing, note_table
+from trident.state.row_tables.keeping import RowCounting, RowResetting, RowUndoing
 from trident.state.row_tables.place import RowPlace
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates
@@ -78,11 +79,16 @@ class RowTarget(SqlTarget):
             place.create_copy(connection)
             place.load(connection, Writes(place.staging, batch, updates.writes))
         if updates.count:
-            place.write(connection, updates.count)
+            place.write(connection, batch.owner.topology, updates.count)
         return True
 
     def check_stored_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Do nothing: a row that a deferred trigger has changed since can't be told from others."""
+
+    def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
+        """Return all staged rows of a batch, without what only orders them."""
+        rows = super().staged_rows(batch, updates)
+        return rows.drop_columns([ORDER]) if ORDER in rows.column_names else rows
 
     def _make(self, connection: Connection) -> None:
         self._place.prepare(connection)
@@ -91,7 +97,7 @@ class RowTarget(SqlTarget):
         refuse_owned_elsewhere(connection, self._place)
 
     def _note(self, connection: Connection, topology: str) -> None:
-        note_table(connection, self._place, topology)
+        self._place.note(connection, topology)
 
     def _check(self, rows: pa.Table) -> None:
         self._place.dialect.check_rows(rows)

@@ -93,9 +93,14 @@ class SqliteDialect:
     def find_columns(self, connection: Connection, table: str) -> tuple[FoundColumn, ...] | None:
         """Return the columns with their declared types."""
         schema, _, name = table.rpartition(".")
-        statement = text('SELECT name, lower(type), "notnull", dflt_value FROM pragma_table_info(:name, :schema)')
+        statement = text('SELECT name, lower(type), "notnull", dflt_value, pk FROM pragma_table_info(:name, :schema)')
         rows = connection.execute(statement, {"name": name, "schema": schema or "main"}).fetchall()
-        return tuple(FoundColumn(row[0], row[1], bool(row[2]) and row[3] is None) for row in rows) or None
+        is_alone = sum(bool(row[4]) for row in rows) == 1
+        found = []
+        for column, type_, is_required, default, is_key in rows:
+            is_numbered = bool(is_key) and is_alone and type_ == "integer"  # another name of the row's own number
+            found.append(FoundColumn(column, type_, bool(is_required) and default is None and not is_numbered))
+        return tuple(found) or None
 
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a unique index (a primary key's included) is over exactly these columns, by their bytes."""

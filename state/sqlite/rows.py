@@ -30,7 +30,11 @@ class SqliteRows:
         index = quote(helper_table("trident_key_", table))
         return made, f"CREATE UNIQUE INDEX {index} ON {quote_table(table)} ({', '.join(map(quote, keys))})"
 
-    def unfit(self, connection: Connection, table: str) -> str | None:
+    def create_copy(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
+        """Make a temporary table."""
+        return SqliteDialect().create_temporary(table, specs)
+
+    def unfit(self, connection: Connection, table: str, *, has_keys: bool) -> str | None:
         """Refuse a view."""
         return SqliteDialect().unfit(connection, table)
 

@@ -20,8 +20,8 @@ _MOVE_BACK = text("""
           AND txid = :txid""")
 _INSERT = text("""
     INSERT INTO trident_applied
-        (topology, state, table_name, incarnation, epoch, token, txid, attempt, birth_txid)
-    VALUES (:topology, :state, :table_name, :incarnation, :epoch, :token, :birth, 0, :birth)""")
+        (topology, state, table_name, incarnation, epoch, token, txid, attempt, birth_txid, is_sink)
+    VALUES (:topology, :state, :table_name, :incarnation, :epoch, :token, :birth, 0, :birth, :is_sink)""")
 _REBIRTH = text("""
     UPDATE trident_applied
     SET incarnation = :incarnation, epoch = :epoch, token = :token, txid = :birth, attempt = 0, birth_txid = :birth
@@ -62,6 +62,8 @@ class Applied:
     dialect: Dialect
     state: str
     table: str
+    is_sink: bool = False
+    """Whether what is there are rows that stay, and not values."""
 
     def move(self, connection: Connection, batch: BatchId) -> bool:
         """Step from txid - 1 to the batch's txid; False when the row does not stand at txid - 1."""
@@ -93,7 +95,8 @@ class Applied:
 
     def insert(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Record a state that has never been registered."""
-        connection.execute(_INSERT, {"table_name": self.table, "birth": birth_txid, **self._named(owner, epoch)})
+        values = {"table_name": self.table, "birth": birth_txid, "is_sink": self.is_sink}
+        connection.execute(_INSERT, {**values, **self._named(owner, epoch)})
 
     def rebirth(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind the state to a new owner at its birth txid."""

@@ -26,7 +26,14 @@ class SqlPlace:
     """What all parts of a target in a SQL database share; every method runs inside the caller's transaction."""
 
     def __init__(
-        self, database: SqlDatabase, dialect: Dialect, name: str, table: str, schema: pa.Schema, apart: bool
+        self,
+        database: SqlDatabase,
+        dialect: Dialect,
+        name: str,
+        table: str,
+        schema: pa.Schema,
+        apart: bool,
+        is_sink: bool = False,
     ) -> None:
         self.database = database
         self.dialect = dialect
@@ -40,7 +47,7 @@ class SqlPlace:
         """Whether the table was not there when it was looked for last."""
         self.was_made = False
         """Whether an empty one was made in its place then, and stays."""
-        self.applied = Applied(dialect, name, table)
+        self.applied = Applied(dialect, name, table, is_sink)
         self.staging = helper_table(STAGING, table)
         columns = repr([(field.name, str(field.type)) for field in schema])
         self.copy = helper_table(f"{COPY}{zlib.crc32(columns.encode()):08x}_", table)

@@ -20,8 +20,10 @@ _VERSION_2 = (
     "ALTER TABLE trident_applied ADD COLUMN relation text",
 )
 
+_VERSION_3 = ("ALTER TABLE trident_applied ADD COLUMN is_sink boolean NOT NULL DEFAULT FALSE",)
+
 META_TABLES = NumberedTables(
     "the tables in which states keep where they stand (trident_applied, trident_state_fence)",
     "trident_state_schema",
-    (step_to_missing(_VERSION_1), step(_VERSION_2)),
+    (step_to_missing(_VERSION_1), step(_VERSION_2), step(_VERSION_3)),
 )

@@ -1814,6 +1814,20 @@ _OF_TABLES = (
         _REFERS,
     ),
     Mutant(
+        "a table that a trigger has emptied or dropped is one that has changed",
+        "state/postgres/taking.py",
+        "AND l.mode = 'AccessExclusiveLock')\n    FROM pg_class AS c",
+        "AND l.mode = 'no lock')\n    FROM pg_class AS c",
+        _REFERS,
+    ),
+    Mutant(
+        "a view of somebody else's is not read with the rights of this role",
+        "state/postgres/taking.py",
+        "c.relkind IN ('r', 'p') AND NOT",
+        "c.relkind IN ('r', 'p', 'v') AND NOT",
+        _REFERS,
+    ),
+    Mutant(
         "rows that row-level security hides are not taken for none",
         "state/postgres/taking.py",
         "AND NOT row_security_active(c.oid)",
@@ -1830,15 +1844,15 @@ _OF_TABLES = (
     Mutant(
         "a position whose number means nothing is found by its table's name",
         "state/postgres/taking.py",
-        "WHERE CASE WHEN known.is_known THEN q.number = %(number)s ELSE q.a ->> 'table_name' = ANY(%(names)s) END",
+        "WHERE q.number = %(number)s OR (NOT known.is_known AND q.table_name = ANY(%(names)s))",
         "WHERE q.number = %(number)s",
         _REFERS,
     ),
     Mutant(
         "positions of one topology and ledger are its own, wherever they are",
         "state/postgres/taking.py",
-        "coalesce(q.a ->> 'topology' = %(mine)s AND split_part(q.a ->> 'token', '.', 1) = ANY(%(lines)s), FALSE)",
-        "coalesce(q.a ->> 'topology' = %(mine)s AND FALSE, FALSE)",
+        "coalesce(q.topology = %(mine)s AND split_part(q.token, '.', 1) = ANY(%(lines)s), FALSE)",
+        "coalesce(q.topology = %(mine)s AND FALSE, FALSE)",
         _REFERS,
     ),
     Mutant(

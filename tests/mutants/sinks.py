@@ -14,6 +14,10 @@ _TO_KAFKA: Final = ("integration_tests/dsl/test_dsl_to_kafka.py",)
 _OPEN: Final = "        session = self._producers.open(id_, {**limits, **of_topic})\n"
 _FIND: Final = "            here = session.cluster_id()\n            marker, partition = self._find(topology, here)\n"
 
+_OUTBOX = ("tests/state/test_outbox.py",)
+_ROWS = ("tests/state/test_row_sinks.py",)
+_POSTGRES_ROWS = ("integration_tests/sinks/test_row_sinks.py",)
+
 SINKS: Final = (
     Mutant(
         "no two transactions of a sink share a producer epoch",
@@ -161,5 +165,124 @@ SINKS: Final = (
         "        hidden = {name: array.filter(mask) for name, array in records.hidden.items()}\n",
         "        hidden = {name: array[: kept.num_rows] for name, array in records.hidden.items()}\n",
         _TO_KAFKA,
+    ),
+    Mutant(
+        "a batch is never earlier than the one before it",
+        "coordinators/plans/maker.py",
+        "now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)",
+        "now = self.clock.now()",
+        ("tests/coordinators/test_batch_time.py",),
+    ),
+    Mutant(
+        "what waits follows on what was sent",
+        "state/kafka/relaying.py",
+        "        if left and left[0].before_txid != position.txid:\n",
+        "        if False:\n",
+        _OUTBOX,
+    ),
+    Mutant(
+        "an outbox is held against its marker at each start",
+        "state/kafka/outbox_target.py",
+        "not sent <= position.txid <= row.newest_txid:\n",
+        "False:\n",
+        _OUTBOX,
+    ),
+    Mutant(
+        "what the marker has passed is not sent again",
+        "state/kafka/relaying.py",
+        "zip(entries, rows, strict=True) if entry.txid > position.txid]",
+        "zip(entries, rows, strict=True)]",
+        _OUTBOX,
+    ),
+    Mutant(
+        "what was sent is trimmed by whoever holds the epoch",
+        "state/kafka/relaying.py",
+        "            self.outbox.trim(transaction.connection, owner.topology, sent)\n",
+        "",
+        _OUTBOX,
+    ),
+    Mutant(
+        "only what is done is sent",
+        "state/kafka/outbox.py",
+        "_ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)",
+        "_ENTRIES.c.sink == self.sink)",
+        _OUTBOX,
+    ),
+    Mutant(
+        "a backlog holds back the next pin",
+        "coordinators/batches/relays.py",
+        "return any(done - sent > _MOST_BEHIND for _, sent in self.sent)",
+        "return False",
+        ("tests/coordinators/test_relays.py",),
+    ),
+    Mutant(
+        "of several rows of a key the last one wins",
+        "state/row_tables/statements.py",
+        'direction = "ASC" if self.shape.write is RowWrite.INSERT_IF_ABSENT else "DESC"',
+        'direction = "ASC"',
+        _ROWS,
+    ),
+    Mutant(
+        "rows of one key need an order",
+        "state/row_tables/place.py",
+        "        if unordered is not None and connection.execute(text(unordered)).first():\n",
+        "        if False:\n",
+        _ROWS,
+    ),
+    Mutant(
+        "what a table's trigger has left out is noticed",
+        "state/row_tables/place.py",
+        "        if left:\n",
+        "        if False:\n",
+        _ROWS,
+    ),
+    Mutant(
+        "a key that is null is refused",
+        "state/rows.py",
+        "    if cast.null_count and not field.nullable:\n",
+        "    if False:\n",
+        _ROWS,
+    ),
+    Mutant(
+        "no version becomes valid for longer than it was",
+        "state/row_tables/statements.py",
+        'f"AND (t.{ends} IS NULL OR t.{ends} > a.trident_next)"',
+        'f"AND TRUE"',
+        _ROWS,
+    ),
+    Mutant(
+        "old versions end before new ones begin",
+        "state/row_tables/statements.py",
+        "return (_end_versions(self), _begin_versions(self))",
+        "return (_begin_versions(self), _end_versions(self))",
+        _ROWS,
+    ),
+    Mutant(
+        "a table that is missing is not made anew where a sink has written to it",
+        "state/row_tables/place.py",
+        "        if not self.was_missing or not self.applied.holders(connection):\n",
+        "        if True:\n",
+        _ROWS,
+    ),
+    Mutant(
+        "staged values that nobody would read stop the start",
+        "state/tables/tables.py",
+        "(problem := difference(specs, found) or _surplus(specs, found))",
+        "(problem := difference(specs, found))",
+        _POSTGRES_ROWS,
+    ),
+    Mutant(
+        "a table is looked at with each batch",
+        "state/row_tables/place.py",
+        "        if row is not None and self.is_another(connection, row):\n",
+        "        if False:\n",
+        _POSTGRES_ROWS,
+    ),
+    Mutant(
+        "what a column would cut is refused",
+        "state/row_tables/place.py",
+        '            if connection.execute(text(longer), {"most": most}).first():\n',
+        "            if False:\n",
+        _POSTGRES_ROWS,
     ),
 )

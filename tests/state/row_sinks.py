@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -18,7 +19,7 @@ from trident.state.row_tables.target import RowTarget
 from trident.state.staged import HeldUpdates
 from trident.testing import SinkHarness
 from trident.testing.sink_harness import begun
-from trident.testing.state_harness import EPOCH, OWNER, batch_of
+from trident.testing.state_harness import EPOCH, OWNER, batch_of, resetting
 
 
 def schema(**columns: pa.DataType) -> pa.Schema:
@@ -128,10 +129,11 @@ class RowContract:
         assert harness.query("SELECT account, amount FROM t") == [("c", 3)]
 
     def test_each_version_is_valid_up_to_the_next(self, harness: RowHarness) -> None:
-        shape = versions()
+        shape = versions(skip_unchanged=True)
         sink = harness.began(shape)
         write(sink, shape, 1, ("a", "ann", at(1)), ("b", "bob", at(1)), ("a", "eve", at(3)), ("a", "eve", at(4)))
-        write(sink, shape, 2, ("a", "ann", at(6)), ("b", "bob", at(7)))
+        write(sink, shape, 1, ("a", "ann", at(1)), ("b", "bob", at(1)), ("a", "eve", at(3)), ("a", "eve", at(4)))
+        write(sink, shape, 2, ("a", "eve", at(5)), ("a", "ann", at(6)), ("b", "bob", at(7)))
         assert seen_versions(harness) == [
             ("a", "ann", 1, 3),
             ("a", "eve", 3, 6),
@@ -146,13 +148,44 @@ class RowContract:
         write(sink, shape, 2, ("a", "joe", at(4)), ("a", "old", at(1)), ("a", "ann", at(3)))
         assert seen_versions(harness) == [
             ("a", "old", 1, 2),
-            ("a", "ann", 2, 4),
+            ("a", "ann", 2, 3),
+            ("a", "ann", 3, 4),
             ("a", "joe", 4, 6),
             ("a", "eve", 6, None),
         ]
 
-    def test_of_two_versions_that_begin_at_once_the_last_holds(self, harness: RowHarness) -> None:
+    def test_what_was_said_again_holds_against_what_comes_late(self, harness: RowHarness) -> None:
         shape = versions()
+        sink = harness.began(shape)
+        write(sink, shape, 1, ("a", "ann", at(1)), ("a", "ann", at(20)))
+        write(sink, shape, 2, ("a", "bob", at(10)))
+        assert seen_versions(harness) == [("a", "ann", 1, 10), ("a", "bob", 10, 20), ("a", "ann", 20, None)]
+
+    def test_what_others_have_closed_stays_closed(self, harness: RowHarness) -> None:
+        shape = versions()
+        sink = harness.began(shape)
+        write(sink, shape, 1, ("a", "ann", at(1)), ("b", "bob", at(1)), ("b", "joe", at(9)))
+        harness.query("UPDATE t SET until = since WHERE account = 'a'")
+        write(sink, shape, 2, ("a", "eve", at(5)), ("b", "eve", at(5)))
+        found = seen_versions(harness)
+        assert found[:2] == [("a", "ann", 1, 1), ("a", "eve", 5, None)]
+        assert found[2:] == [("b", "bob", 1, 5), ("b", "eve", 5, 9), ("b", "joe", 9, None)]
+
+    def test_a_key_never_has_two_current_versions(self, harness: RowHarness) -> None:
+        shape = versions()
+        sink = harness.began(shape)
+        harness.query("CREATE UNIQUE INDEX one_current ON t (account) WHERE until IS NULL")
+        write(sink, shape, 1, ("a", "ann", at(1)), ("a", "eve", at(3)))
+        write(sink, shape, 2, ("a", "joe", at(5)), ("a", "bob", at(2)))
+        assert seen_versions(harness) == [
+            ("a", "ann", 1, 2),
+            ("a", "bob", 2, 3),
+            ("a", "eve", 3, 5),
+            ("a", "joe", 5, None),
+        ]
+
+    def test_of_two_versions_that_begin_at_once_the_last_holds(self, harness: RowHarness) -> None:
+        shape = versions(skip_unchanged=True)
         sink = harness.began(shape)
         write(sink, shape, 1, ("a", "ann", at(1)), ("a", "eve", at(3)), ("a", "joe", at(3)))
         assert seen_versions(harness) == [("a", "ann", 1, 3), ("a", "joe", 3, None)]
@@ -161,7 +194,7 @@ class RowContract:
         assert seen_versions(harness) == [("a", "ann", 1, 3), ("a", "ann", 3, None)]
 
     def test_a_version_may_say_nothing(self, harness: RowHarness) -> None:
-        shape = versions()
+        shape = versions(skip_unchanged=True)
         sink = harness.began(shape)
         write(sink, shape, 1, ("a", None, at(1)), ("a", None, at(2)), ("a", "ann", at(3)), ("a", None, at(4)))
         assert seen_versions(harness) == [("a", None, 1, 3), ("a", "ann", 3, 4), ("a", None, 4, None)]
@@ -216,29 +249,39 @@ class RowContract:
         with pytest.raises(MismatchError, match=r"unique index over exactly \(account\)"):
             harness.open().prepare()
 
-    def test_what_a_trigger_leaves_out_is_refused(self, harness: RowHarness) -> None:
-        self.leave_out(harness)
-        shape = row_shape("t", "t", ACCOUNTS, RowWrite.UPSERT, ("account",))
+    @pytest.mark.parametrize("event", ["INSERT", "UPDATE"])
+    @pytest.mark.parametrize("way", [RowWrite.UPSERT, RowWrite.INSERT_IF_ABSENT, RowWrite.VERSIONS])
+    def test_what_a_trigger_leaves_out_is_refused(self, harness: RowHarness, way: RowWrite, event: str) -> None:
+        if way is RowWrite.INSERT_IF_ABSENT and event == "UPDATE":
+            return  # it changes nothing
+        shape = versions() if way is RowWrite.VERSIONS else row_shape("t", "t", ACCOUNTS, way, ("account",))
+        more: Row = (at(1),) if way is RowWrite.VERSIONS else (1,)
+        later: Row = (at(2),) if way is RowWrite.VERSIONS else (1,)
         sink = harness.began(shape)
-        write(sink, shape, 1, ("a", "ann", 1))
-        with pytest.raises(RefusedError, match="1 of 2 rows were not written"):
-            write(sink, shape, 2, ("b", "bob", 1), ("c", "nobody", 1))
-        assert harness.query("SELECT account FROM t") == [("a",)]
+        write(sink, shape, 1, ("a", "ann", *more))
+        self.leave_out(harness, event)
+        account = "a" if event == "UPDATE" else "b"
+        with pytest.raises(RefusedError, match="rows were not written to 't' as they are"):
+            write(sink, shape, 2, ("c", "bob", *later), (account, "nobody", *later))
+        assert harness.query("SELECT account, owner FROM t") == [("a", "ann")]
 
-    def leave_out(self, harness: RowHarness) -> None:
-        """Make the table `t` with a trigger that leaves rows of the owner 'nobody' out."""
+    def leave_out(self, harness: RowHarness, event: str) -> None:
+        """Give the table `t` a trigger that leaves out rows of the owner 'nobody', or every change."""
         raise NotImplementedError
 
     def test_a_table_that_is_gone_stops(self, harness: RowHarness) -> None:
         sink = harness.began(row_shape("words", "words", WORDS, RowWrite.APPEND))
         write(sink, harness.shape, 1, (1, "a"))
         harness.query("DROP TABLE words")
-        again = harness.open()
-        again.prepare()
-        counting = again.capabilities.counting
-        assert counting is not None
-        with pytest.raises(RowsGoneError, match="is not the one that it has written to up to txid 1"):
-            counting.check_rows(OWNER, EPOCH)
+        for _ in range(2):
+            again = harness.open()
+            again.prepare()
+            counting = again.capabilities.counting
+            assert counting is not None
+            with pytest.raises(RowsGoneError, match="is not the one that it has written to up to txid 1"):
+                counting.check_rows(OWNER, EPOCH)
+        resetting(again).adopt(replace(OWNER, incarnation="second"), EPOCH, 1)
+        assert harness.words() == []
 
     def test_a_table_of_another_sink_is_refused(self, harness: RowHarness) -> None:
         harness.began(row_shape("words", "words", WORDS, RowWrite.APPEND))
@@ -256,9 +299,9 @@ class RowContract:
         ]
 
 
-def versions() -> RowShape:
+def versions(*, skip_unchanged: bool = False) -> RowShape:
     columns = schema(account=pa.string(), owner=pa.string(), since=pa.timestamp("us", "UTC"))
-    return row_shape("t", "t", columns, RowWrite.VERSIONS, ("account",), valid_from="since", valid_to="until")
+    return row_shape("t", "t", columns, RowWrite.VERSIONS, ("account",), None, "since", "until", skip_unchanged)
 
 
 def seen_versions(harness: RowHarness) -> list[Row]:

@@ -145,6 +145,7 @@ class Stream:
         deleted: str | None = None,
         valid_from: str | None = None,
         valid_to: str | None = None,
+        skip_unchanged: bool = False,
     ) -> None:
         """Write each record to a table of a database, exactly once: the fields fill the columns of their names.
 
@@ -152,10 +153,11 @@ class Stream:
         unique index; of several records of a key in one batch the last one wins, in the order of topic, partition and
         offset (of `insert_if_absent` the first one). `deleted` is a field that says of an upsert that it deletes.
         `versions` keeps every version of a key: the field `valid_from` says when one begins (`trident.batch_time()`,
-        or a time of the event), the column `valid_to` is filled with when it ended; a record that changes nothing
-        makes no version.
+        or a time of the event), the column `valid_to` is filled with when it ended. `skip_unchanged` makes no version
+        of a record that says what the one before it says; a record that comes late can't know of it, so use it where
+        the records of a key come in the order of their times, as with `batch_time()`.
         """
-        shape = row_shape_of(table, fields_of(self._sample), write, key, deleted, valid_from, valid_to)
+        shape = row_shape_of(table, fields_of(self._sample), write, key, deleted, valid_from, valid_to, skip_unchanged)
         rows = self if shape.columns.names == list(self.fields) else self.project(*shape.columns.names)
         self._topology._add_end(SinkNode(RowSink(table, shape), rows._node))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from trident.base.checks import check_able, check_text, refused
+from trident.base.checks import check_able, check_flag, check_text, refused
 from trident.base.names import check_given_name, check_name
 from trident.base.policies import policy_of
 from trident.engine.types import column_type
@@ -26,6 +26,7 @@ def row_shape_of(
     deleted: str | None,
     valid_from: str | None,
     valid_to: str | None,
+    skip_unchanged: bool,
 ) -> RowShape:
     """Return what a stream with these fields writes; raises ConfigurationError for what can't be written so."""
     check_able(
@@ -47,7 +48,8 @@ def row_shape_of(
     table = store.name if store.table is None else store.table
     if not fields:
         raise refused("to_table: key", "the names of fields that the stream has", keys)
-    return row_shape(store.name, table, columns, chosen, keys, deleted, valid_from, valid_to)
+    check_flag("to_table: skip_unchanged", skip_unchanged)
+    return row_shape(store.name, table, columns, chosen, keys, deleted, valid_from, valid_to, skip_unchanged)
 
 
 def _names(key: object) -> tuple[str, ...]:

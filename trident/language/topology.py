@@ -125,9 +125,9 @@ class Topology:
             place = shared_place(_described(other), _described(end))
             if place is not None:
                 raise ConfigurationError(
-                    f"{other.name!r} and {end.name!r} would both write to {place}, and overwrite each "
-                    "other's values; give each a place of its own (table=, dsn=, path= or another map; where schemas "
-                    "tell two tables apart, name both schemas); nothing was started or changed"
+                    f"{other.name!r} and {end.name!r} would both write to {place}; give each a place of its own "
+                    "(table=, dsn=, path= or another map; where schemas tell two tables apart, name both schemas); "
+                    "nothing was started or changed"
                 )
         self._ends.append(end)
 
