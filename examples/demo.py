@@ -1,9 +1,9 @@
 """The main job with kills: `make demo`.
 
 It starts a real Kafka and a real PostgreSQL, produces a million payments, lets
-`examples/payments.py` count them as its own process, kills that process with SIGKILL in the middle
-of batches, and at the end compares every account with an independent recount of the topic. It ends
-with exit code 1 when anything differs.
+`examples/alerts.py` count them as its own process, kills that process with SIGKILL in the middle
+of batches, and at the end compares every account, every suspicious payment's row and every alert
+with an independent recount of the topic. It ends with exit code 1 when anything differs.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from trident.local.kafka import LocalKafka
 from trident.local.postgres import LocalPostgres
 
 TOPIC = "payments"
+ALERTS = "alerts"
 PARTITIONS = 4
 _LOOK_SECONDS = 0.02
 _STANDSTILL_SECONDS = 120
@@ -54,7 +55,7 @@ def run_payments(process: PaymentsProcess, watcher: Watcher, display: Display, r
     """Run the topology to the end of the topic with kills; returns the last progress and the number of kills."""
     kills = list(KILLS)
     process.start()
-    display.event(f"payments.py started, process {process.pid}")
+    display.event(f"alerts.py started, process {process.pid}")
     seen, seen_at = Progress(), time.monotonic()
     while (code := process.exit_code()) is None:
         progress = watcher.look()
@@ -66,10 +67,10 @@ def run_payments(process: PaymentsProcess, watcher: Watcher, display: Display, r
         if kills and _is_due(kills[0], progress, records) and _killed(kills[0], process, watcher, display):
             kills.pop(0)
             process.start()
-            display.event(f"payments.py started again, process {process.pid}")
+            display.event(f"alerts.py started again, process {process.pid}")
         time.sleep(_LOOK_SECONDS)
     if code != 0:
-        raise DemoError(f"payments.py ended with code {code}; it said:\n{process.log_end()}")
+        raise DemoError(f"alerts.py ended with code {code}; it said:\n{process.log_end()}")
     return watcher.look(), len(KILLS) - len(kills)
 
 
@@ -98,15 +99,16 @@ def run(records: int, max_records: int, seed: int, log: Path | None) -> int:
         with LocalKafka() as kafka, LocalPostgres() as postgres:
             dsn = postgres.create_database()
             kafka.create_topic(TOPIC, PARTITIONS)
+            kafka.create_topic(ALERTS, PARTITIONS)
             display.event(f"producing {records:,} payments")
             produce(kafka.bootstrap_servers, TOPIC, records, seed, PARTITIONS)
             options = ["--bootstrap-servers", kafka.bootstrap_servers, "--topic", TOPIC]
             options += ["--max-records", str(max_records), "--until", "caught_up"]
-            output = log or Path(folder) / "payments.log"
+            output = log or Path(folder) / "alerts.log"
             with PaymentsProcess(dsn, options, output) as process, Watcher(dsn) as watcher:
                 last, kills = run_payments(process, watcher, display, records)
-            display.event("recounting the topic")
-            counted = recount(kafka.bootstrap_servers, TOPIC, dsn)
+            display.event("recounting the topic, the tables and the alerts")
+            counted = recount(kafka.bootstrap_servers, TOPIC, ALERTS, dsn)
         display.result(last, kills, counted, time.monotonic() - started)
     if kills < _NEEDED_KILLS:
         raise DemoError(f"only {kills} kills: the records were done before the others; use more records")
@@ -119,7 +121,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--max-records", type=int, default=50_000, help="records per batch at most")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--log", type=Path, help="where payments.py writes its log, to be kept")
+    parser.add_argument("--log", type=Path, help="where alerts.py writes its log, to be kept")
     arguments = parser.parse_args()
     for wanted in (signal.SIGINT, signal.SIGTERM):  # a shell's background jobs ignore the first
         signal.signal(wanted, signal.default_int_handler)

@@ -55,7 +55,7 @@ class Display:
             self.event(line)
 
     def result(self, last: Progress, kills: int, counted: Recount, seconds: float) -> None:
-        """Print the table; the difference is the number of accounts that are not as they should be."""
+        """Print the table; the difference is the number of accounts, rows and alerts that are not as they should be."""
         self._live.update(Text(""))
         table = Table(show_header=False)
         figures = {
@@ -63,7 +63,9 @@ class Display:
             "attempts": last.attempts,
             "kills": kills,
             "records": counted.records,
-            "accounts": counted.accounts,
+            "accounts in balances": counted.accounts,
+            "rows in suspicious": counted.suspicious,
+            "alerts in Kafka": counted.alerts,
         }
         for name, figure in figures.items():
             table.add_row(name, f"{figure:,}")

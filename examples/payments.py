@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+from collections.abc import Callable
 
 from pyspark.sql import functions as F
 
@@ -49,9 +50,9 @@ def topology() -> Topology:
     return payments_topology(os.environ["PAYMENTS_BOOTSTRAP_SERVERS"], os.environ.get("PAYMENTS_TOPIC", TOPIC), RECORDS)
 
 
-def main() -> None:
-    """Run until stopped (SIGTERM drains), or until all that is in the topic has been counted."""
-    parser = argparse.ArgumentParser(description="Count and sum of payments per account, exactly once")
+def run_payments(make: Callable[[str, str, int], Topology], description: str) -> None:
+    """Run a topology until stopped (SIGTERM drains), or until all that is in the topic has been counted."""
+    parser = argparse.ArgumentParser(description=description)
     servers = os.environ.get("PAYMENTS_BOOTSTRAP_SERVERS")
     parser.add_argument("--bootstrap-servers", default=servers, required=servers is None)
     parser.add_argument("--dsn", default=os.environ.get("PAYMENTS_DSN"), required="PAYMENTS_DSN" not in os.environ)
@@ -64,11 +65,11 @@ def main() -> None:
         logging.getLogger(chatty).setLevel(logging.ERROR)
     spark = local_session("payments")
     try:
-        made = payments_topology(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
+        made = make(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
         made.run(spark, ledger=PostgresLedger(arguments.dsn), until=arguments.until)
     finally:
         spark.stop()
 
 
 if __name__ == "__main__":
-    main()
+    run_payments(payments_topology, "Count and sum of payments per account, exactly once")

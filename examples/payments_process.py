@@ -1,4 +1,4 @@
-"""The payments example as a process of its own, which can be killed and started again."""
+"""An example about payments as a process of its own, which can be killed and started again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import psutil
 
 from trident.local.processes import ServerCommand, ServerProcess
 
-_PROGRAM = Path(__file__).with_name("payments.py")
+_PROGRAM = Path(__file__).with_name("alerts.py")
 _GONE_SECONDS = 15
 
 
 class PaymentsProcess:
-    """Starts `examples/payments.py` again and again; leaving the block ends all that it ever started."""
+    """Starts `examples/alerts.py` again and again; leaving the block ends all that it ever started."""
 
     def __init__(self, dsn: str, options: Sequence[str], log: Path) -> None:
         self._command = ServerCommand(
