@@ -154,6 +154,14 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class ReportsPositions(Protocol):
+    """A source that lets others see how far a topology is; nothing is ever read back from there."""
+
+    def report(self, topology: str, ranges: Sequence[OffsetRange]) -> None:
+        """Hear up to where all is done; returns at once and never raises."""
+
+
+@runtime_checkable
 class KnowsOrder(Protocol):
     """A source that can say which record a row is of; needed only where rows leave a topology one by one."""
 

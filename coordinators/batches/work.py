@@ -42,7 +42,7 @@ from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import Apply, Cancel, CommitTogether, DecidePin, RecordDone
 from trident.coordinators.registered import Keep
 from trident.coordinators.retrying import Repeater
-from trident.spouts.base import Source
+from trident.spouts.base import ReportsPositions, Source
 from trident.state.capabilities import relaying_of
 from trident.state.target import Target
 
@@ -151,5 +151,8 @@ class Work:
 
     def _tell(self, batch: BatchId, plan: Plan) -> None:
         for name, source in self._parts.sources.items():
-            source.committed(batch.txid, [item.range for item in plan.ranges if item.spout == name])
+            ranges = [item.range for item in plan.ranges if item.spout == name]
+            source.committed(batch.txid, ranges)
+            if isinstance(source, ReportsPositions):
+                source.report(batch.owner.topology, ranges)
         self._parts.book.finished = batch.txid

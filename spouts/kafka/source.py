@@ -29,6 +29,7 @@ from trident.spouts.kafka.errors import classify
 from trident.spouts.kafka.moments import milliseconds_from
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.base import RangeReader
+from trident.spouts.kafka.reporting import PositionReporter, group_of
 
 _T = TypeVar("_T")
 _NO_OFFSET: Final = -1
@@ -46,6 +47,7 @@ class KafkaSource:
         reader: RangeReader,
         start: Start,
         connect_timeout: float,
+        report_lag: bool = False,
     ) -> None:
         self._name = name
         self._topics = topics
@@ -58,6 +60,8 @@ class KafkaSource:
         self._admin: KafkaAdminClient | None = None
         self._compiled: TaskDecoder | None = None
         self._seen: set[str] = set()
+        self._report_lag = report_lag
+        self._reporter: PositionReporter | None = None
 
     def schema(self, spark: SparkSession) -> StructType:
         """Return the decoder's fields."""
@@ -146,12 +150,23 @@ class KafkaSource:
         return tuple(cut for cut in cuts if cut is not None)
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
-        """Do nothing: positions are in the ledger, and no consumer group is told."""
+        """Do nothing: positions are in the ledger."""
+
+    def report(self, topology: str, ranges: Sequence[OffsetRange]) -> None:
+        """Tell the stream's consumer group, unless that is switched off."""
+        if not self._report_lag:
+            return
+        if self._reporter is None:
+            self._reporter = PositionReporter(group_of(topology, self._name), self._options)
+        self._reporter.report(ranges)
 
     def close(self) -> None:
         """Close the connection to the brokers; may be called again."""
         with self._lock:
             admin, self._admin = self._admin, None
+        reporter, self._reporter = self._reporter, None
+        if reporter is not None:
+            reporter.close()
         if admin is not None:
             admin.close()
 

@@ -36,6 +36,7 @@ class _KafkaSpout(ABC):
     reader: RangeReader = field(default_factory=ArrowReader)
     client_options: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     connect_timeout: float = 10.0
+    report_lag: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "topics", _checked_topics(self.topics))
@@ -47,6 +48,7 @@ class _KafkaSpout(ABC):
         check_limit("max_bytes_per_batch", self.max_bytes_per_batch)
         check_flag("read_committed", self.read_committed)
         check_seconds("connect_timeout", self.connect_timeout)
+        check_flag("report_lag", self.report_lag)
         check_able("value", self.value, ("describe", "compile"), "a decoder such as Raw() or Json('account string')")
         check_able("reader", self.reader, ("read",), "a reader such as ArrowReader()")
         if self.on_lost_offsets is LostOffsets.RESUME_AT_EARLIEST and self.kind is SpoutKind.TRANSACTIONAL:
@@ -80,7 +82,14 @@ class _KafkaSpout(ABC):
     def open(self, name: str) -> KafkaSource:
         """Return the source; it connects when it is first asked."""
         return KafkaSource(
-            name, tuple(self.topics), self._options(), self.value, self.reader, self.start, self.connect_timeout
+            name,
+            tuple(self.topics),
+            self._options(),
+            self.value,
+            self.reader,
+            self.start,
+            self.connect_timeout,
+            self.report_lag,
         )
 
     def _options(self) -> KafkaOptions:
@@ -90,6 +99,9 @@ class _KafkaSpout(ABC):
 @dataclass(frozen=True, slots=True)
 class TransactionalKafkaSpout(_KafkaSpout):
     """Kafka topics of which a txid always holds the same records.
+
+    Tools that show lag find how far a stream is under the consumer group `trident.{topology}.{stream}`, which nothing
+    reads back (`report_lag=False` leaves it out).
 
     When planned offsets are gone from Kafka the topology stops: a batch that can't be repeated is
     never replaced by another one. Nothing connects before the topology runs; `client_options`
@@ -105,6 +117,9 @@ class TransactionalKafkaSpout(_KafkaSpout):
 @dataclass(frozen=True, slots=True)
 class OpaqueKafkaSpout(_KafkaSpout):
     """Kafka topics of which each record succeeds in exactly one txid.
+
+    Tools that show lag find how far a stream is under the consumer group `trident.{topology}.{stream}`, which nothing
+    reads back (`report_lag=False` leaves it out).
 
     A new attempt may hold other records than the one before, so lost offsets can be skipped and
     recorded (`on_lost_offsets`). Nothing connects before the topology runs; `client_options`

@@ -1,0 +1,68 @@
+"""Tools that show lag see how far a topology is, and nothing depends on it."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+from pyspark.sql import SparkSession
+
+from integration_tests.fix_kafka import Kafka
+from integration_tests.records import payments, produce
+from trident import Count, RunOptions, SqliteLedger, Topology
+from trident.base.ranges import OffsetRange, PartitionId
+from trident.spouts import Json, OpaqueKafkaSpout
+from trident.spouts.kafka.options import KafkaOptions
+from trident.spouts.kafka.reporting import PositionReporter, group_of
+from trident.state import SqliteState
+
+OPTIONS = RunOptions(lease=timedelta(seconds=5), retry_pause=timedelta(milliseconds=10))
+
+
+def offsets_of(servers: str, group: str) -> dict[int, int]:
+    admin = KafkaAdminClient(bootstrap_servers=servers)
+    try:
+        found = admin.list_group_offsets([group])[group]
+        return {each.partition: told.offset for each, told in found.items()}
+    finally:
+        admin.close()
+
+
+@pytest.mark.parametrize("report_lag", [True, False])
+def test_the_group_of_a_stream_is_where_its_topology_is(
+    spark: SparkSession, kafka: Kafka, tmp_path: Path, report_lag: bool
+) -> None:
+    source = kafka.create_topic(4, name="payments")
+    servers = kafka.bootstrap_servers
+    name = f"lag of {source}"
+
+    def run() -> None:
+        topology = Topology(name)
+        spout = OpaqueKafkaSpout(
+            source,
+            bootstrap_servers=servers,
+            value=Json("account string, amount bigint"),
+            max_records_per_batch=40,
+            report_lag=report_lag,
+        )
+        topology.stream("in", spout).persistent_aggregate(SqliteState("counts"), n=Count())
+        topology.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), until="caught_up", options=OPTIONS)
+
+    for records in (100, 60):
+        produce(servers, source, payments(records))
+        run()
+    assert offsets_of(servers, group_of(name, "in")) == (dict.fromkeys(range(4), 40) if report_lag else {})
+
+
+def test_a_group_that_can_not_be_told_is_said_once_and_held_against_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    options = KafkaOptions("127.0.0.1:1", client_options={"socket.timeout.ms": "100"})
+    with caplog.at_level(logging.WARNING, "trident.kafka"):
+        reporter = PositionReporter("trident.t.s", options)
+        for offset in range(3):
+            reporter.report([OffsetRange(PartitionId("none", 0), "id", 0, offset)])
+        reporter.close()
+        reporter.close()
+    assert len([record for record in caplog.records if "'trident.t.s' is not told" in record.message]) <= 1
