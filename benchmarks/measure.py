@@ -22,6 +22,7 @@ BEFORE = "before"
 _MODULES = {
     "trident": "benchmarks.systems.trident_run",
     "trident_two_states": "benchmarks.systems.trident_two_states",
+    "trident_outbox": "benchmarks.systems.trident_outbox",
     "structured_streaming": "benchmarks.systems.structured_streaming",
     "floor": "benchmarks.systems.floor",
 }
