@@ -119,7 +119,7 @@ def scene(kafka: Kafka, postgres: Postgres) -> Scene:
     return Scene(kafka, postgres)
 
 
-@pytest.mark.parametrize("staging", [Staging.AUTO, Staging.EXECUTORS])
+@pytest.mark.parametrize("staging", [Staging.AUTO, pytest.param(Staging.EXECUTORS, marks=pytest.mark.verify)])
 def test_every_output_has_every_record_once(spark: SparkSession, scene: Scene, staging: Staging) -> None:
     first, second = payments(1_000), payments(600, first=1_000)
     scene.produce(first)
@@ -134,6 +134,7 @@ class _DeathError(Exception):
     pass
 
 
+@pytest.mark.verify(one_in=4)
 @pytest.mark.parametrize(
     "point",
     [CrashPoint.BEFORE_PIN, CrashPoint.AFTER_PIN, CrashPoint.IN_APPLY, CrashPoint.BEFORE_END_OF_TRANSACTION],

@@ -107,7 +107,7 @@ def built(*states: State) -> Topology:
 def test_two_states_in_one_place_are_refused_when_the_topology_is_built(case: str) -> None:
     first, second = SAME[case]
     for one, other in ((first, second), (second, first)):
-        with pytest.raises(ConfigurationError, match=r"would both write to .*, and overwrite each") as caught:
+        with pytest.raises(ConfigurationError, match=r"would both write to .*; give each a place") as caught:
             built(one, other)
         assert "secret" not in str(caught.value)
 
