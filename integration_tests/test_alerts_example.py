@@ -20,7 +20,7 @@ class _DeathError(Exception):
     pass
 
 
-@pytest.mark.verify(one_in=3)
+@pytest.mark.verify(short=True, one_in=3)
 @pytest.mark.parametrize(
     "point",
     [CrashPoint.IN_PIN_TRANSACTION, CrashPoint.BEFORE_MARKER, CrashPoint.AFTER_END_OF_TRANSACTION],

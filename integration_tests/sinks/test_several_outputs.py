@@ -134,7 +134,7 @@ class _DeathError(Exception):
     pass
 
 
-@pytest.mark.verify(one_in=4)
+@pytest.mark.verify(short=True, one_in=4)
 @pytest.mark.parametrize(
     "point",
     [CrashPoint.BEFORE_PIN, CrashPoint.AFTER_PIN, CrashPoint.IN_APPLY, CrashPoint.BEFORE_END_OF_TRANSACTION],
