@@ -48,6 +48,7 @@ class CrashPoint(StrEnum):
     AFTER_CHECKING = "take-over: where the states stand is checked"
     AFTER_REGISTRATION = "take-over: the topology is registered, nothing is refused any more"
     AFTER_RECORDING_BIRTHS = "take-over: the births of new states are recorded"
+    BETWEEN_BIRTHS = "take-over: a new sink has its first marker, and is not registered beside the ledger yet"
     AFTER_BIRTH = "take-over: a new state is registered"
     AFTER_STARTS = "take-over: start positions are stored"
     AFTER_DECIDING_RESET = "reset: the decision is recorded"

@@ -199,8 +199,8 @@ class Relays(Protocol):
     def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
         """Return attempt and rows of a txid that waits, for a person; None where nothing of it does."""
 
-    def take_out(self, owner: Owner, epoch: Epoch, txid: int) -> None:
-        """Let nothing of a txid that waits be sent; idempotent. What waits behind it follows all the same."""
+    def take_out_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
+        """Let nothing of a txid that waits be sent, in a transaction of the ledger's; what waits behind it follows."""
 
 
 class CountsRows(Protocol):

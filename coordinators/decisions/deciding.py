@@ -25,7 +25,7 @@ from trident.coordinators.decisions.beginning import (
     prospect_of,
     where_it_stood,
 )
-from trident.coordinators.decisions.setting_aside import set_aside
+from trident.coordinators.decisions.setting_aside import send_what_waits, set_aside
 from trident.coordinators.holding.carrying_out import check_divert, check_undo, due_decisions, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.standing import ApartError, foreign_incarnations, require_all
@@ -137,6 +137,7 @@ def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_
             _roll_forward(taking, wanted)
         else:
             try_with_patience(taking.repeater, "reset", partial(check_clear, taking.stores, taking.spec.name))
+        send_what_waits(taking, must_all=wanted.resumes)
         positions = taking.repeater.call("reading the states", taking.positions)
         if wanted.keep_rows:
             require_all(taking.snapshot, positions, taking.unplaced(taking.snapshot, positions))

@@ -1,19 +1,22 @@
-"""Taking records of a done txid out of a sink that has not sent them; they are kept in the ledger."""
+"""What a person's decision does to records of done txids that sinks have not sent: they leave first, or are kept."""
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import Decision, DecisionKind, Diverted
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
-from trident.state.capabilities import relaying_of
+from trident.state.capabilities import Transaction, names_relaying, relaying_of
 from trident.state.rows import json_rows
+
+_log = logging.getLogger("trident.coordinator")
 
 
 def set_aside(taking: TakeOver, txid: int, sink: str) -> Decision:
-    """Keep the records that wait, then take them out; one that was cut off is done again by the same command.
+    """Take the records that wait out and keep them, in one transaction; the same command again finds nothing to do.
 
     Raises MismatchError, and changes nothing, where nothing of the txid waits.
     """
@@ -26,7 +29,31 @@ def set_aside(taking: TakeOver, txid: int, sink: str) -> Decision:
     attempt, rows = found
     if rows.num_rows:  # else they were taken out already
         kept = Diverted(sink, json_rows(rows))
-        keep = partial(taking.ledger.set_aside, owner, epoch, txid, attempt, kept)
-        taking.repeater.call("keeping what is taken out", keep)
-        taking.repeater.call("taking records out", partial(relaying.take_out, owner, epoch, txid))
+
+        def take_out(transaction: Transaction) -> None:
+            relaying.take_out_in(transaction, owner, epoch, txid)
+
+        move = partial(taking.ledger.set_aside, owner, epoch, txid, attempt, kept, take_out)
+        taking.repeater.call("taking out what waits", move)
     return Decision(DecisionKind.DIVERT, txid, attempt, sink, holder_name())
+
+
+def send_what_waits(taking: TakeOver, *, must_all: bool) -> None:
+    """Have every sink send what is done before a reset is recorded; raises RefusedError for what can never be sent.
+
+    Where a sink can't tell what it has sent (its marker is gone, or of another moment) MismatchError is raised if all
+    must be sent; else that is said, and the reset begins behind whatever was.
+    """
+    snapshot = taking.snapshot
+    for name in sorted(names_relaying(taking.stores)):
+        store = taking.stores[name]
+        relay = partial(relaying_of(store).relay, snapshot.owner, taking.epoch, snapshot.done)
+        try:
+            if must_all and store.capabilities.counting is not None:
+                store.capabilities.counting.check_rows(snapshot.owner, taking.epoch)
+            while taking.repeater.call(f"sending what waits in sink {name!r}", relay) < snapshot.done:
+                pass  # the oldest part of it at a time
+        except MismatchError as error:
+            if must_all:
+                raise
+            _log.warning("what waits in sink %r is not sent: %s", name, error)

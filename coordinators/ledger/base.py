@@ -173,8 +173,10 @@ class Ledger(Protocol):
         The state then has no rows to apply of the pinned txid, only its position to move.
         """
 
-    def set_aside(self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted) -> None:
-        """Keep rows of a done txid that a sink has not sent yet, and that a person takes out of it; idempotent."""
+    def set_aside(
+        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, take_out: TransactionStep
+    ) -> None:
+        """Keep rows of a done txid that a sink has not sent, and take them out of it in one transaction; idempotent."""
 
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take back the pin of a txid that every state has undone; finishes the decision.

@@ -76,8 +76,9 @@ OUTBOX_TABLES: Final = NumberedTables(
     (step_to_missing(_VERSION_1),),
 )
 _MOST: Final = 100
-_MOST_BYTES: Final = 16 << 20
-"""How many entries are sent together where several wait, and how large they may be as they lie there."""
+_MOST_RECORDS: Final = 20_000
+_MOST_BYTES: Final = 4 << 20
+"""How many entries are sent together where several wait, with how many records, and how large as they lie there."""
 _PUT: Final = text("""
     INSERT INTO trident_outbox (topology, sink, txid, attempt, before_txid, record_count, payload)
     SELECT topology, sink, :txid, :attempt, newest_txid, :record_count, :payload
@@ -122,7 +123,7 @@ def waiting_in(connection: Connection, topology: str) -> tuple[Waiting, ...]:
         return ()
     counted = (
         select(_ENTRIES.c.sink, func.count(), func.sum(_ENTRIES.c.record_count), func.min(_ENTRIES.c.txid))
-        .where(_ENTRIES.c.topology == topology)
+        .where(_ENTRIES.c.topology == topology, _ENTRIES.c.record_count > 0)
         .group_by(_ENTRIES.c.sink)
         .order_by(_ENTRIES.c.sink)
     )
@@ -218,14 +219,27 @@ class Outbox:
     def waiting(self, connection: Connection, topology: str, done: int) -> Sequence[Entry]:
         """Return the oldest entries of txids up to `done`: as many as go well into one transaction, at least one."""
         mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)
-        sizes = select(_ENTRIES.c.txid, func.length(_ENTRIES.c.payload)).where(*mine).order_by(_ENTRIES.c.txid)
-        last, size = 0, 0
-        for txid, length in connection.execute(sizes.limit(_MOST)):
-            size += length
-            if last and size > _MOST_BYTES:
+        size = func.length(_ENTRIES.c.payload)
+        sizes = select(_ENTRIES.c.txid, _ENTRIES.c.record_count, size).where(*mine).order_by(_ENTRIES.c.txid)
+        last, records, bytes_ = 0, 0, 0
+        for txid, count, length in connection.execute(sizes.limit(_MOST)):
+            records, bytes_ = records + count, bytes_ + length
+            if last and (records > _MOST_RECORDS or bytes_ > _MOST_BYTES):
                 break
             last = txid
         return self._entries(connection, topology, last, _MOST) if last else ()
+
+    def sent_before(self, connection: Connection, topology: str, row: OutboxRow) -> int:
+        """Return the newest txid with records before those that wait."""
+        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink)
+        oldest = select(_ENTRIES.c.before_txid).where(*mine).order_by(_ENTRIES.c.txid).limit(1)
+        found: int | None = connection.execute(oldest).scalar()
+        return row.newest_txid if found is None else found
+
+    def has_waiting(self, connection: Connection, topology: str, done: int) -> bool:
+        """Tell whether there is an entry of a txid up to `done`; looks into none."""
+        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)
+        return connection.execute(select(_ENTRIES.c.txid).where(*mine).limit(1)).first() is not None
 
     def empty(self, connection: Connection, topology: str, txid: int, payload: bytes) -> None:
         """Take the records out of an entry, which keeps its place."""

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import CannotUndoError
@@ -57,7 +59,7 @@ class OutboxUndoing:
 
 @dataclass(frozen=True, slots=True)
 class OutboxResetting:
-    """See `Resettable`: what waits is sent first, for the states have it; then both places begin a new life."""
+    """See `Resettable`: what is done was sent before the reset was recorded; then both places begin a new life."""
 
     name: str
     database: SqlDatabase
@@ -69,7 +71,7 @@ class OutboxResetting:
         """Nothing stands in the way: no record is deleted, the next ones follow them."""
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        """Start at the birth txid under a new owner, behind what was sent."""
+        """Start at the birth txid under a new owner, behind what was sent; what is left is of no txid that is done."""
         self._begin(owner, epoch, birth_txid)
 
     def check_adopt(self, topology: str) -> int | None:
@@ -83,22 +85,61 @@ class OutboxResetting:
         return self.marker.check_adopt(topology) if row is None else row.position.txid
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        """Bind what was sent to the new owner at the birth txid."""
+        """Bind what was sent to the new owner at the birth txid; what is left is sent first."""
+        row = self._row(owner, epoch)
+        if row is not None and row.position.owner != owner:
+            while self.relay.relay(row.position.owner, epoch, row.newest_txid) < row.newest_txid:
+                pass  # the oldest part of it at a time
         self._begin(owner, epoch, birth_txid)
 
     def _begin(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         row = self._row(owner, epoch)
         if row is not None and row.position.owner == owner:
             return
-        while row is not None and self.relay.relay(row.position.owner, epoch, row.newest_txid) < row.newest_txid:
-            pass  # the oldest part of it at a time
         self.marker.adopt(owner, epoch, birth_txid)
         with self.database.transaction() as transaction:
             transaction.work_for(owner.topology, epoch)
             self.outbox.owned(transaction.connection, owner, epoch)
+            self.outbox.trim(transaction.connection, owner.topology, birth_txid)
             self.outbox.bear(transaction.connection, owner, epoch, birth_txid)
 
     def _row(self, owner: Owner, epoch: Epoch) -> OutboxRow | None:
         with self.database.transaction() as transaction:
             transaction.work_for(owner.topology, epoch)
             return self.outbox.owned(transaction.connection, owner, epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxChecking:
+    """See `CountsRows`: the marker stands where the outbox was left; a reset that clears needs it not to."""
+
+    name: str
+    database: SqlDatabase
+    outbox: Outbox
+    markers: Markers
+
+    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
+        """Raise MismatchError unless the marker stands where the outbox says, or at what waits and was sent."""
+        marker = self.markers.read(owner.topology)
+        with self.database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            row = self.outbox.owned(transaction.connection, owner, epoch)
+            if row is None:
+                return
+            sent = self.outbox.sent_before(transaction.connection, owner.topology, row)
+            position = marker.position if marker is not None else None
+            if position is None:
+                raise MismatchError(
+                    f"sink {self.name!r} has no marker any more: its marker topic was emptied, or made anew. Nothing "
+                    f"was sent: restore it, for without it nobody can tell what was sent; or {RESET_CLEARING}."
+                )
+            at = self.outbox.entry(transaction.connection, owner.topology, position.txid)
+        is_other = at is not None and at.attempt != position.attempt
+        if position.owner != row.position.owner or is_other or not sent <= position.txid <= row.newest_txid:
+            raise MismatchError(
+                f"sink {self.name!r} has sent txid {position.txid} attempt {position.attempt} of incarnation "
+                f"{position.owner.incarnation} last, as its marker says; its outbox says txid {sent} of "
+                f"{row.position.owner.incarnation} (what waits ends with {row.newest_txid}): the marker topic or the "
+                "ledger's database was put back to another moment. Nothing was sent: restore both to one moment, or "
+                f"{RESET_CLEARING}."
+            )

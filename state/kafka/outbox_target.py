@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import pyarrow as pa
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import Capabilities, Transaction
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 from trident.state.kafka.cluster import Cluster
-from trident.state.kafka.marker import Marker
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox, OutboxRow
-from trident.state.kafka.outbox_keeping import OutboxResetting, OutboxUndoing
+from trident.state.kafka.outbox_keeping import OutboxChecking, OutboxResetting, OutboxUndoing
 from trident.state.kafka.records import ROWS, check_rows, in_order, shown
 from trident.state.kafka.relaying import OutboxRelay, message_limits, pack
 from trident.state.kafka.resetting import KafkaResetting
@@ -25,6 +25,9 @@ from trident.state.positions import Position, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.state.tables.place import connection_of
+
+_LARGEST: Final = 512 << 20
+"""How large one entry may be: a value of PostgreSQL has at most a gigabyte, on its way too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class OutboxTarget:
             undoing=OutboxUndoing(sender.name, database, self._outbox, markers),
             resetting=OutboxResetting(sender.name, database, self._outbox, relay, KafkaResetting(sender.name, markers)),
             diverting=self,
+            counting=OutboxChecking(sender.name, database, self._outbox, markers),
             relaying=relay,
             keeps_what_left=True,
         )
@@ -80,9 +84,9 @@ class OutboxTarget:
             OUTBOX_TABLES.migrate(transaction.connection, self._database.schema_terms)
             return self._outbox.read(transaction.connection, topology, locked=False)
 
-        self._sender.look(topology, registers)
+        sent = self._sender.look(topology, registers)
         row = rolled_back(self._database.transaction(), found)
-        return row.position if row else None
+        return row.position if row else sent  # what was sent is somebody's, though this database knows of nothing
 
     def prepare(self) -> None:
         """Make the tables and the marker topic, or check them."""
@@ -96,16 +100,13 @@ class OutboxTarget:
             transaction.work_for(owner.topology, epoch)
             self._outbox.stamp(transaction.connection, owner, epoch)
         self._sender.raise_fence(owner, epoch)
+        self._finish_birth(owner, epoch)
 
     def position(self, topology: str) -> Position | None:
-        """Return where it stands, after checking that the marker is where it was left."""
-        marker = self._markers.read(topology)
+        """Return where it stands; whether the marker does, too, is asked by `CountsRows`."""
         with self._database.transaction() as transaction:
             transaction.work_on(topology)
             row = self._outbox.read(transaction.connection, topology)
-            if row is not None:
-                waiting = self._outbox.waiting(transaction.connection, topology, row.newest_txid)
-                self._check_marker(row, marker, waiting[0].before_txid if waiting else row.newest_txid)
         return row.position if row else None
 
     def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
@@ -116,10 +117,8 @@ class OutboxTarget:
         if row is not None and row.position.owner != owner:
             raise MismatchError(f"sink {self.name!r} {stands(row.position)}; nothing was changed")
         self._sender.register(owner, epoch, birth_txid)
-        if row is None:
-            with self._database.transaction() as transaction:
-                transaction.work_for(owner.topology, epoch)
-                self._outbox.bear(transaction.connection, owner, epoch, birth_txid)
+        reached(CrashPoint.BETWEEN_BIRTHS)
+        self._finish_birth(owner, epoch)
 
     def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
         """Check the rows, as far as that can be told before they are sent."""
@@ -144,7 +143,13 @@ class OutboxTarget:
         """Turn the rows into what is laid down."""
         assert isinstance(updates, HeldUpdates), "no task stages for an outbox"
         rows = in_order(conform(updates.rows, ROWS))
-        return ReadyRecords(rows, pack(rows) if rows.num_rows else b"")
+        payload = pack(rows) if rows.num_rows else b""
+        if len(payload) > _LARGEST:
+            raise RefusedError(
+                f"the records of {batch} for sink {self.name!r} take {len(payload) >> 20} MiB where they would wait, "
+                f"and at most {_LARGEST >> 20} can: give the spout smaller batches (max_records_per_batch)"
+            )
+        return ReadyRecords(rows, payload)
 
     def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Lay the records down; what is there of the batch already stays."""
@@ -178,17 +183,15 @@ class OutboxTarget:
         """Let go of connections; the ledger closes its own."""
         self._sender.close()
 
-    def _check_marker(self, row: OutboxRow, marker: Marker | None, sent: int) -> None:
-        """Raise MismatchError unless the marker stands where the outbox says, or at what waits and was sent."""
-        position = marker.position if marker is not None else None
-        if position is None:
-            raise MismatchError(
-                f"sink {self.name!r} has no marker any more: its marker topic was emptied, or made anew. Nothing was "
-                "sent: restore it, for without it nobody can tell what was sent"
-            )
-        if position.owner == row.position.owner and not sent <= position.txid <= row.newest_txid:
-            raise MismatchError(
-                f"sink {self.name!r} has sent txid {position.txid} last, as its marker says, and as its outbox says "
-                f"{sent} (what waits ends with {row.newest_txid}): the marker topic or the ledger's database was put "
-                "back to another moment. Nothing was sent: restore both to one moment"
-            )
+    def _finish_birth(self, owner: Owner, epoch: Epoch) -> None:
+        """Record here what the marker says of a sink that was born and has sent nothing; one that is known stays."""
+        with self._database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            if self._outbox.owned(transaction.connection, owner, epoch) is not None:
+                return
+        born = self._sender.position(owner.topology)
+        if born is None or born.owner != owner or born.txid != born.birth_txid:
+            return
+        with self._database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            self._outbox.bear(transaction.connection, owner, epoch, born.birth_txid)

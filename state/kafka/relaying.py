@@ -13,6 +13,7 @@ from trident.base.advice import DIVERT
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.state.capabilities import Transaction
 from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.cluster import Cluster
 from trident.state.kafka.marker import Marker, Sent
@@ -20,6 +21,7 @@ from trident.state.kafka.markers import Change, Markers, owned
 from trident.state.kafka.outbox import Entry, Outbox
 from trident.state.kafka.records import ROWS, TOPIC, Record, records_of, shown
 from trident.state.positions import Position, stands
+from trident.state.tables.place import connection_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,11 @@ class OutboxRelay:
         is_sent = marker.position is not None and marker.position.owner == owner and marker.position.txid >= txid
         return None if entry is None or is_sent else (entry.attempt, shown(unpack(entry.payload)))
 
-    def take_out(self, owner: Owner, epoch: Epoch, txid: int) -> None:
+    def take_out_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
         """Empty the entry; it is passed as one without records."""
-        with self.database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            self.outbox.owned(transaction.connection, owner, epoch)
-            self.outbox.empty(transaction.connection, owner.topology, txid, pack(ROWS.empty_table()))
+        connection = connection_of(transaction)
+        self.outbox.owned(connection, owner, epoch)
+        self.outbox.empty(connection, owner.topology, txid, pack(ROWS.empty_table()))
 
     def _refused(self, entry: Entry, error: RefusedError) -> RefusedError:
         return RefusedError(
@@ -97,6 +98,13 @@ class OutboxRelay:
         if position is None or position.owner != owner:
             where = "was never registered" if position is None else stands(position)
             raise MismatchError(f"sink {self.name!r} {where} in its marker topic; nothing was sent")
+        same = [entry.attempt for entry in entries if entry.txid == position.txid]
+        if same and same[0] != position.attempt:
+            raise MismatchError(
+                f"sink {self.name!r} has sent txid {position.txid} as attempt {position.attempt}, and attempt "
+                f"{same[0]} waits: the ledger's database was put back to another moment. Nothing was sent: restore "
+                "both to one moment"
+            )
         left = [entry for entry in entries if entry.txid > position.txid]
         if left and left[0].before_txid != position.txid:
             raise MismatchError(
@@ -115,8 +123,8 @@ class OutboxRelay:
             transaction.work_for(owner.topology, epoch)
             self.outbox.owned(transaction.connection, owner, epoch)
             self.outbox.trim(transaction.connection, owner.topology, sent)
-            left = self.outbox.waiting(transaction.connection, owner.topology, done)
-        return sent if left else done
+            is_left = self.outbox.has_waiting(transaction.connection, owner.topology, done)
+        return sent if is_left else done
 
 
 def message_limits(cluster: Cluster, tables: Sequence[pa.Table]) -> dict[str, int]:

@@ -182,9 +182,9 @@ SINKS: Final = (
     ),
     Mutant(
         "an outbox is held against its marker at each start",
-        "state/kafka/outbox_target.py",
-        "not sent <= position.txid <= row.newest_txid:\n",
-        "False:\n",
+        "state/kafka/outbox_keeping.py",
+        " or not sent <= position.txid <= row.newest_txid:\n",
+        ":\n",
         _OUTBOX,
     ),
     Mutant(
@@ -204,8 +204,8 @@ SINKS: Final = (
     Mutant(
         "only what is done is sent",
         "state/kafka/outbox.py",
-        "_ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)",
-        "_ENTRIES.c.sink == self.sink)",
+        "_ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)\n        size = ",
+        "_ENTRIES.c.sink == self.sink)\n        size = ",
         _OUTBOX,
     ),
     Mutant(

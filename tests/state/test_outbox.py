@@ -88,6 +88,13 @@ def lay_down(box: OutboxHarness, sink: OutboxTarget, txid: int, *words: str, epo
         beside_of(sink).apply_in(transaction, batch, ready)
 
 
+def check(sink: OutboxTarget) -> None:
+    """Ask what a start asks."""
+    counting = sink.capabilities.counting
+    assert counting is not None
+    counting.check_rows(OWNER, EPOCH)
+
+
 def relay(sink: OutboxTarget, done: int, epoch: Epoch = EPOCH) -> int:
     return relaying_of(sink).relay(OWNER, epoch, done)
 
@@ -213,13 +220,15 @@ def test_what_waits_can_be_taken_back(box: OutboxHarness) -> None:
         undoing(sink).check_undo(batch_of(2), AppliedUpdates(1))
 
 
-def test_a_new_life_begins_behind_what_waits(box: OutboxHarness) -> None:
+@pytest.mark.parametrize("states", ["clear", "adopt"])
+def test_a_new_life_begins_behind_what_waits(box: OutboxHarness, states: str) -> None:
     sink = opened(box)
     lay_down(box, sink, 1, "a")
     second = replace(OWNER, incarnation="second")
     for _ in range(2):
-        resetting(sink).clear(second, EPOCH, 7)
-    assert box.words() == ["a"]
+        (resetting(sink).clear if states == "clear" else resetting(sink).adopt)(second, EPOCH, 7)
+    assert box.words() == (["a"] if states == "adopt" else []), "what is done was sent before a reset that clears"
+    assert box.waiting() == []
     position = sink.position("orders")
     assert position is not None
     assert (position.owner, position.txid) == (second, 7)
@@ -241,7 +250,7 @@ def test_an_outbox_that_was_put_back_stops(box: OutboxHarness, what: str) -> Non
         relay(sink, 2)
     box.by_hand(what)
     with pytest.raises(MismatchError, match="put back to another moment"):
-        sink.position("orders")
+        check(sink)
 
 
 def test_a_marker_that_was_put_back_stops_before_anything_is_sent(box: OutboxHarness) -> None:
@@ -252,7 +261,7 @@ def test_a_marker_that_was_put_back_stops_before_anything_is_sent(box: OutboxHar
     relay(sink, 1)
     box.kafka.logs["markers"] = old
     lay_down(box, sink, 2, "b")
-    for call in (lambda: relay(sink, 2), lambda: sink.position("orders")):
+    for call in (lambda: relay(sink, 2), lambda: check(sink)):
         with pytest.raises(MismatchError, match="another moment"):
             call()
     assert box.words() == ["a"]
@@ -262,7 +271,7 @@ def test_markers_that_are_gone_stop(box: OutboxHarness) -> None:
     sink = opened(box)
     lay_down(box, sink, 1, "a")
     box.kafka.logs["markers"] = [[] for _ in box.kafka.logs["markers"]]
-    for call in (lambda: relay(sink, 1), lambda: sink.position("orders")):
+    for call in (lambda: relay(sink, 1), lambda: check(sink)):
         with pytest.raises(MismatchError, match="has no marker any more"):
             call()
     assert box.words() == []
@@ -290,7 +299,8 @@ def test_what_a_person_takes_out_is_passed_and_not_sent(box: OutboxHarness) -> N
     assert found is not None
     assert (found[0], found[1].num_rows) == (20, 1)
     for _ in range(2):
-        relaying.take_out(OWNER, EPOCH, 2)
+        with box.file.transaction() as transaction:
+            relaying.take_out_in(transaction, OWNER, EPOCH, 2)
     relay(sink, 3)
     assert box.words() == ["1", "3"]
     assert relaying.waiting(OWNER, EPOCH, 2) is None
@@ -309,6 +319,56 @@ def test_of_several_txids_the_one_that_is_refused_is_told(box: OutboxHarness) ->
     box.kafka.refuses = b""
     relay(sink, 3)
     assert box.words() == ["a", "refused", "b"]
+
+
+def test_a_birth_that_was_cut_off_is_finished(box: OutboxHarness) -> None:
+    def die(point: CrashPoint, _: int) -> None:
+        if point is CrashPoint.BETWEEN_BIRTHS:
+            raise KeyboardInterrupt
+
+    with armed(die), pytest.raises(KeyboardInterrupt):
+        begun(box, birth_txid=4)
+    again = box.open()
+    found = again.look("orders")
+    assert found is not None
+    assert (found.owner, found.txid) == (OWNER, 4)
+    again.prepare()
+    again.raise_fence(OWNER, NEWER)
+    assert again.position("orders") == found
+    again.register(OWNER, NEWER, 4)
+    lay_down(box, again, 5, "a", epoch=NEWER)
+    relay(again, 5, NEWER)
+    assert box.words() == ["a"]
+
+
+def test_a_sink_that_another_ledger_has_is_seen_before_anything_is_changed(box: OutboxHarness, tmp_path: Path) -> None:
+    sink = opened(box)
+    lay_down(box, sink, 1, "a")
+    relay(sink, 1)
+    (tmp_path / "other").mkdir()
+    other = OutboxHarness(tmp_path / "other")
+    other.kafka = box.kafka
+    found = other.open().look("orders")
+    assert found is not None
+    assert found.owner == OWNER
+    other.file.close()
+
+
+def test_another_attempt_than_the_one_that_was_sent_stops(box: OutboxHarness) -> None:
+    sink = opened(box)
+    lay_down(box, sink, 1, "a")
+
+    def die(point: CrashPoint, _: int) -> None:
+        if point is CrashPoint.AFTER_END_OF_TRANSACTION:
+            raise KeyboardInterrupt
+
+    with armed(die), pytest.raises(KeyboardInterrupt):
+        relay(sink, 1)
+    box.by_hand("UPDATE trident_outbox SET attempt = 9")
+    for call in (lambda: relay(sink, 1), lambda: check(sink)):
+        with pytest.raises(MismatchError, match="another moment"):
+            call()
+    assert box.waiting() == [1]
 
 
 def test_an_outbox_begins_empty(box: OutboxHarness) -> None:
