@@ -14,11 +14,12 @@ from trident.base.looking import rolled_back
 from trident.state.capabilities import Capabilities, Transaction
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 from trident.state.kafka.cluster import Cluster
+from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox, OutboxRow
 from trident.state.kafka.outbox_keeping import OutboxChecking, OutboxResetting, OutboxUndoing
 from trident.state.kafka.records import ROWS, check_rows, in_order, shown
-from trident.state.kafka.relaying import OutboxRelay, message_limits, pack
+from trident.state.kafka.relaying import OutboxRelay, pack
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.target import KafkaTarget
 from trident.state.positions import Position, stands
@@ -53,10 +54,10 @@ class OutboxTarget:
         self._sender = sender
         self._database = database
         self._markers = markers
-        self._cluster = cluster
+        self._limits = MessageLimits(cluster)
         self._compressed = compressed
         self._outbox = Outbox(sender.name)
-        relay = OutboxRelay(sender.name, database, self._outbox, markers, cluster, lineage)
+        relay = OutboxRelay(sender.name, database, self._outbox, markers, self._limits, lineage)
         self._capabilities = Capabilities(
             beside=self,
             undoing=OutboxUndoing(sender.name, database, self._outbox, markers),
@@ -124,7 +125,7 @@ class OutboxTarget:
         """Check the rows, as far as that can be told before they are sent."""
         rows = in_order(conform(updates.rows, ROWS))
         if rows.num_rows:
-            limits = message_limits(self._cluster, [rows])
+            limits = self._limits.of([rows])
             # how large a record is once it is compressed only the broker knows
             check_rows(rows, dict.fromkeys(limits) if self._compressed else limits)
         return HeldUpdates(rows)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from trident.base.advice import DIVERT
 from trident.base.digest import Digest
@@ -15,11 +14,11 @@ from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Transaction
 from trident.state.databases.base import SqlDatabase
-from trident.state.kafka.cluster import Cluster
+from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Markers, owned
 from trident.state.kafka.outbox import Entry, Outbox
-from trident.state.kafka.records import ROWS, TOPIC, Record, records_of, shown
+from trident.state.kafka.records import ROWS, Record, records_of, shown
 from trident.state.positions import Position, stands
 from trident.state.tables.place import connection_of
 
@@ -32,7 +31,7 @@ class OutboxRelay:
     database: SqlDatabase
     outbox: Outbox
     markers: Markers
-    cluster: Cluster
+    limits: MessageLimits
     lineage: bool
 
     def relay(self, owner: Owner, epoch: Epoch, done: int) -> int:
@@ -85,7 +84,7 @@ class OutboxRelay:
             count = sum(entry.record_count for entry, _ in left)
             return Change(mine.moved(stood, epoch, Sent(count, Digest())), self._records(owner, epoch, left))
 
-        self.markers.change(owner.topology, send, limits=message_limits(self.cluster, rows), txid=entries[-1].txid)
+        self.markers.change(owner.topology, send, limits=self.limits.of(rows), txid=entries[-1].txid)
 
     def _waiting(self, owner: Owner, epoch: Epoch, done: int) -> Sequence[Entry]:
         with self.database.transaction() as transaction:
@@ -125,13 +124,6 @@ class OutboxRelay:
             self.outbox.trim(transaction.connection, owner.topology, sent)
             is_left = self.outbox.has_waiting(transaction.connection, owner.topology, done)
         return sent if is_left else done
-
-
-def message_limits(cluster: Cluster, tables: Sequence[pa.Table]) -> dict[str, int]:
-    """Return how large a message each topic of the rows takes; of those that are not there nothing is said."""
-    topics = {topic for table in tables for topic in pc.unique(table.column(TOPIC)).to_pylist() if topic is not None}
-    found = cluster.settings(sorted(topics)) if topics else {}
-    return {name: settings.max_message_bytes for name, settings in found.items()}
 
 
 def pack(rows: pa.Table) -> bytes:

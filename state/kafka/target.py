@@ -9,10 +9,10 @@ from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities
 from trident.state.kafka.cluster import Cluster
+from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Markers, owned
 from trident.state.kafka.records import ROWS, check_rows, in_order, records_of, shown
-from trident.state.kafka.relaying import message_limits
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.undoing import KafkaUndoing
 from trident.state.maps.blobs import BlobStore
@@ -30,6 +30,7 @@ class KafkaTarget:
         self._name = name
         self._markers = markers
         self._cluster = cluster
+        self._limits = MessageLimits(cluster)
         self._blobs = blobs
         self._lineage = lineage
         self._compressed = compressed
@@ -93,7 +94,7 @@ class KafkaTarget:
         rows = in_order(conform(updates.rows, ROWS))
         if not rows.num_rows:
             return WrittenUpdates(())
-        limits = message_limits(self._cluster, [rows])
+        limits = self._limits.of([rows])
         # how large a record is once it is compressed only the broker knows
         check_rows(rows, dict.fromkeys(limits) if self._compressed else limits)
         return WrittenUpdates((self._blobs.put(batch, rows),))
@@ -117,7 +118,7 @@ class KafkaTarget:
             marker = mine.moved(position, batch.epoch, Sent(rows.num_rows, _digest(updates)))
             return Change(marker, records_of(rows, batch, lineage=self._lineage))
 
-        self._markers.change(batch.owner.topology, send, limits=message_limits(self._cluster, [rows]), txid=batch.txid)
+        self._markers.change(batch.owner.topology, send, limits=self._limits.of([rows]), txid=batch.txid)
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch for a person, in the order in which they would have been sent."""

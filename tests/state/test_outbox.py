@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.state.memory_kafka import End, MemoryKafka
@@ -14,6 +15,8 @@ from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import FencedError, MismatchError, OutcomeUnknownError, RefusedError
 from trident.base.identity import BatchId, Epoch
 from trident.state.capabilities import CannotUndoError, beside_of, relaying_of
+from trident.state.kafka.cluster import TopicSettings
+from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox import Waiting, waiting_in
 from trident.state.kafka.outbox_target import OutboxTarget
@@ -369,6 +372,24 @@ def test_another_attempt_than_the_one_that_was_sent_stops(box: OutboxHarness) ->
         with pytest.raises(MismatchError, match="another moment"):
             call()
     assert box.waiting() == [1]
+
+
+def test_limits_are_asked_once_in_a_while_and_of_missing_topics_each_time(box: OutboxHarness) -> None:
+    asked: list[list[str]] = []
+
+    class Counting(MemoryKafka):
+        def settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
+            asked.append(sorted(topics))
+            return super().settings(topics)
+
+    limits = MessageLimits(Counting("out"))
+    for _ in range(100):
+        assert limits.of([box.rows("a")]) == {"out": 1_000_000}
+    assert asked == [["out"]]
+    missing = box.rows("a").set_column(0, "topic", pa.array(["missing"]))
+    for _ in range(3):
+        assert limits.of([missing]) == {}
+    assert asked == [["out"], *[["missing"]] * 3]
 
 
 def test_an_outbox_begins_empty(box: OutboxHarness) -> None:

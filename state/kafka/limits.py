@@ -1,0 +1,42 @@
+"""How large a message each topic takes: asked once in a while, not for each batch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trident.state.kafka.cluster import Cluster
+from trident.state.kafka.records import TOPIC
+
+_AS_LONG: Final = 200
+"""How many times an answer does: whoever has made a topic's limit smaller meanwhile is told by a refusal."""
+
+
+class MessageLimits:
+    """Limits of the topics of staged rows; may be called from several threads."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._lock = threading.Lock()
+        self._known: dict[str, int] = {}
+        self._left = 0
+
+    def of(self, tables: Sequence[pa.Table]) -> dict[str, int]:
+        """Return the limits of the topics in these rows; of those that are not there nothing is said, each time anew."""
+        named = {topic for table in tables for topic in pc.unique(table.column(TOPIC)).to_pylist() if topic is not None}
+        if not named:
+            return {}
+        with self._lock:
+            self._left -= 1
+            if self._left >= 0 and named <= self._known.keys():
+                return {topic: self._known[topic] for topic in named}
+        found = {name: told.max_message_bytes for name, told in self._cluster.settings(sorted(named)).items()}
+        with self._lock:
+            self._known, self._left = {**self._known, **found}, _AS_LONG
+            for topic in named - found.keys():
+                self._known.pop(topic, None)
+        return found
