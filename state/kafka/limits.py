@@ -26,7 +26,7 @@ class MessageLimits:
         self._left = 0
 
     def of(self, tables: Sequence[pa.Table]) -> dict[str, int]:
-        """Return the limits of the topics in these rows; of those that are not there nothing is said, each time anew."""
+        """Return the limits of the topics in these rows, those that are there; missing ones are asked for each time."""
         named = {topic for table in tables for topic in pc.unique(table.column(TOPIC)).to_pylist() if topic is not None}
         if not named:
             return {}
