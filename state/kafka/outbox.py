@@ -19,6 +19,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    and_,
     delete,
     func,
     insert,
@@ -30,6 +31,8 @@ from sqlalchemy import (
 
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.looking import rolled_back
+from trident.state.databases.base import SqlDatabase, SqlTransaction
 from trident.state.databases.versions import NumberedTables, step_to_missing
 from trident.state.positions import Position, before_attempt, is_in
 
@@ -138,12 +141,27 @@ class Outbox:
 
     def read(self, connection: Connection, topology: str, *, locked: bool = True) -> OutboxRow | None:
         """Return where the sink stands, locked unless told otherwise: a writer at work is waited for."""
-        asked = select(_SINKS).where(_SINKS.c.topology == topology, _SINKS.c.sink == self.sink)
+        asked = select(_SINKS).where(self._of(_SINKS, topology))
         row = connection.execute(asked.with_for_update() if locked else asked).mappings().one_or_none()
         if row is None:
             return None
         position = Position(Owner(topology, row["incarnation"]), row["txid"], row["attempt"], row["birth_txid"])
         return OutboxRow(position, Epoch(row["epoch"], row["token"]), row["newest_txid"])
+
+    def look(self, database: SqlDatabase, topology: str) -> OutboxRow | None:
+        """Return where the sink stands, in a transaction of its own; missing tables are made for that, and rolled back."""
+
+        def found(transaction: SqlTransaction) -> OutboxRow | None:
+            OUTBOX_TABLES.migrate(transaction.connection, database.schema_terms)
+            return self.read(transaction.connection, topology, locked=False)
+
+        return rolled_back(database.transaction(), found)
+
+    def ask(self, database: SqlDatabase, owner: Owner, epoch: Epoch) -> OutboxRow | None:
+        """Do what `owned` does, in a transaction of its own."""
+        with database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            return self.owned(transaction.connection, owner, epoch)
 
     def owned(self, connection: Connection, owner: Owner, epoch: Epoch) -> OutboxRow | None:
         """Return the locked row after checking that no newer epoch has written it."""
@@ -218,9 +236,9 @@ class Outbox:
 
     def waiting(self, connection: Connection, topology: str, done: int) -> Sequence[Entry]:
         """Return the oldest entries of txids up to `done`: as many as go well into one transaction, at least one."""
-        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)
+        mine = self._of(_ENTRIES, topology, _ENTRIES.c.txid <= done)
         size = func.length(_ENTRIES.c.payload)
-        sizes = select(_ENTRIES.c.txid, _ENTRIES.c.record_count, size).where(*mine).order_by(_ENTRIES.c.txid)
+        sizes = select(_ENTRIES.c.txid, _ENTRIES.c.record_count, size).where(mine).order_by(_ENTRIES.c.txid)
         last, records, bytes_ = 0, 0, 0
         for txid, count, length in connection.execute(sizes.limit(_MOST)):
             records, bytes_ = records + count, bytes_ + length
@@ -231,20 +249,19 @@ class Outbox:
 
     def sent_before(self, connection: Connection, topology: str, row: OutboxRow) -> int:
         """Return the newest txid with records before those that wait."""
-        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink)
-        oldest = select(_ENTRIES.c.before_txid).where(*mine).order_by(_ENTRIES.c.txid).limit(1)
+        oldest = select(_ENTRIES.c.before_txid).where(self._of(_ENTRIES, topology)).order_by(_ENTRIES.c.txid).limit(1)
         found: int | None = connection.execute(oldest).scalar()
         return row.newest_txid if found is None else found
 
     def has_waiting(self, connection: Connection, topology: str, done: int) -> bool:
         """Tell whether there is an entry of a txid up to `done`; looks into none."""
-        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)
-        return connection.execute(select(_ENTRIES.c.txid).where(*mine).limit(1)).first() is not None
+        mine = self._of(_ENTRIES, topology, _ENTRIES.c.txid <= done)
+        return connection.execute(select(_ENTRIES.c.txid).where(mine).limit(1)).first() is not None
 
     def empty(self, connection: Connection, topology: str, txid: int, payload: bytes) -> None:
         """Take the records out of an entry, which keeps its place."""
-        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, _ENTRIES.c.txid == txid)
-        connection.execute(update(_ENTRIES).where(*mine).values(record_count=0, payload=payload))
+        mine = self._of(_ENTRIES, topology, _ENTRIES.c.txid == txid)
+        connection.execute(update(_ENTRIES).where(mine).values(record_count=0, payload=payload))
 
     def trim(self, connection: Connection, topology: str, sent: int) -> None:
         """Delete the entries of txids up to one that was sent."""
@@ -253,8 +270,9 @@ class Outbox:
     def _entries(
         self, connection: Connection, topology: str, to_txid: int, most: int, from_txid: int = 0
     ) -> list[Entry]:
-        mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink)
-        asked = select(_ENTRIES).where(*mine, _ENTRIES.c.txid >= from_txid, _ENTRIES.c.txid <= to_txid)
+        asked = select(_ENTRIES).where(
+            self._of(_ENTRIES, topology, _ENTRIES.c.txid >= from_txid, _ENTRIES.c.txid <= to_txid)
+        )
         rows = connection.execute(asked.order_by(_ENTRIES.c.txid).limit(most)).mappings()
         return [
             Entry(row["txid"], row["attempt"], row["before_txid"], row["record_count"], bytes(row["payload"]))
@@ -262,10 +280,13 @@ class Outbox:
         ]
 
     def _trim(self, connection: Connection, topology: str, which: ColumnElement[bool]) -> None:
-        connection.execute(delete(_ENTRIES).where(_ENTRIES.c.topology == topology, _ENTRIES.c.sink == self.sink, which))
+        connection.execute(delete(_ENTRIES).where(self._of(_ENTRIES, topology, which)))
 
     def _change(
         self, connection: Connection, topology: str, *conditions: ColumnElement[bool], **values: object
     ) -> bool:
-        mine = (_SINKS.c.topology == topology, _SINKS.c.sink == self.sink)
-        return connection.execute(update(_SINKS).where(*mine, *conditions).values(**values)).rowcount == 1
+        mine = self._of(_SINKS, topology, *conditions)
+        return connection.execute(update(_SINKS).where(mine).values(**values)).rowcount == 1
+
+    def _of(self, table: Table, topology: str, *more: ColumnElement[bool]) -> ColumnElement[bool]:
+        return and_(table.c.topology == topology, table.c.sink == self.sink, *more)

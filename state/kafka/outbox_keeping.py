@@ -10,11 +10,10 @@ from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.base.looking import rolled_back
 from trident.state.capabilities import CannotUndoError
-from trident.state.databases.base import SqlDatabase, SqlTransaction
+from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox, OutboxRow
+from trident.state.kafka.outbox import Outbox, OutboxRow
 from trident.state.kafka.relaying import OutboxRelay
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.positions import is_in
@@ -76,24 +75,19 @@ class OutboxResetting:
 
     def check_adopt(self, topology: str) -> int | None:
         """Return the txid at which it stands."""
-
-        def found(transaction: SqlTransaction) -> OutboxRow | None:
-            OUTBOX_TABLES.migrate(transaction.connection, self.database.schema_terms)
-            return self.outbox.read(transaction.connection, topology, locked=False)
-
-        row = rolled_back(self.database.transaction(), found)
+        row = self.outbox.look(self.database, topology)
         return self.marker.check_adopt(topology) if row is None else row.position.txid
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind what was sent to the new owner at the birth txid; what is left is sent first."""
-        row = self._row(owner, epoch)
+        row = self.outbox.ask(self.database, owner, epoch)
         if row is not None and row.position.owner != owner:
             while self.relay.relay(row.position.owner, epoch, row.newest_txid) < row.newest_txid:
                 pass  # the oldest part of it at a time
         self._begin(owner, epoch, birth_txid)
 
     def _begin(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        row = self._row(owner, epoch)
+        row = self.outbox.ask(self.database, owner, epoch)
         if row is not None and row.position.owner == owner:
             return
         self.marker.adopt(owner, epoch, birth_txid)
@@ -102,11 +96,6 @@ class OutboxResetting:
             self.outbox.owned(transaction.connection, owner, epoch)
             self.outbox.trim(transaction.connection, owner.topology, birth_txid)
             self.outbox.bear(transaction.connection, owner, epoch, birth_txid)
-
-    def _row(self, owner: Owner, epoch: Epoch) -> OutboxRow | None:
-        with self.database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            return self.outbox.owned(transaction.connection, owner, epoch)
 
 
 @dataclass(frozen=True, slots=True)

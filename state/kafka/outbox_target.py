@@ -10,18 +10,18 @@ import pyarrow as pa
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.base.looking import rolled_back
 from trident.state.capabilities import Capabilities, Transaction
-from trident.state.databases.base import SqlDatabase, SqlTransaction
+from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.cluster import Cluster
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox, OutboxRow
+from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox
 from trident.state.kafka.outbox_keeping import OutboxChecking, OutboxResetting, OutboxUndoing
 from trident.state.kafka.records import ROWS, check_rows, in_order, shown
-from trident.state.kafka.relaying import OutboxRelay, pack
+from trident.state.kafka.relaying import OutboxRelay
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.target import KafkaTarget
+from trident.state.packing import pack
 from trident.state.positions import Position, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates
@@ -80,13 +80,8 @@ class OutboxTarget:
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where it stands; tables that are missing are made for that, and rolled back."""
-
-        def found(transaction: SqlTransaction) -> OutboxRow | None:
-            OUTBOX_TABLES.migrate(transaction.connection, self._database.schema_terms)
-            return self._outbox.read(transaction.connection, topology, locked=False)
-
         sent = self._sender.look(topology, registers)
-        row = rolled_back(self._database.transaction(), found)
+        row = self._outbox.look(self._database, topology)
         return row.position if row else sent  # what was sent is somebody's, though this database knows of nothing
 
     def prepare(self) -> None:
@@ -112,9 +107,7 @@ class OutboxTarget:
 
     def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Record a new sink, first in its marker topic."""
-        with self._database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            row = self._outbox.owned(transaction.connection, owner, epoch)
+        row = self._outbox.ask(self._database, owner, epoch)
         if row is not None and row.position.owner != owner:
             raise MismatchError(f"sink {self.name!r} {stands(row.position)}; nothing was changed")
         self._sender.register(owner, epoch, birth_txid)
@@ -144,7 +137,7 @@ class OutboxTarget:
         """Turn the rows into what is laid down."""
         assert isinstance(updates, HeldUpdates), "no task stages for an outbox"
         rows = in_order(conform(updates.rows, ROWS))
-        payload = pack(rows) if rows.num_rows else b""
+        payload = pack(rows, "lz4") if rows.num_rows else b""
         if len(payload) > _LARGEST:
             raise RefusedError(
                 f"the records of {batch} for sink {self.name!r} take {len(payload) >> 20} MiB where they would wait, "
@@ -176,9 +169,7 @@ class OutboxTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete nothing: what was sent is deleted at once, and what was not stays."""
-        with self._database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            self._outbox.owned(transaction.connection, owner, epoch)
+        self._outbox.ask(self._database, owner, epoch)
 
     def close(self) -> None:
         """Let go of connections; the ledger closes its own."""
@@ -186,10 +177,8 @@ class OutboxTarget:
 
     def _finish_birth(self, owner: Owner, epoch: Epoch) -> None:
         """Record here what the marker says of a sink that was born and has sent nothing; one that is known stays."""
-        with self._database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            if self._outbox.owned(transaction.connection, owner, epoch) is not None:
-                return
+        if self._outbox.ask(self._database, owner, epoch) is not None:
+            return
         born = self._sender.position(owner.topology)
         if born is None or born.owner != owner or born.txid != born.birth_txid:
             return

@@ -19,6 +19,7 @@ from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Markers, owned
 from trident.state.kafka.outbox import Entry, Outbox
 from trident.state.kafka.records import ROWS, Record, records_of, shown
+from trident.state.packing import pack, unpack
 from trident.state.positions import Position, stands
 from trident.state.tables.place import connection_of
 
@@ -37,17 +38,7 @@ class OutboxRelay:
     def relay(self, owner: Owner, epoch: Epoch, done: int) -> int:
         """Send the oldest entries, then delete them; returns the txid up to which nothing waits any more."""
         entries = self._waiting(owner, epoch, done)
-        if not entries:
-            return done
-        try:
-            self._send(owner, epoch, entries)
-        except RefusedError as error:
-            entries = entries[:1]  # alone, the one that is refused can be told
-            try:
-                self._send(owner, epoch, entries)
-            except RefusedError:
-                raise self._refused(entries[0], error) from None
-        return self._trimmed(owner, epoch, entries[-1].txid, done)
+        return self._relay(owner, epoch, done, entries) if entries else done
 
     def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
         """Look into the outbox; what the marker has passed is not waiting."""
@@ -61,7 +52,16 @@ class OutboxRelay:
         """Empty the entry; it is passed as one without records."""
         connection = connection_of(transaction)
         self.outbox.owned(connection, owner, epoch)
-        self.outbox.empty(connection, owner.topology, txid, pack(ROWS.empty_table()))
+        self.outbox.empty(connection, owner.topology, txid, pack(ROWS.empty_table(), "lz4"))
+
+    def _relay(self, owner: Owner, epoch: Epoch, done: int, entries: Sequence[Entry]) -> int:
+        try:
+            self._send(owner, epoch, entries)
+        except RefusedError as error:
+            if len(entries) > 1:  # alone, the one that is refused can be told
+                return self._relay(owner, epoch, done, entries[:1])
+            raise self._refused(entries[0], error) from None
+        return self._trimmed(owner, epoch, entries[-1].txid, done)
 
     def _refused(self, entry: Entry, error: RefusedError) -> RefusedError:
         return RefusedError(
@@ -124,17 +124,3 @@ class OutboxRelay:
             self.outbox.trim(transaction.connection, owner.topology, sent)
             is_left = self.outbox.has_waiting(transaction.connection, owner.topology, done)
         return sent if is_left else done
-
-
-def pack(rows: pa.Table) -> bytes:
-    """Return rows as they lie in an outbox."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-        writer.write_table(rows)
-    return sink.getvalue().to_pybytes()
-
-
-def unpack(payload: bytes) -> pa.Table:
-    """Return the rows of an entry."""
-    with pa.ipc.open_stream(payload) as reader:
-        return reader.read_all()

@@ -16,6 +16,7 @@ from trident.base.writes import WriteManifest
 from trident.state.databases.base import SqlDatabase
 from trident.state.databases.versions import NumberedTables, step_to_missing
 from trident.state.memory.database import MemoryDatabase
+from trident.state.packing import pack, unpack
 from trident.state.target import LedgerDatabase
 
 _BLOBS = Table(
@@ -84,7 +85,7 @@ class _SqlBlobs:
             "txid": batch.txid,
             "attempt": batch.attempt,
             "write_id": write_id,
-            "payload": _pack(rows),
+            "payload": pack(rows),
         }
         with self._database.transaction() as transaction:
             transaction.work_for(batch.owner.topology, batch.epoch)
@@ -101,7 +102,7 @@ class _SqlBlobs:
         )
         with self._database.transaction() as transaction:
             payload = transaction.connection.execute(found).scalar_one_or_none()
-        return _checked(batch, write, None if payload is None else _unpack(payload))
+        return _checked(batch, write, None if payload is None else unpack(payload))
 
     def forget(self, topology: str, done: int) -> None:
         old = delete(_BLOBS).where(_BLOBS.c.topology == topology, _BLOBS.c.state == self._state, _BLOBS.c.txid <= done)
@@ -151,15 +152,3 @@ def _checked(batch: BatchId, write: WriteManifest, rows: pa.Table | None) -> pa.
 
 def _digest(write_id: str, rows: pa.Table) -> Digest:
     return Digest.of(hash64(seed_of(write_id), np.arange(rows.num_rows, dtype=np.int64)))
-
-
-def _pack(rows: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_table(rows)
-    return sink.getvalue().to_pybytes()
-
-
-def _unpack(payload: bytes) -> pa.Table:
-    with pa.ipc.open_stream(payload) as reader:
-        return reader.read_all()

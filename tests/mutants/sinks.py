@@ -204,8 +204,8 @@ SINKS: Final = (
     Mutant(
         "only what is done is sent",
         "state/kafka/outbox.py",
-        "_ENTRIES.c.sink == self.sink, _ENTRIES.c.txid <= done)\n        size = ",
-        "_ENTRIES.c.sink == self.sink)\n        size = ",
+        "self._of(_ENTRIES, topology, _ENTRIES.c.txid <= done)\n        size = ",
+        "self._of(_ENTRIES, topology)\n        size = ",
         _OUTBOX,
     ),
     Mutant(
