@@ -149,7 +149,7 @@ class Outbox:
         return OutboxRow(position, Epoch(row["epoch"], row["token"]), row["newest_txid"])
 
     def look(self, database: SqlDatabase, topology: str) -> OutboxRow | None:
-        """Return where the sink stands, in a transaction of its own; missing tables are made for that, and rolled back."""
+        """Return where the sink stands, in a transaction of its own; missing tables are made in it, and rolled back."""
 
         def found(transaction: SqlTransaction) -> OutboxRow | None:
             OUTBOX_TABLES.migrate(transaction.connection, database.schema_terms)

@@ -35,7 +35,9 @@ _UNIQUE = text("""
     SELECT (SELECT array_agg(CAST(a.attname AS text))
             FROM unnest(CAST(i.indkey AS int2[])) WITH ORDINALITY AS k (number, place)
                  JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
-            WHERE k.place <= i.indnkeyatts)
+            WHERE k.place <= i.indnkeyatts),
+           i.indimmediate AND NOT EXISTS (SELECT 1 FROM unnest(CAST(i.indcollation AS oid[])) AS u (number)
+                                          JOIN pg_collation AS c ON c.oid = u.number WHERE NOT c.collisdeterministic)
     FROM pg_index AS i
     WHERE i.indrelid = to_regclass(:table) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL
           AND i.indexprs IS NULL""")
@@ -132,15 +134,14 @@ class PostgresDialect:
 
     def has_unique_index(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
         """Tell whether a plain unique index is over exactly these columns."""
-        indexes = connection.execute(_UNIQUE, {"table": quote_table(table)}).scalars()
-        return any(names is not None and sorted(names) == sorted(columns) for names in indexes)
+        return bool(unique_indexes(connection, table, columns))
 
     def create_table(self, shape: TableShape, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Leave room in each page, so that an update stays on its page and touches no index."""
         keys = ", ".join(quote(key.name) for key in shape.keys) or "(true)"
         index = quote(helper_table("trident_key_", shape.table))
         return (
-            f"CREATE TABLE {shape.quoted} ({_definitions(specs)}) WITH (fillfactor = 45)",
+            f"CREATE TABLE {shape.quoted} ({definitions(specs)}) WITH (fillfactor = 45)",
             f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({keys}) NULLS NOT DISTINCT",
         )
 
@@ -148,13 +149,13 @@ class PostgresDialect:
         """Make a logged table where it must outlive a crash of the server, an unlogged one beside the ledger."""
         kind = "TABLE" if durable else "UNLOGGED TABLE"
         return (
-            f"CREATE {kind} {quote_table(table)} ({_definitions(specs)})",
+            f"CREATE {kind} {quote_table(table)} ({definitions(specs)})",
             f"CREATE INDEX {quote(helper_table('trident_by_txid_', table))} ON {quote_table(table)} ({TXID})",
         )
 
     def create_temporary(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Make a table that each commit empties."""
-        return (f"CREATE TEMPORARY TABLE IF NOT EXISTS {quote(table)} ({_definitions(specs)}) ON COMMIT DELETE ROWS",)
+        return (f"CREATE TEMPORARY TABLE IF NOT EXISTS {quote(table)} ({definitions(specs)}) ON COMMIT DELETE ROWS",)
 
     def relation(self, connection: Connection, table: str) -> str | None:
         """Return the numbers of the table and of its file, which TRUNCATE changes; of its partitions' files all."""
@@ -224,6 +225,15 @@ class PostgresDialect:
         refuse_nul(rows)
 
 
+def unique_indexes(connection: Connection, table: str, columns: Sequence[str]) -> list[bool]:
+    """Return, of each plain unique index over exactly these columns, whether it tells at once which row is meant.
+
+    One that is checked later does not, nor one to which texts of other bytes may be the same.
+    """
+    indexes = connection.execute(_UNIQUE, {"table": quote_table(table)})
+    return [bool(can) for names, can in indexes if names is not None and sorted(names) == sorted(columns)]
+
+
 def driver(connection: Connection) -> psycopg.Connection:
     """Return psycopg's own connection."""
     found = connection.connection.driver_connection
@@ -231,7 +241,9 @@ def driver(connection: Connection) -> psycopg.Connection:
     return found
 
 
-def _definitions(specs: Sequence[ColumnSpec]) -> str:
+def definitions(specs: Sequence[ColumnSpec]) -> str:
+    """Return the columns of a table of ours, as DDL has them."""
+
     def one(spec: ColumnSpec) -> str:
         collate = ' COLLATE "C"' if spec.type == "text" else ""
         return f"{quote(spec.name)} {spec.type}{collate}{'' if spec.nullable else ' NOT NULL'}"

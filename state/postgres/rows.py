@@ -8,7 +8,8 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from trident.state.tables.names import helper_table, quote, quote_table
+from trident.state.postgres.dialect import definitions, unique_indexes
+from trident.state.tables.names import quote, quote_table
 from trident.state.tables.shape import ColumnSpec
 
 _WIDER: Final = {
@@ -40,17 +41,6 @@ _UNFIT = text("""
             'other tables inherit from it, in whose rows a key would not be found' END
     FROM pg_class AS c
     WHERE c.oid IN (SELECT to_regclass(:table) UNION SELECT relid FROM pg_partition_tree(to_regclass(:table)))""")
-_DECIDES = text("""
-    SELECT (SELECT array_agg(CAST(a.attname AS text))
-            FROM unnest(CAST(i.indkey AS int2[])) WITH ORDINALITY AS k (number, place)
-                 JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number
-            WHERE k.place <= i.indnkeyatts),
-           i.indimmediate AND NOT EXISTS (SELECT 1 FROM unnest(CAST(i.indcollation AS oid[])) AS u (number)
-                                          JOIN pg_collation AS c ON c.oid = u.number WHERE NOT c.collisdeterministic)
-    FROM pg_index AS i
-    WHERE i.indrelid = to_regclass(:table) AND i.indisunique AND i.indisvalid
-          AND i.indpred IS NULL AND i.indexprs IS NULL""")
-"""Unique indexes, and whether each can decide; the server takes all of those columns that there are."""
 
 
 class PostgresRows:
@@ -71,16 +61,9 @@ class PostgresRows:
         found = _VARYING.fullmatch(stored)
         return int(found[1]) if found else None
 
-    def create(self, table: str, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> tuple[str, ...]:
-        """Texts are compared by their bytes, as in every other table of this library."""
-        columns = ", ".join(
-            f"{quote(spec.name)} {spec.type}{_collated(spec)}{'' if spec.nullable else ' NOT NULL'}" for spec in specs
-        )
-        made = f"CREATE TABLE {quote_table(table)} ({columns})"
-        if not keys:
-            return (made,)
-        index = quote(helper_table("trident_key_", table))
-        return made, f"CREATE UNIQUE INDEX {index} ON {quote_table(table)} ({', '.join(map(quote, keys))})"
+    def definitions(self, specs: Sequence[ColumnSpec]) -> str:
+        """Collate texts as in every other table of this library."""
+        return definitions(specs)
 
     def create_copy(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Make a table that each commit empties."""
@@ -94,14 +77,9 @@ class PostgresRows:
         return found
 
     def decides_conflicts(self, connection: Connection, table: str, columns: Sequence[str]) -> bool:
-        """Ask the catalogue for one that ON CONFLICT takes."""
-        indexes = connection.execute(_DECIDES, {"table": quote_table(table)})
-        can = [can for names, can in indexes if names is not None and sorted(names) == sorted(columns)]
-        return bool(can) and all(can)
-
-
-def _collated(spec: ColumnSpec) -> str:
-    return ' COLLATE "C"' if spec.type == "text" else ""
+        """Ask the catalogue: ON CONFLICT takes all of those columns that there are."""
+        found = unique_indexes(connection, table, columns)
+        return bool(found) and all(found)
 
 
 def _fits_numeric(staged: str, stored: str) -> bool:

@@ -22,8 +22,8 @@ class RowDialect(Protocol):
     def longest(self, stored: str) -> int | None:
         """Return how many characters a column of this type takes, where it would cut what is longer."""
 
-    def create(self, table: str, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> tuple[str, ...]:
-        """Return the statements that make a table for rows, with a unique index over its keys if it has any."""
+    def definitions(self, specs: Sequence[ColumnSpec]) -> str:
+        """Return the columns of a table that is made for rows, as DDL has them; texts are compared by their bytes."""
 
     def create_copy(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Return the statements that make, or empty, a table for a batch that only this transaction sees.

@@ -12,6 +12,7 @@ from trident.base.errors import MismatchError
 from trident.state.row_tables.dialect import RowDialect
 from trident.state.row_tables.shape import RowShape, RowWrite
 from trident.state.tables.dialect import Dialect, FoundColumn, run_all
+from trident.state.tables.names import helper_table, quote
 from trident.state.tables.shape import ColumnSpec
 
 
@@ -41,7 +42,12 @@ class RowTable:
         """Make it with the stream's fields as columns; raises MismatchError where rows could only be deleted."""
         if self.shape.write is RowWrite.DELETE:
             raise self._unlike("it is not there, and a sink that only deletes makes none")
-        run_all(connection, self.rows.create(self.shape.table, tuple(self._specs().values()), self.shape.found_by))
+        shape = self.shape
+        made = [f"CREATE TABLE {shape.quoted} ({self.rows.definitions(tuple(self._specs().values()))})"]
+        if shape.found_by:
+            index = quote(helper_table("trident_key_", shape.table))
+            made.append(f"CREATE UNIQUE INDEX {index} ON {shape.quoted} ({', '.join(map(quote, shape.found_by))})")
+        run_all(connection, made)
 
     def fit(self, connection: Connection) -> Fit:
         """Return how the stream's rows fit into it; raises MismatchError naming what does not."""

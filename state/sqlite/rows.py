@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from trident.state.sqlite.dialect import SqliteDialect, definitions
-from trident.state.tables.names import helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec
 
 
@@ -22,13 +21,9 @@ class SqliteRows:
         """Return None: nothing is cut."""
         return None
 
-    def create(self, table: str, specs: Sequence[ColumnSpec], keys: Sequence[str]) -> tuple[str, ...]:
+    def definitions(self, specs: Sequence[ColumnSpec]) -> str:
         """Check types and ranges, which SQLite leaves to us."""
-        made = f"CREATE TABLE {quote_table(table)} ({definitions(specs)})"
-        if not keys:
-            return (made,)
-        index = quote(helper_table("trident_key_", table))
-        return made, f"CREATE UNIQUE INDEX {index} ON {quote_table(table)} ({', '.join(map(quote, keys))})"
+        return definitions(specs)
 
     def create_copy(self, table: str, specs: Sequence[ColumnSpec]) -> tuple[str, ...]:
         """Make a temporary table."""

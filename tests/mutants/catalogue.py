@@ -2429,8 +2429,8 @@ _OF_WHAT_STAYED = (
     Mutant(
         "a unique index is over its key columns, not over what it carries",
         "state/postgres/dialect.py",
-        "            WHERE k.place <= i.indnkeyatts)\n",
-        "            )\n",
+        "            WHERE k.place <= i.indnkeyatts),\n",
+        "            ),\n",
         ("integration_tests/state/test_postgres_values.py",),
     ),
 )
