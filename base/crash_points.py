@@ -33,6 +33,7 @@ class CrashPoint(StrEnum):
     BEFORE_MARKER = "sink: rows are sent, the marker is not"
     BEFORE_END_OF_TRANSACTION = "sink: rows and marker are sent, the transaction is open"
     AFTER_END_OF_TRANSACTION = "sink: the transaction is committed"
+    AFTER_SHARES = "sink: every producer has sent its share, the sink's own marker has not moved"
     AFTER_APPLY = "after the apply to one state"
     BEFORE_DONE = "after every apply, before done"
     AFTER_DONE = "after done, before spouts are told"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trident.base.digest import Digest
+import numpy as np
+
+from trident.base.digest import Digest, hash64, seed_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +21,8 @@ class WriteManifest:
     def rows(self) -> int:
         """Number of rows under the write id."""
         return self.digest.count
+
+
+def digest_of(write_id: str, count: int) -> Digest:
+    """Return the digest of so many rows that lie under a write id, numbered as they were written."""
+    return Digest.of(hash64(seed_of(write_id), np.arange(count, dtype=np.int64)))

@@ -17,6 +17,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.secrets import Secret
 from trident.state.positions import Position
 from trident.state.staged import AppliedUpdates, StagedUpdates, StagingWriter
+from trident.state.tasks import Tasks
 
 if TYPE_CHECKING:
     from trident.state.target import Target
@@ -203,6 +204,13 @@ class Relays(Protocol):
         """Let nothing of a txid that waits be sent, in a transaction of the ledger's; what waits behind it follows."""
 
 
+class UsesTasks(Protocol):
+    """Has work of its own that tasks may do, beside their staging."""
+
+    def use(self, tasks: Tasks) -> None:
+        """Give what is too much for one process to these tasks from now on; without, it is done in this one."""
+
+
 class CountsRows(Protocol):
     """Keeps account of how many rows belong to its position."""
 
@@ -242,6 +250,7 @@ class Capabilities:
     ending: EndsOlder | None = None
     placing: KnowsItsPlace | None = None
     relaying: Relays | None = None
+    tasking: UsesTasks | None = None
     keeps_what_left: bool = False
     """Nothing takes back what it has applied, a reset neither: readers elsewhere have it."""
 

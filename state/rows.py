@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final
@@ -48,6 +48,20 @@ def json_rows(rows: pa.Table) -> tuple[str, ...]:
         json.dumps(dict(zip(rows.column_names, row, strict=True)), ensure_ascii=False, allow_nan=False)
         for row in zip(*columns, strict=True)
     )
+
+
+def blocks_of(batches: Iterable[pa.RecordBatch], rows: int, size: int) -> Iterator[pa.Table]:
+    """Gather batches until there are so many rows, or bytes; a usual task has one block."""
+    held: list[pa.RecordBatch] = []
+    held_rows = held_size = 0
+    for batch in batches:
+        held.append(batch)
+        held_rows, held_size = held_rows + batch.num_rows, held_size + batch.nbytes
+        if held_rows >= rows or held_size >= size:
+            yield pa.Table.from_batches(held)
+            held, held_rows, held_size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def _shown(column: AnyChunks) -> list[object]:

@@ -74,6 +74,7 @@ OF_SINKS = {
     CrashPoint.BEFORE_MARKER,
     CrashPoint.BEFORE_END_OF_TRANSACTION,
     CrashPoint.AFTER_END_OF_TRANSACTION,
+    CrashPoint.AFTER_SHARES,
     CrashPoint.BETWEEN_BIRTHS,
 }
 """The matrix has no sink yet: `SinkContract`, `test_outbox_lives` and `integration_tests/sinks` die at these."""

@@ -89,9 +89,11 @@ def decode(data: bytes, where: str) -> Marker:
         ) from None
 
 
-def transactional_id(topology: str, sink: str) -> str:
+def transactional_id(topology: str, sink: str, share: int | None = None) -> str:
     """Return the id under which the sink's transactions run, the same over restarts, and no other sink's.
 
-    It is the key of its markers too. A dot in a name is written as %2E, which no name holds.
+    It is the key of its markers too. A dot in a name is written as %2E, which no name holds. `share` is the number of
+    one of several producers.
     """
-    return ".".join(name.replace("%", "%25").replace(".", "%2E") for name in (topology, sink))
+    names = ".".join(name.replace("%", "%25").replace(".", "%2E") for name in (topology, sink))
+    return names if share is None else f"{names}.{share}"

@@ -16,7 +16,7 @@ from typing import Final
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
-from trident.state.kafka.cluster import Cluster, Producers, TopicSettings
+from trident.state.kafka.cluster import Cluster, Producers, Session, TopicSettings
 from trident.state.kafka.marker import Marker, decode, encode, transactional_id
 from trident.state.kafka.records import Record
 from trident.state.positions import check_epoch
@@ -32,11 +32,16 @@ class Change:
     records: Iterable[Record] = ()
 
 
-class Markers:
-    """The markers of one sink; for one thread."""
+Decide = Callable[[Marker | None, str], Change | None]
+"""Makes a change of the newest marker and the cluster's id, or none."""
 
-    def __init__(self, sink: str, topic: str, cluster: Cluster, producers: Producers) -> None:
+
+class Markers:
+    """The markers of one sink, or of one of its several producers; for one thread."""
+
+    def __init__(self, sink: str, topic: str, cluster: Cluster, producers: Producers, share: int | None = None) -> None:
         self._sink = sink
+        self._share = share
         self._topic = topic
         self._cluster = cluster
         self._producers = producers
@@ -58,7 +63,7 @@ class Markers:
     def change(
         self,
         topology: str,
-        decide: Callable[[Marker | None, str], Change | None],
+        decide: Decide,
         *,
         limits: Mapping[str, int] = MappingProxyType({}),
         txid: int = 0,
@@ -68,11 +73,8 @@ class Markers:
         May be repeated after any error. What `decide` raises is raised, and nothing was sent then. `limits` are how
         large messages of the records' topics may be, which a session has to know when it begins.
         """
-        id_ = transactional_id(topology, self._sink)
-        known = self._known or self._settings()
-        of_topic = {} if known is None else {self._topic: known.max_message_bytes}
-        session = self._producers.open(id_, {**limits, **of_topic})
-        with closing(session):
+        id_ = transactional_id(topology, self._sink, self._share)
+        with closing(self._begin(id_, limits)) as session:
             reached(CrashPoint.AFTER_SESSION, txid)
             here = session.cluster_id()
             marker, partition = self._find(topology, here)
@@ -88,8 +90,17 @@ class Markers:
             session.commit()
         reached(CrashPoint.AFTER_END_OF_TRANSACTION, txid)
 
+    def settle(self, topology: str) -> None:
+        """End what any session of this id has left open: an open transaction hides what lies behind it."""
+        self._begin(transactional_id(topology, self._sink, self._share), {}).close()
+
+    def _begin(self, id_: str, limits: Mapping[str, int]) -> Session:
+        known = self._known or self._settings()
+        of_topic = {} if known is None else {self._topic: known.max_message_bytes}
+        return self._producers.open(id_, {**limits, **of_topic})
+
     def _find(self, topology: str, here: str) -> tuple[Marker | None, int]:
-        id_ = transactional_id(topology, self._sink)
+        id_ = transactional_id(topology, self._sink, self._share)
         found = self._cluster.newest(self._topic, id_)
         if found.data is None:
             return None, found.partition

@@ -253,6 +253,12 @@ class Outbox:
         found: int | None = connection.execute(oldest).scalar()
         return row.newest_txid if found is None else found
 
+    def oldest_txid(self, connection: Connection, topology: str) -> int | None:
+        """Return the txid of the oldest entry, of one without records too."""
+        asked = select(func.min(_ENTRIES.c.txid)).where(self._of(_ENTRIES, topology))
+        found: int | None = connection.execute(asked).scalar()
+        return found
+
     def has_waiting(self, connection: Connection, topology: str, done: int) -> bool:
         """Tell whether there is an entry of a txid up to `done`; looks into none."""
         mine = self._of(_ENTRIES, topology, _ENTRIES.c.txid <= done)

@@ -12,19 +12,21 @@ from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities, Transaction
 from trident.state.databases.base import SqlDatabase
+from trident.state.kafka.bulk.sending import BulkSender
+from trident.state.kafka.bulk.writing import listed
 from trident.state.kafka.cluster import Cluster
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox
 from trident.state.kafka.outbox_keeping import OutboxChecking, OutboxResetting, OutboxUndoing
-from trident.state.kafka.records import ROWS, check_rows, in_order, shown
+from trident.state.kafka.records import ROWS, check_rows, in_order
 from trident.state.kafka.relaying import OutboxRelay
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.target import KafkaTarget
 from trident.state.packing import pack
 from trident.state.positions import Position, stands
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.tables.place import connection_of
 
 _LARGEST: Final = 512 << 20
@@ -38,6 +40,13 @@ class ReadyRecords(HeldUpdates):
     payload: bytes = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadyWrites(WrittenUpdates):
+    """Staged files as they are laid down."""
+
+    payload: bytes = field(repr=False)
+
+
 class OutboxTarget:
     """See `Target` for what holds of every method. `sender` has the marker; where the sink stands the database says."""
 
@@ -47,6 +56,7 @@ class OutboxTarget:
         database: SqlDatabase,
         markers: Markers,
         cluster: Cluster,
+        bulk: BulkSender | None = None,
         *,
         lineage: bool,
         compressed: bool,
@@ -56,15 +66,19 @@ class OutboxTarget:
         self._markers = markers
         self._limits = MessageLimits(cluster)
         self._compressed = compressed
+        self._bulk = bulk
         self._outbox = Outbox(sender.name)
-        relay = OutboxRelay(sender.name, database, self._outbox, markers, self._limits, lineage)
+        relay = OutboxRelay(sender.name, database, self._outbox, markers, self._limits, lineage, bulk)
+        behind = KafkaResetting(sender.name, markers, bulk)
         self._capabilities = Capabilities(
             beside=self,
             undoing=OutboxUndoing(sender.name, database, self._outbox, markers),
-            resetting=OutboxResetting(sender.name, database, self._outbox, relay, KafkaResetting(sender.name, markers)),
+            resetting=OutboxResetting(sender.name, database, self._outbox, relay, behind),
             diverting=self,
             counting=OutboxChecking(sender.name, database, self._outbox, markers),
             relaying=relay,
+            writing=bulk.writing if bulk is not None else None,
+            tasking=bulk,
             keeps_what_left=True,
         )
 
@@ -89,6 +103,8 @@ class OutboxTarget:
         with self._database.transaction() as transaction:
             OUTBOX_TABLES.migrate(transaction.connection, self._database.schema_terms)
         self._markers.prepare()
+        if self._bulk is not None:
+            self._bulk.prepare()
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch in both places."""
@@ -135,7 +151,8 @@ class OutboxTarget:
 
     def ready(self, batch: BatchId, updates: StagedUpdates) -> StagedUpdates:
         """Turn the rows into what is laid down."""
-        assert isinstance(updates, HeldUpdates), "no task stages for an outbox"
+        if isinstance(updates, WrittenUpdates):  # the rows are files, and only their names wait here
+            return ReadyWrites(updates.writes, pack(listed(updates.writes)) if updates.writes else b"")
         rows = in_order(conform(updates.rows, ROWS))
         payload = pack(rows, "lz4") if rows.num_rows else b""
         if len(payload) > _LARGEST:
@@ -147,7 +164,7 @@ class OutboxTarget:
 
     def copy_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Lay the records down; what is there of the batch already stays."""
-        assert isinstance(updates, ReadyRecords)
+        assert isinstance(updates, ReadyRecords | ReadyWrites)
         if updates.count:
             self._outbox.put(connection_of(transaction), batch, updates.count, updates.payload)
 
@@ -164,12 +181,16 @@ class OutboxTarget:
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch for a person, in the order in which they would have been sent."""
-        assert isinstance(updates, HeldUpdates)
-        return shown(in_order(conform(updates.rows, ROWS)))
+        return self._sender.staged_rows(batch, updates)
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
-        """Delete nothing: what was sent is deleted at once, and what was not stays."""
-        self._outbox.ask(self._database, owner, epoch)
+        """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
+        with self._database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            row = self._outbox.owned(transaction.connection, owner, epoch)
+            waits = self._outbox.oldest_txid(transaction.connection, owner.topology)
+        if self._bulk is not None and row is not None and row.position.owner == owner:
+            self._bulk.forget(owner.topology, min(done, row.position.txid if waits is None else waits - 1))
 
     def close(self) -> None:
         """Let go of connections; the ledger closes its own."""

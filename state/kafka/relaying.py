@@ -12,8 +12,10 @@ from trident.base.advice import DIVERT
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.capabilities import Transaction
+from trident.state.capabilities import CannotUndoError, Transaction
 from trident.state.databases.base import SqlDatabase
+from trident.state.kafka.bulk.sending import BulkSender
+from trident.state.kafka.bulk.writing import unlisted
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Markers, owned
@@ -34,6 +36,7 @@ class OutboxRelay:
     markers: Markers
     limits: MessageLimits
     lineage: bool
+    bulk: BulkSender | None = None
 
     def relay(self, owner: Owner, epoch: Epoch, done: int) -> int:
         """Send the oldest entries, then delete them; returns the txid up to which nothing waits any more."""
@@ -46,7 +49,13 @@ class OutboxRelay:
         with self.database.transaction() as transaction:
             entry = self.outbox.entry(transaction.connection, owner.topology, txid)
         is_sent = marker.position is not None and marker.position.owner == owner and marker.position.txid >= txid
-        return None if entry is None or is_sent else (entry.attempt, shown(unpack(entry.payload)))
+        if entry is None or is_sent:
+            return None
+        rows, batch = unpack(entry.payload), BatchId(owner, epoch, txid, entry.attempt)
+        if writes := unlisted(self.name, rows):
+            self._require_unsent(batch)
+            rows = self._sender().rows_of(batch, writes)
+        return entry.attempt, shown(rows)
 
     def take_out_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
         """Empty the entry; it is passed as one without records."""
@@ -55,13 +64,20 @@ class OutboxRelay:
         self.outbox.empty(connection, owner.topology, txid, pack(ROWS.empty_table(), "lz4"))
 
     def _relay(self, owner: Owner, epoch: Epoch, done: int, entries: Sequence[Entry]) -> int:
+        rows = [unpack(entry.payload) for entry in entries]
+        files = [number for number, table in enumerate(rows) if unlisted(self.name, table)]
+        if files:  # by itself: its producers send it each in a transaction of its own
+            entries, rows = entries[: files[0] or 1], rows[: files[0] or 1]
         try:
-            self._send(owner, epoch, entries)
+            self._send(owner, epoch, entries, rows)
         except RefusedError as error:
             if len(entries) > 1:  # alone, the one that is refused can be told
                 return self._relay(owner, epoch, done, entries[:1])
             raise self._refused(entries[0], error) from None
-        return self._trimmed(owner, epoch, entries[-1].txid, done)
+        upto = self._trimmed(owner, epoch, entries[-1].txid, done)
+        if self.bulk is not None and files:
+            self.bulk.forget_soon(owner.topology, entries[-1].txid)
+        return upto
 
     def _refused(self, entry: Entry, error: RefusedError) -> RefusedError:
         return RefusedError(
@@ -70,8 +86,13 @@ class OutboxRelay:
             f"out: {DIVERT} {entry.txid} --state {shlex.quote(self.name)}"
         )
 
-    def _send(self, owner: Owner, epoch: Epoch, entries: Sequence[Entry]) -> None:
-        rows = [unpack(entry.payload) for entry in entries]
+    def _send(self, owner: Owner, epoch: Epoch, entries: Sequence[Entry], rows: list[pa.Table]) -> None:
+        if writes := unlisted(self.name, rows[0]):
+            rows = [ROWS.empty_table()]
+            self._sender().settle(owner.topology)
+            batch = BatchId(owner, epoch, entries[0].txid, entries[0].attempt)
+            if not self._is_in(batch, entries):
+                self._sender().send(batch, writes)
 
         def send(found: Marker | None, _: str) -> Change | None:
             mine = owned(found, epoch, self.name)
@@ -85,6 +106,32 @@ class OutboxRelay:
             return Change(mine.moved(stood, epoch, Sent(count, Digest())), self._records(owner, epoch, left))
 
         self.markers.change(owner.topology, send, limits=self.limits.of(rows), txid=entries[-1].txid)
+
+    def _is_in(self, batch: BatchId, entries: Sequence[Entry]) -> bool:
+        """Tell in a session, which ends what an earlier try may have left open, whether the marker has passed them."""
+        found = []
+
+        def look(marker: Marker | None, _: str) -> Change | None:
+            found.append(self._following(owned(marker, batch.epoch, self.name), batch.owner, entries) is None)
+            return None
+
+        self.markers.change(batch.owner.topology, look, txid=batch.txid)
+        return found == [True]
+
+    def _sender(self) -> BulkSender:
+        if self.bulk is None:
+            raise MismatchError(
+                f"what waits for sink {self.name!r} lies in files that tasks have staged, and it has no staging_folder "
+                "any more; nothing was sent. Give it the one that it had"
+            )
+        return self.bulk
+
+    def _require_unsent(self, batch: BatchId) -> None:
+        if count := self._sender().sent_of(batch):
+            raise CannotUndoError(
+                f"{batch}: some producers of sink {self.name!r} have sent their share of it, {count} records, so it "
+                "can't be taken out as a whole. Mend what keeps the others from it and start the topology again"
+            )
 
     def _waiting(self, owner: Owner, epoch: Epoch, done: int) -> Sequence[Entry]:
         with self.database.transaction() as transaction:

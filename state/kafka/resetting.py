@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trident.base.identity import Epoch, Owner
-from trident.state.kafka.marker import Marker
-from trident.state.kafka.markers import Change, Markers, owned
-from trident.state.positions import Position
+from trident.state.kafka.bulk.sending import BulkSender
+from trident.state.kafka.markers import Markers
+from trident.state.kafka.moves import beginning_anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,7 @@ class KafkaResetting:
 
     name: str
     markers: Markers
+    bulk: BulkSender | None = None
 
     def check_clear(self, topology: str) -> None:
         """Nothing stands in the way: no record is deleted, the next ones follow them."""
@@ -25,20 +26,18 @@ class KafkaResetting:
         self._begin(owner, epoch, birth_txid)
 
     def check_adopt(self, topology: str) -> int | None:
-        """Return the txid that was sent last."""
+        """Return the txid that was sent last, in part too."""
         found = self.markers.read(topology)
         position = found.position if found is not None else None
-        return None if position is None else position.txid
+        if position is None:
+            return None
+        return position.txid if self.bulk is None else max(position.txid, self.bulk.newest_txid(topology))
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind what was sent to the new owner at the birth txid."""
         self._begin(owner, epoch, birth_txid)
 
     def _begin(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        def begin(found: Marker | None, _: str) -> Change | None:
-            mine = owned(found, epoch, self.name)
-            if mine.position is not None and mine.position.owner == owner:
-                return None
-            return Change(mine.moved(Position(owner, birth_txid, 0, birth_txid), epoch))
-
-        self.markers.change(owner.topology, begin)
+        if self.bulk is not None:
+            self.bulk.begin_anew(owner, epoch, birth_txid)
+        self.markers.change(owner.topology, beginning_anew(owner, epoch, birth_txid, self.name))

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
-from trident.base.checks import check_flag, check_text, check_texts, refused
+from trident.base.checks import check_count, check_flag, check_text, check_texts, refused
 from trident.base.kafka.clients import hidden, told
 from trident.base.kafka.words import checked_options
 from trident.base.names import check_given_name
 from trident.base.secrets import Secret
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.state.kafka.bulk.folder import StagingFolder, check_folder
+from trident.state.kafka.bulk.reach import KafkaReach
+from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox_target import OutboxTarget
-from trident.state.kafka.producing import ConfluentProducers
-from trident.state.kafka.python_cluster import PythonCluster
 from trident.state.kafka.records import ROWS
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
@@ -25,6 +27,7 @@ from trident.state.postgres.database import PostgresDatabase
 from trident.state.target import LedgerDatabase
 
 MARKER_TOPIC: Final = "trident-markers"
+DEFAULT_PRODUCERS: Final = 4
 _RESERVED: Final = {
     "bootstrap.servers": "bootstrap_servers=",
     "metadata.broker.list": "bootstrap_servers=",
@@ -34,6 +37,7 @@ _RESERVED: Final = {
     "request.required.acks": "nothing: transactions need all",
 }
 _LONGEST_TOPIC: Final = 249
+_MOST_PRODUCERS: Final = 64
 _COMPRESSION: Final = ("compression.type", "compression.codec")
 
 
@@ -44,6 +48,10 @@ class KafkaSink:
     All records of a txid, and the marker that says so, are one Kafka transaction under the id `{topology}.{sink}`.
     The marker topic is made when it is missing (compacted); several sinks and topologies may share it. `lineage` adds
     headers that name topology, txid, attempt and source range. `client_options` are librdkafka's, and shown in no repr.
+
+    With a `staging_folder`, which driver and executors share (a path, or an address that Arrow knows), batches that
+    are too many for the driver are staged there by tasks, and sent by so many `producers` in tasks: each key by one of
+    them, each of them in a transaction of its own, so that readers may see the parts of such a txid one after another.
     """
 
     name: str
@@ -51,6 +59,8 @@ class KafkaSink:
     marker_topic: str = field(default=MARKER_TOPIC, kw_only=True)
     lineage: bool = field(default=True, kw_only=True)
     client_options: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False, hash=False)
+    staging_folder: str | Path | None = field(default=None, kw_only=True)
+    producers: int = field(default=DEFAULT_PRODUCERS, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check what can be checked without a connection."""
@@ -60,15 +70,19 @@ class KafkaSink:
         check_flag("lineage", self.lineage)
         given = check_texts("client_options", self.client_options, secret=True)
         object.__setattr__(self, "client_options", checked_options(given, _RESERVED))
+        if self.staging_folder is not None:
+            object.__setattr__(self, "staging_folder", check_folder("staging_folder", self.staging_folder))
+        check_count("producers", self.producers, most=_MOST_PRODUCERS)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it without its client options: a function that holds a sink by mistake must not take them along."""
         open_ = (self.name, self.bootstrap_servers, self.marker_topic, self.lineage)
-        return _restored, (*open_, hidden(self.client_options))
+        return _restored, (*open_, hidden(self.client_options), self.staging_folder, self.producers)
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts."""
-        return {"store": "kafka", "markers": self.marker_topic}
+        shared = {} if self.staging_folder is None else {"producers": str(self.producers)}
+        return {"store": "kafka", "markers": self.marker_topic, **shared}
 
     @property
     def schema(self) -> pa.Schema:
@@ -83,16 +97,24 @@ class KafkaSink:
         Where the ledger is in PostgreSQL records wait there, in the pin's own transaction, and are sent afterwards;
         elsewhere staged rows lie in the ledger's database, and are sent before their txid is done.
         """
-        seconds = timeouts.lease.total_seconds()
-        cluster = PythonCluster(self.name, self.bootstrap_servers, self.client_options, seconds)
-        producers = ConfluentProducers(self.name, self.bootstrap_servers, self.client_options, timeouts.lease)
-        markers = Markers(self.name, self.marker_topic, cluster, producers)
+        reach = KafkaReach(self.name, self.bootstrap_servers, hidden(self.client_options), timeouts.lease)
+        cluster = reach.cluster()
+        markers = Markers(self.name, self.marker_topic, cluster, reach.producers())
         compressed = any(self.client_options.get(name, "none") != "none" for name in _COMPRESSION)
         blobs = open_blobs(self.name, ledger_database)
-        target = KafkaTarget(self.name, markers, cluster, blobs, lineage=self.lineage, compressed=compressed)
+        bulk = self._bulk(reach, compressed=compressed)
+        target = KafkaTarget(self.name, markers, cluster, blobs, bulk, lineage=self.lineage, compressed=compressed)
         if not isinstance(ledger_database, PostgresDatabase):
             return target
-        return OutboxTarget(target, ledger_database, markers, cluster, lineage=self.lineage, compressed=compressed)
+        return OutboxTarget(
+            target, ledger_database, markers, cluster, bulk, lineage=self.lineage, compressed=compressed
+        )
+
+    def _bulk(self, reach: KafkaReach, *, compressed: bool) -> BulkSender | None:
+        if self.staging_folder is None:
+            return None
+        folder = StagingFolder(str(self.staging_folder), self.name)
+        return BulkSender(BulkPlace(folder, reach, self.marker_topic, self.producers, self.lineage, compressed))
 
 
 def check_topic_name(what: str, given: object) -> str:
@@ -105,7 +127,15 @@ def check_topic_name(what: str, given: object) -> str:
     return given
 
 
-def _restored(name: str, servers: str, marker_topic: str, lineage: bool, given: Secret | None) -> KafkaSink:
+def _restored(
+    name: str, servers: str, marker_topic: str, lineage: bool, given: Secret | None, folder: str | None, producers: int
+) -> KafkaSink:
     return KafkaSink(
-        name, bootstrap_servers=servers, marker_topic=marker_topic, lineage=lineage, client_options=told(given)
+        name,
+        bootstrap_servers=servers,
+        marker_topic=marker_topic,
+        lineage=lineage,
+        client_options=told(given),
+        staging_folder=folder,
+        producers=producers,
     )

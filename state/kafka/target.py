@@ -8,15 +8,18 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities
+from trident.state.kafka.bulk.sending import BulkSender
+from trident.state.kafka.bulk.writing import is_bulk
 from trident.state.kafka.cluster import Cluster
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Markers, owned
+from trident.state.kafka.moves import bearing, fencing
 from trident.state.kafka.records import ROWS, check_rows, in_order, records_of, shown
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.undoing import KafkaUndoing
 from trident.state.maps.blobs import BlobStore
-from trident.state.positions import Position, check_epoch, is_in, stands
+from trident.state.positions import Position, is_in
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 
@@ -25,19 +28,30 @@ class KafkaTarget:
     """See `Target` for what holds of every method."""
 
     def __init__(
-        self, name: str, markers: Markers, cluster: Cluster, blobs: BlobStore, *, lineage: bool, compressed: bool
+        self,
+        name: str,
+        markers: Markers,
+        cluster: Cluster,
+        blobs: BlobStore,
+        bulk: BulkSender | None = None,
+        *,
+        lineage: bool,
+        compressed: bool,
     ) -> None:
         self._name = name
         self._markers = markers
         self._cluster = cluster
         self._limits = MessageLimits(cluster)
         self._blobs = blobs
+        self._bulk = bulk
         self._lineage = lineage
         self._compressed = compressed
         self._capabilities = Capabilities(
-            undoing=KafkaUndoing(name, markers),
-            resetting=KafkaResetting(name, markers),
+            undoing=KafkaUndoing(name, markers, bulk),
+            resetting=KafkaResetting(name, markers, bulk),
             diverting=self,
+            writing=bulk.writing if bulk is not None else None,
+            tasking=bulk,
             keeps_what_left=True,
         )
 
@@ -59,17 +73,16 @@ class KafkaTarget:
         """Make the table for staged rows and the marker topic, or check them."""
         self._blobs.prepare()
         self._markers.prepare()
+        if self._bulk is not None:
+            self._bulk.prepare()
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Begin a session, which ends every other one, and leave a marker of this epoch."""
-
-        def fence(found: Marker | None, cluster: str) -> Change | None:
-            check_epoch(found.epoch if found else None, epoch, self._name)
-            if found is None:
-                return Change(Marker(owner, epoch, cluster))
-            return Change(found.fenced(owner, epoch)) if found.epoch != epoch else None
-
-        self._markers.change(owner.topology, fence)
+        if self._bulk is not None:
+            self._bulk.raise_fence(owner, epoch)
+        self._markers.change(owner.topology, fencing(owner, epoch, self._name))
+        if self._bulk is not None and self.position(owner.topology) is not None:
+            self._bulk.check_known(owner.topology)
 
     def position(self, topology: str) -> Position | None:
         """Return where the newest marker says that it stands, None when it has never been registered."""
@@ -78,16 +91,9 @@ class KafkaTarget:
 
     def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Write the first marker with a position."""
-
-        def bear(found: Marker | None, _: str) -> Change | None:
-            mine = owned(found, epoch, self._name)
-            if mine.position is None:
-                return Change(mine.moved(Position(owner, birth_txid, 0, birth_txid), epoch))
-            if mine.position.owner != owner:
-                raise MismatchError(f"sink {self._name!r} {stands(mine.position)}; nothing was changed")
-            return None
-
-        self._markers.change(owner.topology, bear)
+        if self._bulk is not None:
+            self._bulk.register(owner, epoch, birth_txid)
+        self._markers.change(owner.topology, bearing(owner, epoch, birth_txid, self._name))
 
     def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
         """Check the rows and commit them to the ledger's database."""
@@ -100,25 +106,20 @@ class KafkaTarget:
         return WrittenUpdates((self._blobs.put(batch, rows),))
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
-        """Send the rows and the marker of the txid in one transaction, unless the newest marker is this batch's."""
+        """Send the rows and the marker of the txid in one transaction, unless the newest marker is this batch's.
+
+        Rows that tasks have staged are sent by several producers first, each in a transaction of its own.
+        """
+        if isinstance(updates, WrittenUpdates) and is_bulk(updates.writes):
+            self._apply_bulk(batch, updates)
+            return
         try:
             rows = self._rows_of(batch, updates)
         except MismatchError:
-            found = self._markers.read(batch.owner.topology)
-            if found is not None and is_in(found.position, batch, self._name):
+            if self._is_in(batch):
                 return  # what was sent has been cleaned up
             raise
-
-        def send(found: Marker | None, _: str) -> Change | None:
-            mine = owned(found, batch.epoch, self._name)
-            if is_in(mine.position, batch, self._name):
-                return None
-            assert mine.position is not None
-            position = Position(batch.owner, batch.txid, batch.attempt, mine.position.birth_txid)
-            marker = mine.moved(position, batch.epoch, Sent(rows.num_rows, _digest(updates)))
-            return Change(marker, records_of(rows, batch, lineage=self._lineage))
-
-        self._markers.change(batch.owner.topology, send, limits=self._limits.of([rows]), txid=batch.txid)
+        self._send(batch, updates, rows)
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch for a person, in the order in which they would have been sent."""
@@ -127,6 +128,8 @@ class KafkaTarget:
     def _rows_of(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         if isinstance(updates, HeldUpdates):
             return in_order(conform(updates.rows, ROWS))
+        if is_bulk(updates.writes):
+            return self._sender().rows_of(batch, updates.writes)
         tables = [self._blobs.get(batch, write) for write in updates.writes]
         return in_order(pa.concat_tables(tables)) if tables else ROWS.empty_table()
 
@@ -137,10 +140,55 @@ class KafkaTarget:
         if position is None or position.owner != owner:
             raise MismatchError(f"sink {self._name!r} is not of {owner.topology!r}; nothing was deleted")
         self._blobs.forget(owner.topology, min(done, position.txid))
+        if self._bulk is not None:
+            self._bulk.forget(owner.topology, min(done, position.txid))
 
     def close(self) -> None:
         """Let go of connections."""
         self._cluster.close()
+
+    def _apply_bulk(self, batch: BatchId, updates: WrittenUpdates) -> None:
+        topology, bulk = batch.owner.topology, self._sender()
+        bulk.settle(topology)
+        if not self._is_in_session(batch):
+            bulk.send(batch, updates.writes)
+            self._send(batch, updates, ROWS.empty_table())
+        bulk.forget_soon(topology, batch.txid)
+
+    def _send(self, batch: BatchId, updates: StagedUpdates, rows: pa.Table) -> None:
+        def send(found: Marker | None, _: str) -> Change | None:
+            mine = owned(found, batch.epoch, self._name)
+            if is_in(mine.position, batch, self._name):
+                return None
+            assert mine.position is not None
+            position = Position(batch.owner, batch.txid, batch.attempt, mine.position.birth_txid)
+            marker = mine.moved(position, batch.epoch, Sent(updates.count, _digest(updates)))
+            return Change(marker, records_of(rows, batch, lineage=self._lineage))
+
+        self._markers.change(batch.owner.topology, send, limits=self._limits.of([rows]), txid=batch.txid)
+
+    def _is_in(self, batch: BatchId) -> bool:
+        found = self._markers.read(batch.owner.topology)
+        return found is not None and is_in(owned(found, batch.epoch, self._name).position, batch, self._name)
+
+    def _is_in_session(self, batch: BatchId) -> bool:
+        """Do the same in a session, which ends what an earlier try may have left open."""
+        found = []
+
+        def look(marker: Marker | None, _: str) -> Change | None:
+            found.append(is_in(owned(marker, batch.epoch, self._name).position, batch, self._name))
+            return None
+
+        self._markers.change(batch.owner.topology, look, txid=batch.txid)
+        return found == [True]
+
+    def _sender(self) -> BulkSender:
+        if self._bulk is None:
+            raise MismatchError(
+                f"rows for sink {self._name!r} lie in files that tasks have staged, and it has no staging_folder any "
+                "more; nothing was sent. Give it the one that it had"
+            )
+        return self._bulk
 
 
 def _digest(updates: StagedUpdates) -> Digest:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from trident.base.advice import RETRY
 from trident.base.identity import BatchId
 from trident.state.capabilities import CannotUndoError
+from trident.state.kafka.bulk.sending import BulkSender
 from trident.state.kafka.marker import Marker
 from trident.state.kafka.markers import Change, Markers, owned
 from trident.state.positions import Position, before_attempt, is_in
@@ -18,6 +20,7 @@ class KafkaUndoing:
 
     name: str
     markers: Markers
+    bulk: BulkSender | None = None
 
     def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Raise CannotUndoError when records of the batch were sent."""
@@ -46,5 +49,11 @@ class KafkaUndoing:
             raise CannotUndoError(
                 f"{batch}: sink {self.name!r} has sent it, {found.sent.count} records: what Kafka has committed can't "
                 "be taken back. Send records that compensate for them, or let its readers begin behind them"
+            )
+        if not is_there and self.bulk is not None and (count := self.bulk.sent_of(batch)):
+            raise CannotUndoError(
+                f"{batch}: some producers of sink {self.name!r} have sent their share of it, {count} records: what "
+                f"Kafka has committed can't be taken back. Mend what keeps the others from it, then let "
+                f"it go on: {RETRY}"
             )
         return is_there

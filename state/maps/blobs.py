@@ -5,14 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, delete, insert, select
 
-from trident.base.digest import Digest, hash64, seed_of
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId
-from trident.base.writes import WriteManifest
+from trident.base.writes import WriteManifest, digest_of
 from trident.state.databases.base import SqlDatabase
 from trident.state.databases.versions import NumberedTables, step_to_missing
 from trident.state.memory.database import MemoryDatabase
@@ -90,7 +88,7 @@ class _SqlBlobs:
         with self._database.transaction() as transaction:
             transaction.work_for(batch.owner.topology, batch.epoch)
             transaction.connection.execute(insert(_BLOBS), values)
-        return WriteManifest(self._state, write_id, _digest(write_id, rows))
+        return WriteManifest(self._state, write_id, digest_of(write_id, rows.num_rows))
 
     def get(self, batch: BatchId, write: WriteManifest) -> pa.Table:
         found = select(_BLOBS.c.payload).where(
@@ -124,7 +122,7 @@ class _MemoryBlobs:
         write_id = uuid.uuid4().hex
         with self._database.transaction() as transaction:
             transaction.table(self._table)[write_id] = (batch.owner.topology, batch.txid, batch.attempt, rows)
-        return WriteManifest(self._state, write_id, _digest(write_id, rows))
+        return WriteManifest(self._state, write_id, digest_of(write_id, rows.num_rows))
 
     def get(self, batch: BatchId, write: WriteManifest) -> pa.Table:
         with self._database.transaction() as transaction:
@@ -141,14 +139,10 @@ class _MemoryBlobs:
 
 
 def _checked(batch: BatchId, write: WriteManifest, rows: pa.Table | None) -> pa.Table:
-    if rows is None or _digest(write.write_id, rows) != write.digest:
+    if rows is None or digest_of(write.write_id, rows.num_rows) != write.digest:
         found = "nothing" if rows is None else f"{rows.num_rows} rows"
         raise MismatchError(
             f"{batch}: {found} is staged for write {write.write_id}, {write.rows} rows were accepted; "
             "nothing was applied, the stored state is unchanged"
         )
     return rows
-
-
-def _digest(write_id: str, rows: pa.Table) -> Digest:
-    return Digest.of(hash64(seed_of(write_id), np.arange(rows.num_rows, dtype=np.int64)))

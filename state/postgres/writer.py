@@ -27,7 +27,7 @@ from trident.state.postgres.copy import copy_rows, ready_rows
 from trident.state.postgres.database import PostgresDatabase, connect
 from trident.state.postgres.errors import classify
 from trident.state.postgres.paths import SearchPath, found_path, pin_path
-from trident.state.rows import conform, refuse_nul
+from trident.state.rows import blocks_of, conform, refuse_nul
 from trident.state.tables.names import quote, quote_table
 from trident.state.tables.staging import staging_rows
 
@@ -74,7 +74,7 @@ class PostgresWriter:
 
     def _write(self, write_id: str, batches: Iterator[pa.RecordBatch]) -> Digest:
         digest = Digest()
-        for block in _blocks(batches):
+        for block in blocks_of(batches, _ROWS, _BYTES):
             rows = conform(block, self.schema)
             refuse_nul(rows)
             marked, more = staging_rows(self.batch, write_id, rows, digest.count)
@@ -84,20 +84,6 @@ class PostgresWriter:
                 copy_rows(connection, quote_table(self.staging), ready)
             digest += more
         return digest
-
-
-def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Gather what one transaction takes; a usual task has one block."""
-    held: list[pa.RecordBatch] = []
-    rows = size = 0
-    for batch in batches:
-        held.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= _ROWS or size >= _BYTES:
-            yield pa.Table.from_batches(held)
-            held, rows, size = [], 0, 0
-    if held:
-        yield pa.Table.from_batches(held)
 
 
 _SCHEMA = """

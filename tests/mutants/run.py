@@ -24,12 +24,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import pytest
 from rich.console import Console
 from rich.table import Table
 
 from tests.effort import draw_base_seed
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import Layer, Mutant
+from tests.mutants.noticed import last_noticed, remember
 from trident.local.postgres import LocalPostgres
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +49,8 @@ _LEFT_OUT = (
     "__pycache__",
     ".hypothesis",
 )
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+_NOT_FOUND = re.compile(r"^ERROR: not found: (?:.*/)?((?:tests|integration_tests)/.+)$", re.MULTILINE)
 _SECONDS = 900
 _QUICK = (
     "tests/coordinators", "tests/ledger", "tests/cli", "tests/hazards", "tests/dsl", "tests/state",
@@ -74,15 +77,25 @@ def copy_of_the_tree() -> Iterator[Path]:
         yield target
 
 
-def judge(mutant: Mutant, tree: Path, dsn: str) -> Verdict:
-    """Remove the guard, run its tests until one fails, and put the guard back."""
+def judge(mutant: Mutant, tree: Path, dsn: str, noticed: str | None = None) -> Verdict:
+    """Remove the guard, run its tests until one fails, and put the guard back; `noticed` is asked before all others."""
     started = time.monotonic()
     text = mutant.apply(tree)
     try:
-        killer = first_failure(tree, mutant.killers, dsn)
+        killer = first_failure(tree, (noticed,), dsn) if noticed else None
+        is_new = killer is None
+        killer = killer or first_failure(tree, mutant.killers, dsn)
     finally:
         (tree / mutant.file).write_text(text)
+    if is_new and killer is not None:
+        require_unprovoked(tree, (killer,) if "::" in killer else mutant.killers, dsn)
     return Verdict(mutant, killer, time.monotonic() - started)
+
+
+def require_unprovoked(tree: Path, tests: Sequence[str], dsn: str) -> None:
+    """Raise SystemExit for a test that fails although no guard is gone: nothing can be judged by it."""
+    if failed := first_failure(tree, tests, dsn, None):
+        raise SystemExit(f"{failed} fails without any mutant; nothing can be judged by it")
 
 
 def first_failure(tree: Path, killers: Sequence[str], dsn: str, seconds: float | None = _SECONDS) -> str | None:
@@ -99,6 +112,10 @@ def first_failure(tree: Path, killers: Sequence[str], dsn: str, seconds: float |
         return f"no end within {seconds} s"
     if answer.returncode == 0:
         return None
+    gone = set(_NOT_FOUND.findall(answer.stdout + answer.stderr))
+    if answer.returncode == pytest.ExitCode.USAGE_ERROR and gone:  # a test that had noticed has another name by now
+        left = [killer for killer in killers if killer not in gone]
+        return first_failure(tree, left, dsn, seconds) if left and len(left) < len(killers) else None
     failed = _FAILED.search(answer.stdout)
     if failed is None:
         raise RuntimeError(f"pytest ended with {answer.returncode}:\n{answer.stdout[-2000:]}\n{answer.stderr[-2000:]}")
@@ -107,6 +124,7 @@ def first_failure(tree: Path, killers: Sequence[str], dsn: str, seconds: float |
 
 def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Verdict]:
     """Judge all mutants, some at once, each of these in a copy of its own."""
+    noticed = last_noticed(mutants)
     free: queue.SimpleQueue[Path] = queue.SimpleQueue()
     with ExitStack() as stack:
         for _ in range(_AT_ONCE):
@@ -115,21 +133,19 @@ def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Ver
         def judge_one(mutant: Mutant) -> Verdict:
             tree = free.get()
             try:
-                verdict = judge(mutant, tree, dsn)
+                verdict = judge(mutant, tree, dsn, noticed.get(mutant.guard))
             finally:
                 free.put(tree)
             console.print(f"{verdict.seconds:6.1f} s  {'killed' if verdict.killer else 'SURVIVED'}  {mutant.guard}")
             return verdict
 
-        needed = {killer for mutant in mutants for killer in mutant.killers}
-        long = {killer for killer in needed if killer.startswith(_ONLY_LONG)}
+        tests = set(noticed.values())
+        long = {test for test in tests if test.startswith(_ONLY_LONG)}
         tree = free.get()
-        unprovoked = next(
-            filter(None, (first_failure(tree, sorted(some), dsn, None) for some in (needed - long, long) if some)), None
-        )
+        for some in (tests - long, long):
+            if some:
+                require_unprovoked(tree, sorted(some), dsn)
         free.put(tree)
-        if unprovoked:
-            raise SystemExit(f"{unprovoked} fails without any mutant; nothing can be judged")
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(judge_one, mutants))
 
@@ -194,6 +210,7 @@ def main() -> int:
     parser.add_argument("--guard", default="", help="only guards whose text contains this")
     parser.add_argument("--drawn", type=int, help="only so many, drawn")
     parser.add_argument("--seed", type=int, help="draw as an earlier run did; fresh without it")
+    parser.add_argument("--remember", action="store_true", help="keep which test noticed, for the next run")
     parser.add_argument("--prove", action="store_true", help="do the quicker layers miss those of the slow ones?")
     arguments = parser.parse_args()
     mutants = [mutant for mutant in MUTANTS if arguments.guard in mutant.guard]
@@ -204,6 +221,8 @@ def main() -> int:
         if arguments.prove:
             return 1 if prove(mutants, server.dsn, console) else 0
         verdicts = judge_all(mutants, server.dsn, console)
+    if arguments.remember:
+        remember({each.mutant.guard: each.killer for each in verdicts if each.killer and "::" in each.killer}, MUTANTS)
     show(verdicts, console)
     survivors = [verdict for verdict in verdicts if verdict.killer is None]
     console.print(

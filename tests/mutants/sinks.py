@@ -11,14 +11,86 @@ _RECORDS: Final = ("tests/state/test_kafka_records.py",)
 _MARKERS: Final = ("integration_tests/sinks/test_markers.py",)
 _ENDS: Final = ("integration_tests/sinks/test_lost_ends.py",)
 _TO_KAFKA: Final = ("integration_tests/dsl/test_dsl_to_kafka.py",)
-_OPEN: Final = "        session = self._producers.open(id_, {**limits, **of_topic})\n"
+_OPEN: Final = "        with closing(self._begin(id_, limits)) as session:\n"
 _FIND: Final = "            here = session.cluster_id()\n            marker, partition = self._find(topology, here)\n"
 
 _OUTBOX = ("tests/state/test_outbox.py",)
 _ROWS = ("tests/state/test_row_sinks.py",)
 _POSTGRES_ROWS = ("integration_tests/sinks/test_row_sinks.py",)
 
+_BULK: Final = ("tests/state/test_bulk_rows.py",)
+
 SINKS: Final = (
+    Mutant(
+        "a producer that has sent its share does not send it again",
+        "state/kafka/bulk/sending.py",
+        "        if is_sent(mine, batch, self.place.sink):\n            return None\n",
+        "",
+        _BULK,
+    ),
+    Mutant(
+        "a newer epoch stops the tasks of an older one",
+        "state/kafka/bulk/sending.py",
+        "        self._change_all(owner.topology, fencing(owner, epoch, self._place.sink))\n",
+        "",
+        _BULK,
+    ),
+    Mutant(
+        "a txid that some producers have sent is not undone",
+        "state/kafka/undoing.py",
+        "if not is_there and self.bulk is not None and (count := self.bulk.sent_of(batch)):",
+        "if not is_there and self.bulk is not None and (count := 0):",
+        _BULK,
+    ),
+    Mutant(
+        "the sink's own marker moves when every share is in",
+        "state/kafka/target.py",
+        "            bulk.send(batch, updates.writes)\n",
+        "",
+        _BULK,
+    ),
+    Mutant(
+        "staged files are looked at before they are sent",
+        "state/kafka/bulk/writing.py",
+        "    if digest_of(write.write_id, rows.num_rows) != write.digest:\n",
+        "    if rows.num_rows > write.rows:\n",
+        _BULK,
+    ),
+    Mutant(
+        "a byte of a staged file that has changed is noticed",
+        "state/kafka/bulk/folder.py",
+        "                page_checksum_verification=True,\n",
+        "",
+        _BULK,
+    ),
+    Mutant(
+        "all records of a key have one producer",
+        "state/kafka/bulk/writing.py",
+        "            shares[number] = zlib.crc32(key, seed) % producers\n",
+        "            shares[number] = number % producers\n",
+        _BULK,
+    ),
+    Mutant(
+        "files that were not sent are kept",
+        "state/kafka/target.py",
+        "self._bulk.forget(owner.topology, min(done, position.txid))",
+        "self._bulk.forget(owner.topology, done)",
+        _BULK,
+    ),
+    Mutant(
+        "what waits as files that are sent in part is not taken out",
+        "state/kafka/relaying.py",
+        "            self._require_unsent(batch)\n",
+        "",
+        _BULK,
+    ),
+    Mutant(
+        "what tasks have left open hides no marker",
+        "state/kafka/bulk/sending.py",
+        "        self._is_settled = False\n        self.settle(owner.topology)\n",
+        "",
+        _BULK,
+    ),
     Mutant(
         "no two transactions of a sink share a producer epoch",
         "state/kafka/producing.py",
@@ -34,9 +106,9 @@ SINKS: Final = (
     Mutant(
         "a marker is read after the session has begun",
         "state/kafka/markers.py",
-        f"{_OPEN}        with closing(session):\n            reached(CrashPoint.AFTER_SESSION, txid)\n{_FIND}",
+        f"{_OPEN}            reached(CrashPoint.AFTER_SESSION, txid)\n{_FIND}",
         "        marker, partition = self._find(topology, self._cluster.id())\n"
-        f"{_OPEN}        with closing(session):\n            reached(CrashPoint.AFTER_SESSION, txid)\n"
+        f"{_OPEN}            reached(CrashPoint.AFTER_SESSION, txid)\n"
         "            here = session.cluster_id()\n",
         _SINK,
     ),
@@ -49,8 +121,8 @@ SINKS: Final = (
     ),
     Mutant(
         "an old epoch raises no fence of a sink",
-        "state/kafka/target.py",
-        "            check_epoch(found.epoch if found else None, epoch, self._name)\n",
+        "state/kafka/moves.py",
+        "        check_epoch(found.epoch if found else None, epoch, name)\n",
         "",
         _SINK,
     ),
@@ -106,8 +178,8 @@ SINKS: Final = (
     Mutant(
         "what a sink has not sent is not cleaned up",
         "state/kafka/target.py",
-        "min(done, position.txid)",
-        "done",
+        "self._blobs.forget(owner.topology, min(done, position.txid))",
+        "self._blobs.forget(owner.topology, done)",
         _SINK,
     ),
     Mutant(
@@ -119,8 +191,8 @@ SINKS: Final = (
     ),
     Mutant(
         "a reset of a sink is carried out once",
-        "state/kafka/resetting.py",
-        "            if mine.position is not None and mine.position.owner == owner:\n                return None\n",
+        "state/kafka/moves.py",
+        "        if mine.position is not None and mine.position.owner == owner:\n            return None\n",
         "",
         _SINK,
     ),

@@ -24,6 +24,7 @@ from trident.engine.quiet import quiet_spark_errors
 from trident.engine.reading import Readers, width_of
 from trident.engine.spark import cancel_tagged, engine_session, is_stopped, parallelism_of, tagged, watched
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
+from trident.engine.tasks import SparkTasks
 from trident.graph.jobs import Job, Trunk
 from trident.graph.nodes import End
 from trident.operations.base import BatchContext
@@ -61,6 +62,9 @@ class SparkProcessor:
         parallelism = parallelism or parallelism_of(spark)
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
+        for store in stores.values():
+            if store.capabilities.tasking is not None:
+                store.capabilities.tasking.use(SparkTasks(self._spark))
         self._ends = Ends(compiled.ends, stores, staging, staging_threshold, partial(hand_out, self._spark))
 
     def process(self, request: ProcessRequest) -> ProcessResult:

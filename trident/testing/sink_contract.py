@@ -213,7 +213,7 @@ class SinkContract:
     def test_staged_rows_can_be_read_back(self, harness: SinkHarness) -> None:
         sink = begun(harness)
         held = HeldUpdates(harness.rows("a", "b"))
-        updates = sink.stage(batch_of(1), held)
+        updates = harness.stage(sink, batch_of(1), held.rows)
         found = diverting(sink).staged_rows(batch_of(1), updates)
         assert found.to_pylist() == diverting(sink).staged_rows(batch_of(1), held).to_pylist()
         assert len(json_rows(found)) == 2

@@ -27,6 +27,10 @@ class SinkHarness(ABC):
     def rows(self, *words: str) -> pa.Table:
         """Return staged rows, one per word, that leave in this order."""
 
+    def stage(self, sink: Target, batch: BatchId, rows: pa.Table) -> StagedUpdates:
+        """Stage a batch's rows as the sink's topology does: held by the driver, unless tasks write them."""
+        return sink.stage(batch, HeldUpdates(rows))
+
     @abstractmethod
     def words(self) -> list[str]:
         """Return the words of all that readers can see, in its order; may wait for what is still open to end."""
@@ -43,7 +47,7 @@ def begun(harness: SinkHarness, birth_txid: int = 0) -> Target:
 
 def staged(harness: SinkHarness, sink: Target, batch: BatchId, *words: str) -> StagedUpdates:
     """Stage a batch's words."""
-    return sink.stage(batch, HeldUpdates(harness.rows(*words)))
+    return harness.stage(sink, batch, harness.rows(*words))
 
 
 def send(harness: SinkHarness, sink: Target, txid: int, *words: str) -> None:

@@ -1,0 +1,51 @@
+"""How tasks reach a sink's cluster: all that a driver knows of it, to be pickled."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from trident.base.kafka.clients import told
+from trident.base.secrets import Secret
+from trident.state.kafka.cluster import Cluster, Producers
+from trident.state.kafka.producing import ConfluentProducers
+from trident.state.kafka.python_cluster import PythonCluster
+
+
+class Reach(Hashable, Protocol):
+    """Opens what a sink needs, wherever it was taken; shows no secret."""
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """What a process must have been told before it opens anything."""
+
+    def cluster(self) -> Cluster:
+        """Return the cluster; it connects when it is first asked."""
+
+    def producers(self) -> Producers:
+        """Return what opens sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaReach:
+    """See `Reach`; of one sink."""
+
+    sink: str
+    servers: str
+    options: Secret | None
+    lease: timedelta
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The client's options, as whoever gave them may have meant any of them."""
+        return () if self.options is None else (self.options,)
+
+    def cluster(self) -> Cluster:
+        """Administration and markers."""
+        return PythonCluster(self.sink, self.servers, told(self.options), self.lease.total_seconds())
+
+    def producers(self) -> Producers:
+        """A producer per transaction."""
+        return ConfluentProducers(self.sink, self.servers, told(self.options), self.lease)

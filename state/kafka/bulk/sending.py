@@ -1,0 +1,207 @@
+"""Several producers of one sink: each sends its share of a txid once, whoever runs it, and how often.
+
+Each has a transactional id and a marker of its own, and does with them what a sink does with its only one. The sink's
+own marker moves when all of them are in: it says what is applied, and theirs what is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.digest import Digest
+from trident.base.errors import MismatchError, RetryableError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.writes import WriteManifest
+from trident.state.kafka.bulk.folder import StagingFolder
+from trident.state.kafka.bulk.reach import Reach
+from trident.state.kafka.bulk.writing import BulkWriting, read_share, share_of
+from trident.state.kafka.cluster import Cluster
+from trident.state.kafka.limits import MessageLimits
+from trident.state.kafka.marker import Marker, Sent
+from trident.state.kafka.markers import Change, Decide, Markers, owned
+from trident.state.kafka.moves import bearing, beginning_anew, fencing
+from trident.state.kafka.records import ROWS, in_order, records_of
+from trident.state.positions import Position, stands
+from trident.state.staged import StagingLostError
+from trident.state.tasks import InThisProcess, Tasks
+
+
+@dataclass(frozen=True, slots=True)
+class BulkPlace:
+    """Where a sink's shares lie, and where they go; can be pickled."""
+
+    folder: StagingFolder
+    reach: Reach
+    marker_topic: str
+    producers: int
+    lineage: bool
+    compressed: bool
+
+    @property
+    def sink(self) -> str:
+        """The sink's name."""
+        return self.folder.sink
+
+    def markers(self, cluster: Cluster, share: int | None) -> Markers:
+        """Return the markers of one producer; without a number, the sink's own."""
+        return Markers(self.sink, self.marker_topic, cluster, self.reach.producers(), share)
+
+
+@dataclass(frozen=True, slots=True)
+class SendShare:
+    """A producer's part of a txid; can be pickled. What is in is not sent again."""
+
+    place: BulkPlace
+    batch: BatchId
+    share: int
+    writes: tuple[WriteManifest, ...]
+
+    def __call__(self) -> None:
+        """Send the rows and the share's marker in one transaction, unless its newest marker is this batch's."""
+        try:
+            tables = [read_share(self.place.folder, self.batch, write) for write in self.writes]
+            rows, lost = in_order(pa.concat_tables(tables)), None
+        except StagingLostError as error:
+            rows, lost = ROWS.empty_table(), error
+
+        def send(found: Marker | None, _: str) -> Change | None:
+            change = self._change(found, rows)
+            if change is not None and lost is not None:
+                raise lost
+            return change  # what was sent has been cleaned up
+
+        with closing(self.place.reach.cluster()) as cluster:
+            limits = MessageLimits(cluster).of([rows])
+            markers = self.place.markers(cluster, self.share)
+            markers.change(self.batch.owner.topology, send, limits=limits, txid=self.batch.txid)
+
+    def _change(self, found: Marker | None, rows: pa.Table) -> Change | None:
+        batch = self.batch
+        mine = owned(found, batch.epoch, self.place.sink)
+        if is_sent(mine, batch, self.place.sink):
+            return None
+        assert mine.position is not None
+        position = Position(batch.owner, batch.txid, batch.attempt, mine.position.birth_txid)
+        sent = Sent(sum(write.rows for write in self.writes), sum((write.digest for write in self.writes), Digest()))
+        marker = mine.moved(position, batch.epoch, sent)
+        return Change(marker, records_of(rows, batch, lineage=self.place.lineage))
+
+
+class BulkSender:
+    """All producers of one sink, seen from the driver."""
+
+    def __init__(self, place: BulkPlace) -> None:
+        self._place = place
+        self._tasks: Tasks = InThisProcess()
+        self._is_settled = True
+        self.writing = BulkWriting(place.folder, place.reach, place.producers, place.compressed)
+
+    def use(self, tasks: Tasks) -> None:
+        """See `UsesTasks`."""
+        self._tasks = tasks
+
+    def prepare(self) -> None:
+        """Make the folder, or look whether it is there."""
+        self._place.folder.prepare()
+
+    def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
+        """Refuse every older epoch to each producer; before the sink does: what is open hides its marker."""
+        self._is_settled = False
+        self.settle(owner.topology)
+        self._change_all(owner.topology, fencing(owner, epoch, self._place.sink))
+
+    def check_known(self, topology: str) -> None:
+        """Raise MismatchError unless each producer has a position, as all do where the sink was registered."""
+        with self._all() as each:
+            found = [markers.read(topology) for markers in each]
+        if any(marker is None or marker.position is None for marker in found):
+            raise MismatchError(
+                f"a producer of sink {self._place.sink!r} has no marker any more: its marker topic was emptied, or "
+                "made anew. Nothing was sent: restore it, for without it nobody can tell what was sent"
+            )
+
+    def settle(self, topology: str) -> None:
+        """End what tasks of this process have left open when they failed: of two transactions each hides the other."""
+        if self._is_settled:
+            return
+        with closing(self._place.reach.cluster()) as cluster:
+            for share in (None, *range(self._place.producers)):
+                self._place.markers(cluster, share).settle(topology)
+        self._is_settled = True
+
+    def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Write the first marker with a position of each producer; before the sink's own."""
+        self._change_all(owner.topology, bearing(owner, epoch, birth_txid, self._place.sink))
+
+    def begin_anew(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Start at the birth txid under a new owner; before the sink's own marker does."""
+        self._change_all(owner.topology, beginning_anew(owner, epoch, birth_txid, self._place.sink))
+
+    def send(self, batch: BatchId, writes: Sequence[WriteManifest]) -> None:
+        """Return once every share is in; what is in is not sent again. The sink's own marker does not move."""
+        shares = sorted({share_of(write) for write in writes})
+        works = [
+            SendShare(self._place, batch, share, tuple(write for write in writes if share_of(write) == share))
+            for share in shares
+        ]
+        self._is_settled = False
+        self._tasks.run(works, self._place.reach.secrets, f"{batch}, sending of the sink {self._place.sink!r}")
+        self._is_settled = True
+        reached(CrashPoint.AFTER_SHARES, batch.txid)
+
+    def sent_of(self, batch: BatchId) -> int:
+        """Return how many records of a batch are sent, of a batch that is not in as a whole."""
+        with self._all() as each:
+            found = [owned(markers.read(batch.owner.topology), batch.epoch, self._place.sink) for markers in each]
+        return sum(marker.sent.count for marker in found if is_sent(marker, batch, self._place.sink))
+
+    def newest_txid(self, topology: str) -> int:
+        """Return the newest txid of which any producer has sent something, 0 where none has a position."""
+        with self._all() as each:
+            found = [markers.read(topology) for markers in each]
+        return max((marker.position.txid for marker in found if marker and marker.position), default=0)
+
+    def rows_of(self, batch: BatchId, writes: Sequence[WriteManifest]) -> pa.Table:
+        """Return all rows in the order of the records that they are of."""
+        tables = [read_share(self._place.folder, batch, write) for write in writes]
+        return in_order(pa.concat_tables(tables)) if tables else ROWS.empty_table()
+
+    def forget(self, topology: str, txid: int) -> None:
+        """Delete the files of txids up to one that is sent."""
+        self._place.folder.forget(topology, txid)
+
+    def forget_soon(self, topology: str, txid: int) -> None:
+        """Do the same as far as it can be done now: a clean-up comes by later, and these files are large."""
+        with suppress(RetryableError):
+            self.forget(topology, txid)
+
+    def _change_all(self, topology: str, decide: Decide) -> None:
+        with self._all() as each:
+            for markers in each:
+                markers.change(topology, decide)
+
+    @contextmanager
+    def _all(self) -> Iterator[list[Markers]]:
+        with closing(self._place.reach.cluster()) as cluster:
+            yield [self._place.markers(cluster, share) for share in range(self._place.producers)]
+
+
+def is_sent(mine: Marker, batch: BatchId, sink: str) -> bool:
+    """Tell whether a producer has sent its share; raises MismatchError where it stands behind the batch's turn.
+
+    A producer without a share of a txid stays where it is, so it may stand anywhere before the batch.
+    """
+    position = mine.position
+    if position is None or position.owner != batch.owner or position.txid > batch.txid:
+        where = "was never registered" if position is None else stands(position)
+        raise MismatchError(f"{batch}: a producer of sink {sink!r} {where}; nothing of its share was sent")
+    if position.txid < batch.txid:
+        return False
+    if position.attempt != batch.attempt:
+        raise MismatchError(f"{batch}: a producer of sink {sink!r} {stands(position)}; nothing of its share was sent")
+    return True

@@ -1,0 +1,438 @@
+"""Rows of a sink that tasks stage as files and several producers send: the contract, and what goes wrong half-way."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.state.arrays import array
+from tests.state.memory_kafka import End, MemoryKafka
+from tests.state.test_kafka_sink import MemoryKafkaHarness, until_known
+from tests.state.test_outbox import OutboxHarness, SendsAtOnce
+from trident.base.control import decode
+from trident.base.crash_points import CrashPoint
+from trident.base.errors import ConfigurationError, FencedError, MismatchError, OutcomeUnknownError, RefusedError
+from trident.base.identity import BatchId
+from trident.base.order import order_of
+from trident.base.secrets import Secret
+from trident.base.writes import WriteManifest, digest_of
+from trident.state.capabilities import CannotUndoError, relaying_of
+from trident.state.kafka.bulk.folder import StagingFolder, check_folder
+from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
+from trident.state.kafka.bulk.writing import listed, share_of, unlisted
+from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox_target import OutboxTarget
+from trident.state.kafka.records import ROWS
+from trident.state.kafka.target import KafkaTarget
+from trident.state.maps.blobs import open_blobs
+from trident.state.memory.database import MemoryDatabase
+from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
+from trident.state.target import Target
+from trident.state.tasks import Work
+from trident.testing import SessionSinkContract, SinkHarness
+from trident.testing.sink_harness import begun
+from trident.testing.state_harness import EPOCH, NEWER, OWNER, batch_of, diverting, resetting, undoing
+
+PRODUCERS = 3
+
+
+@dataclass(frozen=True)
+class MemoryReach:
+    """Reaches a cluster in memory; everybody who asks gets the same one."""
+
+    kafka: MemoryKafka
+
+    __hash__ = object.__hash__
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        return ()
+
+    def cluster(self) -> MemoryKafka:
+        return self.kafka
+
+    def producers(self) -> MemoryKafka:
+        return self.kafka
+
+
+def staged_by_tasks(sink: Target, batch: BatchId, rows: pa.Table) -> WrittenUpdates:
+    """Stage rows as two tasks do."""
+    writing = sink.capabilities.writing
+    assert writing is not None
+    half = rows.num_rows // 2
+    parts = (part.to_batches() for part in (rows.slice(half), rows.slice(0, half)) if part.num_rows)
+    words = [decode(word) for part in parts for word in writing.writer(batch)(iter(part))]
+    return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
+
+
+class BulkHarness(MemoryKafkaHarness):
+    """A folder, and a cluster in memory."""
+
+    points: tuple[CrashPoint, ...] = (*MemoryKafkaHarness.points, CrashPoint.AFTER_SHARES)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def bulk(self) -> BulkSender:
+        folder = StagingFolder(self.folder.as_uri(), "alerts")
+        return BulkSender(BulkPlace(folder, MemoryReach(self.kafka), "markers", PRODUCERS, True, False))
+
+    def open(self) -> Target:
+        markers = Markers("alerts", "markers", self.kafka, self.kafka)
+        blobs = open_blobs("alerts", self.ledger)
+        return KafkaTarget("alerts", markers, self.kafka, blobs, self.bulk(), lineage=True, compressed=False)
+
+    def stage(self, sink: Target, batch: BatchId, rows: pa.Table) -> StagedUpdates:
+        return staged_by_tasks(sink, batch, rows)
+
+    def keyed(self, *keys: str) -> pa.Table:
+        """Return a row per key, that has its number as its value."""
+        numbers = [str(number).encode() for number in range(len(keys))]
+        columns: list[list[object]] = [
+            ["out"] * len(keys),
+            [key.encode() or None for key in keys],
+            [*numbers],
+            [None] * len(keys),
+        ]
+        arrays = [array(column, field.type) for column, field in zip(columns, ROWS, strict=False)]
+        return pa.table([*arrays, order_of("in", 0, np.arange(len(keys), dtype=np.int64))], schema=ROWS)
+
+    def files(self) -> list[str]:
+        return sorted(path.parent.name.lstrip("0") for path in self.folder.glob("**/*.parquet"))
+
+
+class BulkOutboxHarness(OutboxHarness):
+    """The same for an outbox."""
+
+    points: tuple[CrashPoint, ...] = (CrashPoint.IN_APPLY, *BulkHarness.points)
+
+    def __init__(self, folder: Path, kind: type[OutboxTarget] = OutboxTarget) -> None:
+        super().__init__(folder, kind)
+        self.shared = BulkHarness(folder / "staged")
+        self.shared.kafka = self.kafka
+
+    def open(self) -> OutboxTarget:
+        markers = Markers("alerts", "markers", self.kafka, self.kafka)
+        blobs, bulk = open_blobs("alerts", MemoryDatabase()), self.shared.bulk()
+        sender = KafkaTarget("alerts", markers, self.kafka, blobs, bulk, lineage=True, compressed=False)
+        return self.kind(sender, self.file, markers, self.kafka, bulk, lineage=True, compressed=False)
+
+    def stage(self, sink: Target, batch: BatchId, rows: pa.Table) -> StagedUpdates:
+        return staged_by_tasks(sink, batch, rows)
+
+
+@pytest.fixture
+def harness(tmp_path: Path) -> BulkHarness:
+    return BulkHarness(tmp_path)
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[BulkOutboxHarness]:
+    box = BulkOutboxHarness(tmp_path)
+    yield box
+    box.file.close()
+
+
+class TestBulkSink(SessionSinkContract):
+    """The contract, with a key that one producer has."""
+
+
+class TestBulkOutboxThatSendsAtOnce(SessionSinkContract):
+    """The contract, for entries that name files."""
+
+    @pytest.fixture
+    def harness(self, tmp_path: Path) -> Iterator[SinkHarness]:
+        box = BulkOutboxHarness(tmp_path, SendsAtOnce)
+        yield box
+        box.file.close()
+
+
+KEYS = [f"k{number % 7}" for number in range(40)] + [""] * 5
+
+
+def values_of(harness: BulkHarness) -> dict[str, list[int]]:
+    """Return what each key's reader sees, in its order."""
+    found: dict[str, list[int]] = {}
+    for record in harness.kafka.seen("out"):
+        found.setdefault((record.key or b"").decode(), []).append(int(record.value or b""))
+    return found
+
+
+def expected_of(*batches: list[str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for keys in batches:
+        for number, key in enumerate(keys):
+            found.setdefault(key, []).append(number)
+    return found
+
+
+def in_any_order(found: dict[str, list[int]]) -> dict[str, list[int]]:
+    """Leave out the order of what has no key."""
+    return {key: numbers if key else sorted(numbers) for key, numbers in found.items()}
+
+
+def test_each_key_is_sent_in_its_order_by_one_producer(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    for txid in (1, 2):
+        updates = staged_by_tasks(sink, batch_of(txid), harness.keyed(*KEYS))
+        assert {share_of(write) for write in updates.writes} == set(range(PRODUCERS))
+        sink.apply(batch_of(txid), updates)
+    assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS, KEYS))
+    small = sink.stage(batch_of(3), held(harness, "k1"))
+    sink.apply(batch_of(3), small)
+    assert values_of(harness)["k1"][-1] == 0
+
+
+def held(harness: BulkHarness, *keys: str) -> HeldUpdates:
+    return HeldUpdates(harness.keyed(*keys))
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from(End), st.booleans()), max_size=8), min_size=1, max_size=4))
+@settings(max_examples=20, deadline=None)
+def test_whatever_becomes_of_its_commits_each_record_is_there_once(ends: list[list[tuple[End, bool]]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        harness = BulkHarness(Path(folder))
+        sink = begun(harness)
+        for txid, mine in enumerate(ends, 1):
+            updates = staged_by_tasks(sink, batch_of(txid), harness.keyed(*KEYS))
+            harness.kafka.ends = [end for end, _ in mine]
+            for _, is_delivered in mine:
+                if is_delivered:
+                    harness.kafka.deliver()
+            until_known(sink, txid, updates, EPOCH)
+            harness.kafka.deliver()
+            assert in_any_order(values_of(harness)) == in_any_order(expected_of(*[KEYS] * txid))
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_a_txid_that_is_sent_in_part_is_finished_and_not_taken_back(harness: BulkHarness, after: int) -> None:
+    sink = begun(harness)
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    harness.kafka.ends = [End.ANSWERED] * after + [End.REQUEST_LOST]
+    with pytest.raises(OutcomeUnknownError):
+        sink.apply(batch_of(1), updates)
+    successor = harness.open()
+    successor.prepare()
+    successor.raise_fence(OWNER, NEWER)
+    position = successor.position("orders")
+    assert position is not None
+    assert position.txid == 0
+    sent = len(harness.kafka.seen("out"))
+    assert 0 < sent < len(KEYS)
+    for call in (undoing(successor).check_undo, lambda batch, staged: undoing(successor).undo(batch, 0, staged)):
+        with pytest.raises(CannotUndoError, match=f"have sent their share of it, {sent} records"):
+            call(batch_of(1, epoch=NEWER), updates)
+    assert resetting(successor).check_adopt("orders") == 1
+    other = batch_of(1, attempt=99, epoch=NEWER)
+    with pytest.raises(MismatchError, match="attempt 10"):
+        successor.apply(other, staged_by_tasks(successor, other, harness.keyed(*KEYS)))
+    with pytest.raises(FencedError):
+        sink.apply(batch_of(1), updates)
+    successor.apply(batch_of(1, epoch=NEWER), updates)
+    assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
+
+
+def test_a_task_that_comes_late_sends_nothing_for_an_older_epoch(harness: BulkHarness) -> None:
+    """A stopped owner's task begins when its successor has raised the fence, and before it has sent anything."""
+    sink, successor = begun(harness), harness.open()
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    late: list[Work] = []
+
+    class Late:
+        def run(self, works: Sequence[Work], secrets: Sequence[Secret], what: str) -> None:
+            late.extend(works)
+            raise RefusedError("stopped here")
+
+    tasking = sink.capabilities.tasking
+    assert tasking is not None
+    tasking.use(Late())
+    with pytest.raises(RefusedError):
+        sink.apply(batch_of(1), updates)
+    successor.prepare()
+    successor.raise_fence(OWNER, NEWER)
+    undoing(successor).undo(batch_of(1, epoch=NEWER), 0, updates)
+    for work in late:
+        with pytest.raises(FencedError):
+            work()
+    assert values_of(harness) == {}
+
+
+def test_the_same_task_twice_sends_once(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+
+    class Twice:
+        def run(self, works: Sequence[Work], secrets: Sequence[Secret], what: str) -> None:
+            for work in [*works, *works]:
+                work()
+
+    tasking = sink.capabilities.tasking
+    assert tasking is not None
+    tasking.use(Twice())
+    sink.apply(batch_of(1), updates)
+    assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
+
+
+@pytest.mark.parametrize("harm", ["gone", "broken", "cut"])
+def test_files_that_are_not_what_was_accepted_stop(harness: BulkHarness, harm: str) -> None:
+    sink = begun(harness)
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    for path in harness.folder.glob("**/*.parquet"):
+        if harm == "gone":
+            path.unlink()
+        elif harm == "cut":
+            path.write_bytes(path.read_bytes()[:-40])
+        else:
+            data = bytearray(path.read_bytes())
+            data[30] ^= 0xFF
+            path.write_bytes(data)
+    with pytest.raises(StagingLostError, match=r"nothing (more )?was sent|nothing of them was sent"):
+        sink.apply(batch_of(1), updates)
+    assert values_of(harness) == {}
+
+
+def test_a_file_with_other_rows_than_were_accepted_stops(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    first, *others = updates.writes
+    more = replace(first, digest=digest_of(first.write_id, first.rows + 1))
+    with pytest.raises(StagingLostError, match=f"{first.rows} rows are staged .*, {first.rows + 1} rows were accepted"):
+        sink.apply(batch_of(1), WrittenUpdates((more, *others)))
+    sink.apply(batch_of(1), updates)
+    assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
+
+
+def test_what_a_task_wrote_twice_is_read_once(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    sink.apply(batch_of(1), updates)
+    assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
+
+
+def test_files_are_deleted_once_they_are_sent(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    first = staged_by_tasks(sink, batch_of(1), harness.keyed("a"))
+    staged_by_tasks(sink, batch_of(2), harness.keyed("a"))
+    sink.clean_up(OWNER, EPOCH, 2)
+    assert harness.files() == ["1", "2"]
+    sink.apply(batch_of(1), first)
+    assert harness.files() == ["2"]
+    sink.clean_up(OWNER, EPOCH, 2)
+    assert harness.files() == ["2"]
+    sink.apply(batch_of(1), first)
+    assert values_of(harness) == {"a": [0]}
+
+
+def test_what_can_never_be_sent_is_refused_by_the_task(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    harness.kafka.largest = 200
+    rows = harness.keyed("a" * 300)
+    with pytest.raises(RefusedError, match=r"too large for topic 'out'"):
+        staged_by_tasks(sink, batch_of(1), rows)
+    assert harness.files() == []
+
+
+def test_a_producer_whose_marker_is_gone_stops(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    for log in harness.kafka.logs["markers"]:
+        log[:] = [entry for entry in log if entry.record.key != b"orders.alerts.1"]
+    with pytest.raises(MismatchError, match="no marker any more"):
+        harness.open().raise_fence(OWNER, NEWER)
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    with pytest.raises((MismatchError, FencedError)):
+        sink.apply(batch_of(1), updates)
+
+
+def test_files_without_a_folder_are_told(harness: BulkHarness) -> None:
+    updates = staged_by_tasks(begun(harness), batch_of(1), harness.keyed(*KEYS))
+    markers = Markers("alerts", "markers", harness.kafka, harness.kafka)
+    blobs = open_blobs("alerts", harness.ledger)
+    plain = KafkaTarget("alerts", markers, harness.kafka, blobs, lineage=True, compressed=False)
+    with pytest.raises(MismatchError, match="no staging_folder any more; nothing was sent"):
+        plain.apply(batch_of(1), updates)
+
+
+def test_an_outbox_holds_the_names_of_files_and_sends_them_alone(box: BulkOutboxHarness) -> None:
+    sink = begun(box)
+    assert isinstance(sink, OutboxTarget)
+    for txid, is_bulk in enumerate([False, True, True, False], 1):
+        rows = box.shared.keyed(*KEYS)
+        batch, small = batch_of(txid), held(box.shared, *KEYS)
+        sink.apply(batch, staged_by_tasks(sink, batch, rows) if is_bulk else small)
+    sink.clean_up(OWNER, EPOCH, 4)
+    assert box.shared.files() == ["2", "2", "3", "3"]
+    assert [relaying_of(sink).relay(OWNER, EPOCH, 4) for _ in range(2)] == [1, 2]
+    assert box.shared.files() == ["3", "3"]
+    sink.clean_up(OWNER, EPOCH, 4)
+    assert box.shared.files() == ["3", "3"]
+    assert [relaying_of(sink).relay(OWNER, EPOCH, 4) for _ in range(2)] == [3, 4]
+    assert in_any_order(values_of(box.shared)) == in_any_order(expected_of(*[KEYS] * 4))
+    assert box.shared.files() == []
+
+
+def test_what_waits_as_files_is_shown_and_taken_out_unless_it_was_sent_in_part(box: BulkOutboxHarness) -> None:
+    sink = begun(box)
+    assert isinstance(sink, OutboxTarget)
+    for txid in (1, 2):
+        sink.apply(batch_of(txid), staged_by_tasks(sink, batch_of(txid), box.shared.keyed(*KEYS)))
+    found = relaying_of(sink).waiting(OWNER, EPOCH, 1)
+    assert found is not None
+    assert found[1].num_rows == len(KEYS)
+    with box.file.transaction() as transaction:
+        relaying_of(sink).take_out_in(transaction, OWNER, EPOCH, 1)
+    assert relaying_of(sink).relay(OWNER, EPOCH, 2) == 1
+    assert values_of(box.shared) == {}
+    box.kafka.ends = [End.ANSWERED, End.REQUEST_LOST]
+    with pytest.raises(OutcomeUnknownError):
+        relaying_of(sink).relay(OWNER, EPOCH, 2)
+    sink.raise_fence(OWNER, NEWER)
+    with pytest.raises(CannotUndoError, match="can't be taken out as a whole"):
+        relaying_of(sink).waiting(OWNER, NEWER, 2)
+    assert relaying_of(sink).relay(OWNER, NEWER, 2) == 2
+    assert in_any_order(values_of(box.shared)) == in_any_order(expected_of(KEYS))
+
+
+def test_manifests_lie_where_rows_do(harness: BulkHarness) -> None:
+    writes = staged_by_tasks(begun(harness), batch_of(1), harness.keyed(*KEYS)).writes
+    assert unlisted("alerts", listed(writes)) == writes
+    assert unlisted("alerts", ROWS.empty_table()) is None
+
+
+def test_staged_rows_are_shown_in_their_order(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    rows = harness.keyed(*KEYS)
+    updates = staged_by_tasks(sink, batch_of(1), rows)
+    found = diverting(sink).staged_rows(batch_of(1), updates)
+    assert found.column("value").to_pylist() == rows.column("value").to_pylist()
+
+
+@pytest.mark.parametrize("given_", ["relative/folder", "", "s3://key:secret@bucket/folder", 7, None, "no-path://"])
+def test_a_folder_that_is_not_the_same_everywhere_is_refused(given_: object) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        check_folder("staging_folder", given_)
+    assert "secret@" not in str(raised.value)
+
+
+def test_a_folder_that_can_not_be_written_to_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for address in ((tmp_path / "file" / "x").as_uri(), "gopher://host/path"):
+        with pytest.raises(ConfigurationError, match="can't write to its staging_folder"):
+            StagingFolder(address, "alerts").prepare()
+
+
+def test_names_stay_inside_the_folder(tmp_path: Path) -> None:
+    batch = replace(batch_of(1), owner=replace(OWNER, topology="../../x/y"))
+    with StagingFolder(tmp_path.as_uri(), "..").writing(batch, "name") as file:
+        file.write(b"x")
+    (found,) = tmp_path.rglob("*.parquet")
+    assert found.relative_to(tmp_path).parts[:2] == ("%2E%2E%2F%2E%2E%2Fx%2Fy", "%2E%2E")
