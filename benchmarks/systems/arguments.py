@@ -19,6 +19,8 @@ class Arguments:
     topic: str
     max_records: int
     expected_records: int
+    output: str = ""
+    """A topic that is there, or a table that is not; of the jobs that have one."""
 
 
 def parse(description: str) -> Arguments:
@@ -29,4 +31,5 @@ def parse(description: str) -> Arguments:
     parser.add_argument("--topic", required=True)
     parser.add_argument("--max-records", type=int, required=True, help="records per batch at most")
     parser.add_argument("--expected-records", type=int, required=True, help="end when so many are in the database")
+    parser.add_argument("--output", default="", help="where records go, of the jobs that write records")
     return Arguments(**vars(parser.parse_args()))

@@ -33,7 +33,7 @@ class _Batch:
     offsets: tuple[Offsets, ...]
 
 
-class _Reader:
+class Reader:
     """Reads the topic batch by batch; for one thread."""
 
     def __init__(self, arguments: Arguments, positions: dict[int, int]) -> None:
@@ -58,11 +58,15 @@ class _Reader:
 
     def batches(self, first: int, records: int) -> Iterator[_Batch]:
         """Yield batches until so many records have been read."""
+        for number, (values, offsets) in enumerate(self.values(records), first):
+            yield _Batch(number, _counted(values), offsets)
+
+    def values(self, records: int) -> Iterator[tuple[list[bytes], tuple[Offsets, ...]]]:
+        """Yield what was read, batch by batch, until there are so many."""
         while records > 0:
             values, offsets = self._read(min(self._limit, records))
             records -= len(values)
-            yield _Batch(first, _counted(values), offsets)
-            first += 1
+            yield values, offsets
         self._consumer.close()
 
     def _read(self, limit: int) -> tuple[list[bytes], tuple[Offsets, ...]]:
@@ -97,16 +101,19 @@ class _Reader:
 
 
 def _counted(values: list[bytes]) -> pa.Table:
-    """Decode and group in Arrow's own threads, which leave the interpreter to the other thread."""
+    return paid(values, _FIELDS).group_by("account").aggregate([("amount", "count"), ("amount", "sum")])
+
+
+def paid(values: list[bytes], fields: pa.Schema) -> pa.Table:
+    """Decode, and leave out amounts up to zero, in Arrow's own threads, which leave the interpreter to others."""
     lines = pa.BufferReader(b"\n".join(values))
-    parsing = pj.ParseOptions(explicit_schema=_FIELDS, unexpected_field_behavior="ignore")
+    parsing = pj.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
     payments = pj.read_json(
         lines,  # type: ignore[arg-type]  # the stubs leave Arrow's own files out
         pj.ReadOptions(block_size=4 << 20),
         parsing,
     )
-    paid = payments.filter(pc.field("amount") > 0)
-    return paid.group_by("account").aggregate([("amount", "count"), ("amount", "sum")])
+    return payments.filter(pc.field("amount") > 0)
 
 
 def _state(connection: psycopg.Connection) -> tuple[int, dict[int, int]]:
@@ -125,7 +132,7 @@ def main() -> None:
     arguments = parse("a plain Python loop")
     with connect(arguments.dsn) as connection, ThreadPoolExecutor(1) as committer:
         first, positions = _state(connection)
-        reader = _Reader(arguments, positions)
+        reader = Reader(arguments, positions)
         merging: Future[bool] | None = None
         for batch in reader.batches(first, arguments.expected_records - sum(positions.values())):
             if merging is not None:

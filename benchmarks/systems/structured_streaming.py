@@ -52,13 +52,15 @@ _KAFKA_OPTIONS = {
 }
 
 
-def _session() -> SparkSession:
+def session() -> SparkSession:
+    """Return a session with what a user would set for speed."""
     jars = ",".join(str(jar) for jar in connector_jars())
     builder = SparkSession.builder.master(f"local[{_CORES}]").appName("benchmark-structured-streaming")
     return builder.config(map={**_OPTIONS, "spark.jars": jars}).getOrCreate()
 
 
-def _payments(spark: SparkSession, arguments: Arguments) -> DataFrame:
+def payments(spark: SparkSession, arguments: Arguments, fields: str = "account string, amount bigint") -> DataFrame:
+    """Read the topic as a stream, with these fields of those whose amount is above zero."""
     stream = (
         spark.readStream.format("kafka")
         .options(**_KAFKA_OPTIONS)
@@ -67,8 +69,8 @@ def _payments(spark: SparkSession, arguments: Arguments) -> DataFrame:
         .option("maxOffsetsPerTrigger", arguments.max_records)
         .load()
     )
-    payment = F.from_json(F.col("value").cast("string"), "account string, amount bigint")
-    return stream.select(payment.alias("p")).select("p.account", "p.amount").filter(F.col("amount") > 0)
+    payment = F.from_json(F.col("value").cast("string"), fields)
+    return stream.select(payment.alias("p")).select("p.*").filter(F.col("amount") > 0)
 
 
 class _Writer:
@@ -78,13 +80,14 @@ class _Writer:
         self._connection = connection
         self._tasks = tasks
 
-    def __call__(self, payments: DataFrame, batch: int) -> None:
+    def __call__(self, paid: DataFrame, batch: int) -> None:
         """Aggregate in Spark, merge in one transaction; a batch that Spark repeats after a restart is skipped."""
-        totals = payments.coalesce(self._tasks).groupBy("account").agg(F.count("*"), F.sum("amount"))
+        totals = paid.coalesce(self._tasks).groupBy("account").agg(F.count("*"), F.sum("amount"))
         merge(self._connection, batch, totals.toArrow())
 
 
-def _run(query: StreamingQuery, expected_records: int) -> None:
+def run_until(query: StreamingQuery, expected_records: int) -> None:
+    """Return once the finished batches hold so many records, and end the query."""
     while _read_so_far(query) < expected_records:
         if query.awaitTermination(_LOOK_SECONDS):  # type: ignore[arg-type]  # it takes parts of a second
             raise RuntimeError("the query ended by itself")
@@ -119,13 +122,13 @@ def _positions(offset: dict[str, dict[str, int]] | None) -> dict[int, int]:
 def main() -> None:
     """Run to the end, then record what each batch read."""
     arguments = parse("Structured Streaming with foreachBatch")
-    spark = _session()
+    spark = session()
     try:
         with connect(arguments.dsn) as connection, tempfile.TemporaryDirectory() as checkpoint:
             tasks = 1 if arguments.max_records <= _SMALL else _CORES
-            writer = _payments(spark, arguments).writeStream.foreachBatch(_Writer(connection, tasks))
+            writer = payments(spark, arguments).writeStream.foreachBatch(_Writer(connection, tasks))
             query = writer.option("checkpointLocation", checkpoint).trigger(processingTime="0 seconds").start()
-            _run(query, arguments.expected_records)
+            run_until(query, arguments.expected_records)
             with connection.transaction(), connection.cursor() as cursor:
                 for batch, offsets in _offsets(query):
                     write_offsets(cursor, batch, offsets)
