@@ -134,6 +134,13 @@ SINKS: Final = (
         _SINK,
     ),
     Mutant(
+        "who was replaced hears so, though its rows are cleaned up by now",
+        "state/kafka/target.py",
+        "is_in(owned(found, batch.epoch, self._name).position, batch, self._name)",
+        "is_in(found.position, batch, self._name)",
+        _SINK,
+    ),
+    Mutant(
         "a marker of another cluster is none of this sink's",
         "state/kafka/markers.py",
         "        if marker.cluster != here:\n",

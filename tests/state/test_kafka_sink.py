@@ -25,7 +25,7 @@ from trident.state.staged import StagedUpdates
 from trident.state.target import Target
 from trident.testing import SessionSinkContract, SinkHarness
 from trident.testing.sink_harness import begun, staged
-from trident.testing.state_harness import OWNER, batch_of
+from trident.testing.state_harness import NEWER, OWNER, batch_of
 
 
 class MemoryKafkaHarness(SinkHarness):
@@ -159,6 +159,18 @@ def test_what_was_sent_just_before_a_session_begins_is_seen(harness: MemoryKafka
         sink.apply(batch_of(1), updates)
     assert overtaken
     assert harness.words() == ["a"]
+
+
+def test_who_was_replaced_hears_so_though_its_rows_are_cleaned_up_by_now(harness: MemoryKafkaHarness) -> None:
+    sink, successor = begun(harness), harness.open()
+    updates = staged(harness, sink, batch_of(1), "a")
+    successor.raise_fence(OWNER, NEWER)
+    successor.apply(batch_of(1, epoch=NEWER), updates)
+    successor.apply(batch_of(2, epoch=NEWER), staged(harness, successor, batch_of(2, epoch=NEWER), "b"))
+    successor.clean_up(OWNER, NEWER, 2)
+    with pytest.raises(FencedError):
+        sink.apply(batch_of(1), updates)
+    assert harness.words() == ["a", "b"]
 
 
 def test_a_sink_in_another_cluster_is_told(harness: MemoryKafkaHarness) -> None:
