@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import Protocol
 
 import pyarrow as pa
@@ -57,26 +58,31 @@ class BlobStore(Protocol):
         """Delete all of txids up to `done`."""
 
 
-def open_blobs(state: str, database: LedgerDatabase) -> BlobStore:
-    """Return the store of blobs in the ledger's database."""
+def _draw_id() -> str:
+    return uuid.uuid4().hex
+
+
+def open_blobs(state: str, database: LedgerDatabase, draw_id: Callable[[], str] = _draw_id) -> BlobStore:
+    """Return the store of blobs in the ledger's database; a simulation draws the ids of writes itself."""
     if isinstance(database, MemoryDatabase):
-        return _MemoryBlobs(state, database)
+        return _MemoryBlobs(state, database, draw_id)
     if isinstance(database, SqlDatabase):
-        return _SqlBlobs(state, database)
+        return _SqlBlobs(state, database, draw_id)
     raise ConfigurationError(f"state {state!r}: a ledger in {type(database).__name__} can't keep staged updates")
 
 
 class _SqlBlobs:
-    def __init__(self, state: str, database: SqlDatabase) -> None:
+    def __init__(self, state: str, database: SqlDatabase, draw_id: Callable[[], str]) -> None:
         self._state = state
         self._database = database
+        self._draw_id = draw_id
 
     def prepare(self) -> None:
         with self._database.transaction() as transaction:
             BLOB_TABLES.migrate(transaction.connection, self._database.schema_terms)
 
     def put(self, batch: BatchId, rows: pa.Table) -> WriteManifest:
-        write_id = uuid.uuid4().hex
+        write_id = self._draw_id()
         values = {
             "topology": batch.owner.topology,
             "state": self._state,
@@ -110,16 +116,17 @@ class _SqlBlobs:
 
 
 class _MemoryBlobs:
-    def __init__(self, state: str, database: MemoryDatabase) -> None:
+    def __init__(self, state: str, database: MemoryDatabase, draw_id: Callable[[], str]) -> None:
         self._table = f"state {state} blobs"
         self._state = state
         self._database = database
+        self._draw_id = draw_id
 
     def prepare(self) -> None:
         """Nothing to make."""
 
     def put(self, batch: BatchId, rows: pa.Table) -> WriteManifest:
-        write_id = uuid.uuid4().hex
+        write_id = self._draw_id()
         with self._database.transaction() as transaction:
             transaction.table(self._table)[write_id] = (batch.owner.topology, batch.txid, batch.attempt, rows)
         return WriteManifest(self._state, write_id, digest_of(write_id, rows.num_rows))

@@ -36,6 +36,8 @@ class Batch:
     bad: frozenset[tuple[int, int]]
     diverted: frozenset[str] = frozenset()
     """States that have none of it: their rows are in the ledger, as a person decided."""
+    read: Records = frozenset()
+    """All that it has read, also what does not decode."""
 
 
 @dataclass(frozen=True)
@@ -123,4 +125,4 @@ def batch_of(plan: Plan) -> Batch:
             key = key_of(partition, offset)
             n, total = delta.get(key, (0, 0))
             delta[key] = (n + 1, total + amount_of(partition, offset))
-    return Batch(plan.txid, plan.attempt, delta, frozenset(bad))
+    return Batch(plan.txid, plan.attempt, delta, frozenset(bad), read=records_of(plan))

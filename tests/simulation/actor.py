@@ -48,6 +48,8 @@ class Coordinator:
         self.name = name
         self.around = around
         self.alive = True
+        self.is_dead = False
+        """Whether its process is gone; one that has merely ended may still be in the middle of a call."""
         self.alarm = NEVER
         """The moment at which its host is going to wake it."""
         self.epoch: Epoch | None = None
@@ -109,7 +111,7 @@ class Coordinator:
 
     def crash(self) -> None:
         """Lose all memory; what was sent may still arrive."""
-        self.alive = False
+        self.alive, self.is_dead = False, True
 
     def stop(self) -> None:
         """Ask for a graceful end."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.simulation.faults import BATCH_TIMEOUT_MS, IN_TURN, LONGEST_MS, Call, Fault, FaultKind
+from tests.simulation.brokers import SimulatedSink
+from tests.simulation.data import SINK
+from tests.simulation.faults import BATCH_TIMEOUT_MS, IN_TURN, LONGEST_MS, SINK_CALLS, Call, Fault, FaultKind
 from tests.simulation.jobs import Job, Release, Start
 from tests.simulation.scripts import Answer
-from tests.simulation.stores import Ending, OpenTransaction, SimulatedDatabase
+from tests.simulation.sinking import SinkFaults, reaches_the_sink, sends
+from tests.simulation.stores import Ending, OpenTransaction, SimulatedDatabase, SimulatedStore
 from trident.base.errors import RefusedError, RetryableError
 from trident.coordinators.batches.requests import (
     BuildPlan,
@@ -66,6 +69,7 @@ class CallFaults:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._of_sink = SinkFaults(world)
         self.armed: list[Fault] = []
 
     def pick(self, job: Job) -> Fault | None:
@@ -79,6 +83,10 @@ class CallFaults:
     def hit(self, fault: Fault, request: Request) -> None:
         """Let the fault happen to the call; one that has nothing to hit there is armed again."""
         world = self._world
+        if fault.kind in SINK_CALLS:
+            if not self._of_sink.hits(fault, request):
+                self.armed.append(fault)
+            return
         ending = _ENDINGS.get(fault.kind)
         if ending is not None:
             self._lose_answer(fault, ending, request)
@@ -137,7 +145,9 @@ class CallFaults:
         assert isinstance(job, CommitStep)
         command = job.command
         stores = request.actor.around.stores
-        store = stores[command.state] if type(command) is Apply else stores[sorted(stores)[fault.number % len(stores)]]
+        others = sorted(name for name in stores if name != SINK)
+        store = stores[command.state] if type(command) is Apply else stores[others[fault.number % len(others)]]
+        assert isinstance(store, SimulatedStore | SimulatedSink)
         store.refuses = _REFUSALS[fault.kind]()
         world.execute(request)
         if store.refuses is None:
@@ -164,6 +174,9 @@ class CallFaults:
 
 def _fits(fault: Fault, job: Job) -> bool:
     kind, call = fault.kind, _CALLS[type(job)]
+    if kind in SINK_CALLS:
+        fits = sends(job) if kind is FaultKind.SINK_REFUSED else reaches_the_sink(job)
+        return fits and (fault.call is Call.ANY or fault.call is call or kind is FaultKind.SINK_REFUSED)
     if kind in _OF_WORK:
         return call is Call.PROCESS or call is Call.TURN
     if kind is FaultKind.REFUSED_WHILE_STAGING:

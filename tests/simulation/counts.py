@@ -19,6 +19,7 @@ OUTCOMES = (
     "a decision died after it was recorded",
     "mismatch noticed",
     "healed by restoring together",
+    "restored without what was sent since",
     "healed by a reset",
     "stopped for lost offsets",
     "stopped, run again",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -11,10 +12,12 @@ import pyarrow as pa
 
 from trident.base.digest import Digest
 from trident.base.logs import LogCut
+from trident.base.order import ORDER
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.pinned import DeadLetter
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind
+from trident.state.kafka.records import ROWS
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.staged import HeldUpdates
 
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 SPOUT = "s"
+SINK = "sink"
+OUT = "out"
+"""The topic that the sink writes to."""
 LAYOUT = StateLayout(
     (KeyColumn("key", pa.int64()),),
     (ValueColumn("n", pa.int64(), Merge.ADD), ValueColumn("total", pa.int64(), Merge.ADD)),
@@ -44,6 +50,27 @@ def key_of(partition: int, offset: int) -> tuple[int]:
 
 def amount_of(partition: int, offset: int) -> int:
     return partition * 1000 + offset + 1
+
+
+def good_of(spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield partition and offset of the records that decode."""
+    for partition, start, stop in spans:
+        for offset in range(start, stop):
+            if not is_bad(partition, offset):
+                yield partition, offset
+
+
+def held_records(read: Iterable[OffsetRange]) -> HeldUpdates:
+    """Return what a sink gets: a record for each one that was read and decodes."""
+    sources = list(good_of((span.id.partition, span.start, span.stop) for span in read))
+    columns: dict[str, Sequence[str | bytes | None]] = {
+        "topic": [OUT] * len(sources),
+        "key": [str(key_of(partition, offset)[0]).encode() for partition, offset in sources],
+        "value": [f"{partition}/{offset}".encode() for partition, offset in sources],
+        "headers": [None] * len(sources),
+        ORDER: [b"t\0" + struct.pack(">IQ", partition, offset) for partition, offset in sources],
+    }
+    return HeldUpdates(pa.table(columns, schema=ROWS))
 
 
 class PlainTable(dict[tuple[object, ...], tuple[Any, ...]]):
@@ -164,6 +191,8 @@ class TopicProcessor:
             digest = Digest(stop - span.start, span.start, stop, partition)
             manifests.append((SPOUT, RangeManifest(edge.id, span.id, stop, digest, 10 * (stop - span.start))))
         held = {state: held_plain(PlainTable() if state == self.in_turn else rows) for state in self.states}
+        if SINK in held:
+            held[SINK] = held_records(edge.range for edge in request.edges.get(SPOUT, ()))
         return ProcessResult(tuple(manifests), tuple(bad), held)
 
     def cancel(self, batch: object) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.accounts import TOPOLOGY, Batch, Records, ViolationError, batch_of, records_of
+from tests.simulation.accounts import TOPOLOGY, Batch, Records, Rows, ViolationError, batch_of, records_of
+from tests.simulation.data import SINK
+from tests.simulation.sent import diverted_sums
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.pinned import Pin
@@ -91,10 +93,18 @@ def _without(batch: Batch, states: Iterable[str], entry: Entry, tables: Tables) 
     states = frozenset(states)
     for state in states:
         kept = tables.get("trident_diverted", {}).get((TOPOLOGY, entry.progress.incarnation, batch.txid, state))
-        rows = [json.loads(row) for row in kept.rows] if kept is not None else []
-        found = {(row["key"],): (row["n"], row["total"]) for row in rows}
-        if len(rows) != len(found) or found != batch.delta:
+        rows = kept.rows if kept is not None else ()
+        found = diverted_sums(rows) if state == SINK else _diverted_values(rows)
+        if found != batch.delta:
             raise ViolationError(
                 f"of txid {batch.txid} state {state!r} was to keep {batch.delta}, the ledger has {rows}"
             )
     return replace(batch, diverted=batch.diverted | states)
+
+
+def _diverted_values(rows: Sequence[str]) -> Rows:
+    values = [json.loads(row) for row in rows]
+    found: Rows = {(row["key"],): (row["n"], row["total"]) for row in values}
+    if len(values) != len(found):
+        raise ViolationError(f"a key is kept twice in {rows}")
+    return found

@@ -24,12 +24,14 @@ SMALL = (
     Scope(records=2, crashes=1, take_overs=1, losses=1),
     Scope(records=2, crashes=0, take_overs=1, losses=0, failures=1, kind=SpoutKind.TRANSACTIONAL),
     Scope(records=1, crashes=0, take_overs=1, losses=0, late=1, turn=True),
+    Scope(records=1, crashes=0, take_overs=1, losses=0, sink=True, ends=1),
 )
 LARGE = (
     Scope(),
     Scope(records=2, failures=1, unheard=1, crashes=1, take_overs=1),
     Scope(records=2, kind=SpoutKind.TRANSACTIONAL, state=StateKind.TRANSACTIONAL, failures=1, crashes=1),
     Scope(records=1, crashes=1, take_overs=1, losses=0, failures=1, late=1, turn=True),
+    Scope(records=2, crashes=1, take_overs=1, losses=0, sink=True, ends=1),
 )
 
 

@@ -33,6 +33,11 @@ class FaultKind(StrEnum):
     OTHER_TOPOLOGY = "a state's address is that of another topology's state"
     EMPTIED_IN_USE = "a state's database is emptied while coordinators run"
 
+    SINK_AWAY = "the cluster of a sink can't be reached for a while"
+    SINK_HANGS = "a transaction of somebody else's hangs in the marker topic for a while"
+    SINK_ID_EXPIRED = "a sink's transactional id expires, its epochs begin again"
+    SINK_RESTORED = "the cluster of a sink alone is restored from an old backup"
+
     PARTITION_MISSING = "a metadata answer leaves a partition out"
     SOURCE_ERROR = "the source can't be reached"
     STORE_ERROR = "a store fails, nothing is written"
@@ -49,6 +54,14 @@ class FaultKind(StrEnum):
     REFUSED = "a state refuses a batch for good"
     REFUSED_WHILE_STAGING = "a state refuses the rows of a batch while they are staged"
     STAGING_LOST = "staged rows are lost before the pin"
+
+    SINK_ANSWER_LOST = "the answer to a commit of a sink is lost"
+    SINK_END_LOST = "a commit of a sink is lost on its way, its transaction hangs"
+    SINK_END_LATE = "a commit of a sink is given up, and arrives late"
+    SINK_END_TWICE = "a commit of a sink is sent twice, and arrives late once more"
+    SINK_REFUSED = "a topic refuses a record for good"
+    SINK_STALLED = "who calls the cluster of a sink stands still in the middle"
+    SINK_DIED = "who calls the cluster of a sink dies in the middle"
 
 
 IN_TURN = {
@@ -74,8 +87,23 @@ EVOLUTION_KINDS = (
     FaultKind.EMPTIED_IN_USE,
 )
 """What comes on top of the other faults, in some seeds, so that what these draw stays what it was."""
+SINK_CALLS = (
+    FaultKind.SINK_ANSWER_LOST,
+    FaultKind.SINK_END_LOST,
+    FaultKind.SINK_END_LATE,
+    FaultKind.SINK_END_TWICE,
+    FaultKind.SINK_REFUSED,
+    FaultKind.SINK_STALLED,
+    FaultKind.SINK_DIED,
+)
+"""What waits for a call to a sink's cluster."""
+SINK_CLUSTER = (FaultKind.SINK_AWAY, FaultKind.SINK_HANGS, FaultKind.SINK_ID_EXPIRED)
+SINK_KINDS = (*SINK_CALLS, *SINK_CLUSTER, FaultKind.SINK_RESTORED)
+"""What comes on top of the other faults, where there is a sink."""
 WORLD_KINDS = (
     *EVOLUTION_KINDS,
+    *SINK_CLUSTER,
+    FaultKind.SINK_RESTORED,
     FaultKind.CRASH,
     FaultKind.PAUSE,
     FaultKind.LEASE_EXPIRY,
@@ -159,5 +187,5 @@ def _draw_evolution(rng: random.Random, commits: int) -> Iterator[Fault]:
 
 
 _EVOLVING = 0.4
-_ORDINARY = [kind for kind in FaultKind if kind not in EVOLUTION_KINDS]
+_ORDINARY = [kind for kind in FaultKind if kind not in EVOLUTION_KINDS and kind not in SINK_KINDS]
 _KINDS = (_ORDINARY, [_WEIGHTS.get(kind, 1.5) for kind in _ORDINARY])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
+from tests.simulation.brokers import SimulatedSink
 from tests.simulation.data import TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.jobs import Job
 from tests.simulation.stores import SimulatedStore
@@ -19,6 +20,9 @@ from trident.coordinators.registered import TopologySpec
 
 if TYPE_CHECKING:
     from tests.simulation.actor import Coordinator
+
+
+SimulatedTarget = SimulatedStore | SimulatedSink
 
 
 class Host(Protocol):
@@ -52,7 +56,7 @@ class Surroundings:
 
     spec: TopologySpec
     ledger: Ledger
-    stores: Mapping[str, SimulatedStore]
+    stores: Mapping[str, SimulatedTarget]
     source: TopicSource
     spout: TopicSpout
     processor: TopicProcessor

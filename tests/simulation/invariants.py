@@ -7,7 +7,7 @@ high every fence was raised.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,7 +31,7 @@ from tests.simulation.births import (
     check_recorded,
     check_spec,
 )
-from tests.simulation.data import Topic
+from tests.simulation.data import SINK, Topic
 from tests.simulation.diverting import (
     Tables,
     check_void,
@@ -40,12 +40,14 @@ from tests.simulation.diverting import (
     is_decided,
     refused_since,
 )
+from tests.simulation.sent import SinkAccount, check_one_batch
 from tests.simulation.since_birth import Life
 from tests.simulation.stores import SimulatedDatabase
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.state.folding import current
+from trident.state.kafka.records import Record
 from trident.state.positions import Position, Standing
 from trident.state.values import OpaqueValue
 
@@ -53,11 +55,15 @@ from trident.state.values import OpaqueValue
 class Monitor:
     """Raises ViolationError at the first transaction that breaks a rule."""
 
-    def __init__(self, ledger: SimulatedDatabase, homes: Mapping[str, SimulatedDatabase]) -> None:
+    def __init__(
+        self, ledger: SimulatedDatabase, homes: Mapping[str, SimulatedDatabase], *, has_sink: bool = False
+    ) -> None:
         self._ledger = ledger
         self._homes = homes
         self.account = LedgerAccount()
-        self.states = {name: StateAccount() for name in homes}
+        self.states = {name: StateAccount() for name in (*homes, *((SINK,) if has_sink else ()))}
+        self.sink = SinkAccount()
+        """What was sent, where there is a sink; where it stands is with the states."""
         self.commits = 0
         self.torn = False
         """One store was put back alone: nothing may be decided or applied until a person has healed it."""
@@ -71,7 +77,7 @@ class Monitor:
 
     def copy(self, ledger: SimulatedDatabase, homes: Mapping[str, SimulatedDatabase]) -> Monitor:
         other = Monitor(ledger, homes)
-        other.account, other.states = self.account, dict(self.states)
+        other.account, other.states, other.sink = self.account, dict(self.states), self.sink
         other.commits, other.torn, other.held_when_torn = self.commits, self.torn, self.held_when_torn
         return other
 
@@ -88,10 +94,38 @@ class Monitor:
             positions = tables.get("state positions", _EMPTY)
             for name, home in self._homes.items():
                 if home is database:
-                    self._check_state(name, positions.get((TOPOLOGY, name)), tables, epoch, touched)
+                    rows = _ROWS[name]
+                    standing = positions.get((TOPOLOGY, name))
+                    self._check_state(name, standing, tables.get(rows, _EMPTY), epoch, is_touched=rows in touched)
         if self.account.done != before.done and before.entry is not None:
             self._check_all_have(self.account)
             self._check_lives()
+
+    def sent(self, epoch: Epoch | None, records: Sequence[Record]) -> None:
+        """Look at a transaction of a sink's cluster that took effect; `epoch` is that of the session that began it."""
+        before = self.sink
+        after = before.after(records)
+        self.sink = after.emptied() if self._begins_anew(after) else after
+        old, new = before.standing(), after.standing()
+        self._check_state(SINK, new, self.sink.rows, epoch, is_touched=True)
+        sent = after.new_since(before)
+        if new is None or new.position is None or old is None or old.position in (None, new.position):
+            require(not sent, f"with {new} was sent {sent}")
+        elif new.position.owner != old.position.owner or new.position.txid < old.position.txid:
+            require(not sent, f"with {new} was sent {sent}")
+            is_taken_back = new.position.owner == old.position.owner and before.last_txid == old.position.txid
+            require(not is_taken_back, f"txid {before.last_txid} was sent, and is said not to be")
+        else:
+            batch = self.account.decided or self.account.last
+            assert batch is not None
+            check_one_batch(sent, new.position, batch, is_diverted=SINK in batch.diverted)
+
+    def _begins_anew(self, after: SinkAccount) -> bool:
+        """Tell whether the sink follows a reset that empties the states: what is sent from here on counts alone."""
+        entry, old, new = self.account.entry, self.sink.marker, after.marker
+        if entry is None or entry.reset is None or old is None or new is None:
+            return False
+        return old.position is not None and new.owner != old.owner and entry.reset.states == "clear"
 
     def _ledger_changed(self, before: LedgerAccount, entry: Entry, tables: Tables, epoch: Epoch | None) -> None:
         old = before.entry
@@ -132,7 +166,7 @@ class Monitor:
         if entry.births is not old.births and not self.torn:
             check_recorded(entry, self.states)
         if entry.spec is not old.spec:
-            check_spec(old, entry, self._homes)
+            check_spec(old, entry, self.states)
         if self.torn and not self._was_under_way(account, before):
             raise ViolationError("a txid was decided although one store was put back alone")
         self.account = LedgerAccount(
@@ -149,7 +183,7 @@ class Monitor:
     def _begin_life(self, old: Entry | None, entry: Entry) -> None:
         """A first incarnation, or one that a recorded decision opens after every state has followed."""
         progress = entry.progress
-        check_spec(old, entry, self._homes)
+        check_spec(old, entry, self.states)
         if old is not None:
             decision = old.reset
             require(decision is not None, "a new incarnation without a decision")
@@ -207,13 +241,13 @@ class Monitor:
         self,
         name: str,
         standing: Standing | None,
-        tables: Tables,
+        rows: Mapping[Any, Any],
         epoch: Epoch | None,
-        touched: Collection[str],
+        *,
+        is_touched: bool,
     ) -> None:
         account = self.states[name]
         old = account.standing
-        rows = _ROWS[name]
         if standing is not old:
             assert standing is not None, f"state {name!r} has no position any more"
             if old is not None and old.epoch != standing.epoch and old.epoch.number >= standing.epoch.number:
@@ -222,8 +256,8 @@ class Monitor:
                 raise ViolationError(f"state {name!r} bears {standing.epoch}, its writer is {epoch}")
             account = self._moved(name, account, standing)
             self.states[name] = account
-        if standing is not old or rows in touched:
-            self._compare(name, account, tables.get(rows, _EMPTY))
+        if standing is not old or is_touched:
+            self._compare(name, account, rows)
 
     def _moved(self, name: str, account: StateAccount, standing: Standing) -> StateAccount:
         old = account.standing.position if account.standing else None
@@ -314,7 +348,7 @@ class Monitor:
             check_holds(name, self.states[name].life, self._rows(name))
 
     def _rows(self, name: str) -> Mapping[Any, Any]:
-        return self._homes[name].tables.get(_ROWS[name], _EMPTY)
+        return self.sink.rows if name == SINK else self._homes[name].tables.get(_ROWS[name], _EMPTY)
 
     def _compare(self, name: str, account: StateAccount, rows: Mapping[tuple[object, ...], Any]) -> None:
         """What a reader sees is what all txids up to the state's own make of it, and nothing else."""
@@ -390,6 +424,14 @@ class Monitor:
             covered.get(partition, 0) == stop for partition, stop in enumerate(topic.stops)
         )
 
+    def _standing(self, name: str) -> Standing | None:
+        """Return where a state stands by what is stored now."""
+        if name == SINK:
+            return self.sink.standing()
+        tables: Tables = self._homes[name].tables
+        found: Standing | None = tables.get("state positions", _EMPTY).get((TOPOLOGY, name))
+        return found
+
     def is_consistent(self) -> bool:
         """Tell whether every state stands where the ledger says, by what is stored now."""
         entry = self.tables.get("trident_topology", _EMPTY).get(TOPOLOGY)
@@ -397,8 +439,7 @@ class Monitor:
             return False
         progress, pin, births = entry.progress, entry.pin, born(entry)
         for name in entry.spec.states:
-            tables: Tables = self._homes[name].tables
-            standing = tables.get("state positions", _EMPTY).get((TOPOLOGY, name))
+            standing = self._standing(name)
             position = standing.position if standing else None
             if position is None and (name not in births or (births[name] == progress.done and pin is None)):
                 continue  # it is born, or born again before anything was in it

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tests.simulation.accounts import TOPOLOGY, LedgerAccount, StateAccount
 from tests.simulation.actor import Coordinator
+from tests.simulation.brokers import Logs
+from tests.simulation.data import SINK
 from tests.simulation.faults import Fault, FaultKind
+from tests.simulation.sent import SinkAccount
+from tests.simulation.sinking import SinkFaults
 from trident.state.memory.database import MemoryTable
 
 if TYPE_CHECKING:
@@ -23,6 +27,9 @@ class Backup(NamedTuple):
     tables: dict[str, dict[str, MemoryTable]]
     account: LedgerAccount
     states: dict[str, StateAccount]
+    sink: SinkAccount
+    logs: Logs
+    """What is in the cluster of a sink; nothing where there is none."""
 
 
 class Mishaps:
@@ -30,8 +37,10 @@ class Mishaps:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._of_sink = SinkFaults(world)
         self._wants_backups = any(
-            fault.kind in (FaultKind.STATE_RESTORED, FaultKind.LEDGER_RESTORED) for fault in world.faults
+            fault.kind in (FaultKind.STATE_RESTORED, FaultKind.LEDGER_RESTORED, FaultKind.SINK_RESTORED)
+            for fault in world.faults
         )
         self._backups: list[Backup] = []
         self._next_backup = 2
@@ -54,8 +63,10 @@ class Mishaps:
 
     def _happens(self, fault: Fault) -> bool:
         match fault.kind:
-            case FaultKind.STATE_RESTORED | FaultKind.LEDGER_RESTORED:
+            case FaultKind.STATE_RESTORED | FaultKind.LEDGER_RESTORED | FaultKind.SINK_RESTORED:
                 return self._restore_one(fault)
+            case FaultKind.SINK_AWAY | FaultKind.SINK_HANGS | FaultKind.SINK_ID_EXPIRED:
+                return self._of_sink.happens(fault)
             case FaultKind.STATE_EMPTIED | FaultKind.EMPTIED_IN_USE | FaultKind.OTHER_TOPOLOGY:
                 return self._lose_one(fault)
             case FaultKind.STORES_SWAPPED:
@@ -120,7 +131,8 @@ class Mishaps:
     def _take_backup(self) -> Backup:
         world, monitor = self._world, self._world.monitor
         tables = {name: database.backup() for name, database in world.databases.items()}
-        return Backup(tables, monitor.account, dict(monitor.states))
+        logs = world.kafka.backup() if world.kafka is not None else {}
+        return Backup(tables, monitor.account, dict(monitor.states), monitor.sink, logs)
 
     def _restore_one(self, fault: Fault) -> bool:
         """Put one store back to an old backup while nothing runs; not if that makes no difference."""
@@ -134,9 +146,11 @@ class Mishaps:
         if fault.kind is FaultKind.LEDGER_RESTORED:
             world.databases[home].restore(backup.tables[home], lambda table: table.startswith("trident_"))
             monitor.account = backup.account
+        elif fault.kind is FaultKind.SINK_RESTORED:
+            self._restore_sink(backup)
         else:
             home = "apart" if "apart" in world.databases and fault.number % 2 else home
-            world.databases[home].restore(backup.tables[home], lambda table: table.startswith("state "))
+            world.databases[home].restore(backup.tables[home], _is_of_states)
             for name in [name for name, database in world.homes.items() if database is world.databases[home]]:
                 monitor.states[name] = backup.states[name]
         if monitor.is_consistent():  # also by what a version that the backup does not know may have done since
@@ -160,7 +174,7 @@ class Mishaps:
         others: dict[object, object] = {
             ("another", name): positions[TOPOLOGY, name] for name in lost if (TOPOLOGY, name) in positions
         }
-        home.restore({}, lambda table: table.startswith("state "))
+        home.restore({}, _is_of_states)
         if fault.kind is FaultKind.OTHER_TOPOLOGY:
             home.tables["state positions"] = others
         for name in lost:
@@ -179,8 +193,8 @@ class Mishaps:
         backup = self._take_backup()
         self._swapped = True
         for name, other in (("ledger", "apart"), ("apart", "ledger")):
-            world.databases[name].restore(backup.tables[other], lambda table: table.startswith("state "))
-        monitor.states = {name: StateAccount() for name in monitor.states}
+            world.databases[name].restore(backup.tables[other], _is_of_states)
+        monitor.states |= {name: StateAccount() for name in world.homes}
         self._tear(backup)
         return True
 
@@ -237,13 +251,39 @@ class Mishaps:
         world.person.keep_for_healing(backup, only_restored=only_restored)
 
     def restore_all(self, backup: Backup) -> None:
-        """Put ledger and states back to the same moment."""
+        """Put ledger, states and what was sent back to the same moment."""
         self._world.era += 1
         self._put_back(backup)
         self._world.monitor.torn, self._world.monitor.held_when_torn = False, None
 
+    def restore_databases(self, backup: Backup) -> None:
+        """Put ledger and states back to the same moment: what was sent since is there, and who starts must see it."""
+        monitor = self._world.monitor
+        self._world.era += 1
+        of_sink = monitor.states[SINK]
+        self._put_back_databases(backup)
+        monitor.states[SINK] = of_sink
+        monitor.held_when_torn = None
+        if monitor.is_consistent():
+            self.restore_all(backup)
+
     def _put_back(self, backup: Backup) -> None:
+        self._put_back_databases(backup)
+        if self._world.kafka is not None:
+            self._restore_sink(backup)
+
+    def _put_back_databases(self, backup: Backup) -> None:
         for name, database in self._world.databases.items():
             database.restore(backup.tables[name], lambda _: True)
         self._world.monitor.account = backup.account
         self._world.monitor.states = dict(backup.states)
+
+    def _restore_sink(self, backup: Backup) -> None:
+        assert self._world.kafka is not None
+        self._world.kafka.restore(backup.logs)
+        self._world.monitor.sink = backup.sink
+        self._world.monitor.states[SINK] = backup.states[SINK]
+
+
+def _is_of_states(table: str) -> bool:
+    return table.startswith("state ") and not table.startswith(f"state {SINK} ")

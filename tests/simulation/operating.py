@@ -30,6 +30,7 @@ class Operator:
 
     state = None
     number = -1
+    is_dead = False
 
     def __init__(
         self,

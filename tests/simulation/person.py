@@ -108,9 +108,13 @@ class Person:
         if backup is not None and (self._only_restored or world.rng.random() < 0.5):
             world.note("*** the person restores ledger and states together")
             what = "healed by correcting an address" if self._only_restored else "healed by restoring together"
-            world.counts[what] += 1
             world.kill_all()
-            world.mishaps.restore_all(backup)
+            if world.kafka is not None and not self._only_restored and world.rng.random() < 0.5:
+                what = "restored without what was sent since"
+                world.mishaps.restore_databases(backup)
+            else:
+                world.mishaps.restore_all(backup)
+            world.counts[what] += 1
         else:
             world.counts["healed by a reset"] += 1
             self._begin_reset(keep_rows=world.rng.random() < 0.5, start="earliest", cut=None)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from unittest.mock import patch
 
 from tests.mutants.mutant import Layer
-from tests.simulation import mistakes
+from tests.simulation import mistakes, sink_mistakes
+from tests.simulation.brokers import SimulatedKafka
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
 from trident.base.identity import BatchId
@@ -36,6 +37,9 @@ from trident.coordinators.plans.ranges import plan_ranges
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import Broken, CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
 from trident.coordinators.protocol.transitions import Status, Word
+from trident.state.kafka import target as kafka_target
+from trident.state.kafka import undoing as kafka_undoing
+from trident.state.kafka.markers import Markers
 from trident.state.layout import StateKind
 from trident.state.memory import place as memory_place
 from trident.state.memory import target as memory_target
@@ -181,6 +185,9 @@ _LATE = Scope(records=1, crashes=0, take_overs=0, losses=0, late=1)
 _LATE_TURN = Scope(records=1, crashes=0, take_overs=0, losses=0, late=1, turn=True)
 _CLEANED = Scope(records=1, crashes=0, take_overs=0, losses=0, clean_up_every=1)
 _CLEANED_TWO_BATCHES = Scope(records=2, crashes=0, take_overs=0, losses=0, clean_up_every=1)
+_SINK = Scope(records=1, crashes=0, take_overs=1, losses=0, sink=True)
+_SINK_LOST_END = Scope(records=1, crashes=0, take_overs=0, losses=0, sink=True, ends=1)
+_SINK_LATE_END = Scope(records=2, crashes=0, take_overs=0, losses=0, sink=True, ends=1)
 _PERFORM = Loop._perform
 _RUN = BatchRunner.run
 _PROCESSED, _TURN_WORKED = Loop._processed, Loop._turn_worked
@@ -371,5 +378,36 @@ BUGS = (
         _patched(takeover.TakeOver, "finish_reset", mistakes.checks_before_a_reset_is_finished),
         first_seed=240,
         layer=Layer.SIMULATION,
+    ),
+    PlantedBug(
+        "a sink's marker is not read after an unclear outcome",
+        _both(
+            _patched(Markers, "_find", sink_mistakes.remembers_the_marker),
+            _patched(Markers, "change", sink_mistakes.forgets_when_confirmed),
+        ),
+    ),
+    PlantedBug(
+        "a session is kept over two transactions",
+        _patched(SimulatedKafka, "begun", sink_mistakes.keeps_the_session),
+        _SINK_LATE_END,
+    ),
+    PlantedBug(
+        "a marker is sent after its records",
+        _patched(Markers, "change", sink_mistakes.sends_the_marker_afterwards),
+        _SINK_LOST_END,
+    ),
+    PlantedBug(
+        "a sink's fence is not checked before sending",
+        _both(
+            _patched(kafka_target, "owned", sink_mistakes.is_of_any_epoch),
+            _patched(kafka_undoing, "owned", sink_mistakes.is_of_any_epoch),
+        ),
+        _SINK,
+        first_seed=1200,
+    ),
+    PlantedBug(
+        "what a sink has sent is sent again",
+        _patched(kafka_target, "is_in", sink_mistakes.is_not_in),
+        _SINK_LOST_END,
     ),
 )

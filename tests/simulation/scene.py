@@ -16,15 +16,18 @@ from typing import Any, NamedTuple, cast
 
 from tests.simulation.accounts import TOPOLOGY, ViolationError
 from tests.simulation.actor import Coordinator
-from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
-from tests.simulation.hosting import Surroundings
+from tests.simulation.brokers import SimulatedKafka, make_sink
+from tests.simulation.data import SINK, SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
+from tests.simulation.hosting import SimulatedTarget, Surroundings
 from tests.simulation.invariants import Monitor
 from tests.simulation.jobs import Job, Start
 from tests.simulation.scene_key import hashed, key_of_job
 from tests.simulation.scripts import Answer
+from tests.simulation.sinking import reaches_the_sink
 from tests.simulation.stores import Circumstances, Ending, SimulatedDatabase, make_store
 from tests.simulation.turning import with_turn_work
 from tests.simulation.words import told
+from tests.state.memory_kafka import End
 from trident.base.errors import FatalError, FencedError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.batches.flight import NEVER, Flight
@@ -52,6 +55,10 @@ class Scope(NamedTuple):
     unheard: int = 0
     late: int = 0
     turn: bool = False
+    sink: bool = False
+    """Whether a sink that sends before done is in the place of the state apart."""
+    ends: int = 0
+    """How many commits of the sink are lost, unheard or late."""
     clean_up_every: int = 1_000
     kind: SpoutKind = SpoutKind.OPAQUE
     state: StateKind = StateKind.OPAQUE
@@ -86,11 +93,15 @@ class Scene:
             "ledger": SimulatedDatabase("ledger", self.call, self._committed),
             "apart": SimulatedDatabase("apart", self.call, self._committed),
         }
-        self.homes = {"first": self.databases["ledger"], "second": self.databases["apart"]}
+        self.homes = {"first": self.databases["ledger"]}
+        if not scope.sink:
+            self.homes["second"] = self.databases["apart"]
         if empty:
             return
         self.topic = Topic([scope.records])
-        self.monitor = Monitor(self.databases["ledger"], self.homes)
+        self.monitor = Monitor(self.databases["ledger"], self.homes, has_sink=scope.sink)
+        self.kafka = SimulatedKafka(self.call, self.monitor.sent)
+        self.kafka.waits = True
         self._surround()
         self.requests: list[list[Job]] = [[], []]
         self.actors: list[Coordinator] = []
@@ -101,18 +112,20 @@ class Scene:
 
     def _surround(self) -> None:
         scope = self.left
-        stores = {
+        stores: dict[str, SimulatedTarget] = {
             name: make_store(name, scope.state, home, name == "first", self._draw_write)
             for name, home in self.homes.items()
         }
+        if scope.sink:
+            stores[SINK] = make_sink(self.kafka, self.databases["ledger"], self._draw_write)
         policy = LostOffsets.RESUME_AT_EARLIEST if scope.kind is SpoutKind.OPAQUE else LostOffsets.STOP
         self.around = Surroundings(
-            _SPEC,
+            _WITH_SINK if scope.sink else _SPEC,
             MemoryLedger(self, database=self.databases["ledger"], draw_id=self._draw_id),
             stores,
             TopicSource(self.topic, when_told=self.monitor.check_told),
             TopicSpout(scope.kind, Limits(max_records=1), policy),
-            _PROCESSOR,
+            _SENDING if scope.sink else _PROCESSOR,
             _OPTIONS,
             self,
             cast("Random", self),  # it has the one method that edges are drawn with
@@ -132,6 +145,7 @@ class Scene:
             other.databases[name]._tables = database.backup()
         other.topic = self.topic.copy()
         other.monitor = self.monitor.copy(other.databases["ledger"], other.homes)
+        other.kafka = self.kafka.copy(other.call, other.monitor.sent)
         other._surround()
         other.requests = [list(jobs) for jobs in self.requests]
         other.actors = []
@@ -143,7 +157,7 @@ class Scene:
 
     def forget(self) -> None:
         """Let go of all that refers to each other: nobody collects it, and there are millions of scenes."""
-        for each in (*self.around.stores.values(), *self.databases.values(), self.monitor, *self.actors):
+        for each in (*self.around.stores.values(), *self.databases.values(), self.monitor, self.kafka, *self.actors):
             vars(each).clear()
         vars(self).clear()
 
@@ -187,7 +201,7 @@ class Scene:
 
     def took_over(self, actor: Coordinator) -> None:
         assert actor.epoch is not None
-        self.monitor.check_taken_over(actor.epoch, self.homes)
+        self.monitor.check_taken_over(actor.epoch, self.around.stores)
 
     def ended(self, actor: Coordinator, error: BaseException | None) -> None:
         if isinstance(error, FencedError):
@@ -227,6 +241,9 @@ class Scene:
                     yield Action(f"{name}: {told(job)} fails", number, index, "fail")
                 if left.unheard and type(job) in (StorePlan, Drop, CommitStep):
                     yield Action(f"{name}: {told(job)}, its answer is lost", number, index, "unheard")
+                if left.ends and reaches_the_sink(job):
+                    for end in _ENDS:
+                        yield Action(f"{name}: {told(job)}, its commit: {end.value}", number, index, end.name)
             if left.late and actor.loop is not None and any(map(_has_clock, actor.loop.flights.values())):
                 yield Action(f"{name}: what it waits for takes too long", number, 0, "late")
             if is_resting(actor):
@@ -267,8 +284,20 @@ class Scene:
             case "unheard":
                 self.left = left._replace(unheard=left.unheard - 1)
                 self._run(action.actor, action.job, Ending.KEPT_UNHEARD)
+            case kind if kind in End.__members__:
+                self._lose_end(action, End[kind])
             case _:
                 self._run(action.actor, action.job)
+
+    def _lose_end(self, action: Action, end: End) -> None:
+        """Let the commit of this call end so, if it makes one; what is late arrives in the middle of the next one."""
+        kafka = self.kafka
+        kafka.ends = [end]
+        self._run(action.actor, action.job)
+        if not kafka.ends:
+            self.left = self.left._replace(ends=self.left.ends - 1)
+            kafka.is_late_in_the_middle = bool(kafka.late)
+        kafka.ends = []
 
     def _run(self, number: int, index: int, ending: Ending = Ending.KEPT) -> None:
         job = self.requests[number].pop(index)
@@ -306,6 +335,7 @@ class Scene:
                 for table in (f"state {name} rows", "state positions")
             ),
             *(frozenset(database.tables.get(f"state {name} staging", _EMPTY)) for name, database in self.homes.items()),
+            *((self.kafka.key(), frozenset(tables.get(f"state {SINK} blobs", _EMPTY))) if self.left.sink else ()),
             *sorted(map(self._key_of, self.actors)),  # which of the two is which decides nothing
         )
 
@@ -357,4 +387,7 @@ _EMPTY: dict[Any, Any] = {}
 _HOLDER = "c"
 """The name of both in the lease, so that scenes are equal in which they have changed places."""
 _PROCESSOR = TopicProcessor(["first", "second"])
+_SENDING = TopicProcessor(["first", SINK])
+_ENDS = (End.ANSWER_LOST, End.REQUEST_LOST, End.LATE, End.SENT_TWICE)
+_WITH_SINK = TopologySpec(TOPOLOGY, {SPOUT: {"spout": "simulated"}}, {"first": {}, SINK: {}})
 _SPEC = TopologySpec(TOPOLOGY, {SPOUT: {"spout": "simulated"}}, {"first": {}, "second": {}})

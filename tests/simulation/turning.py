@@ -40,4 +40,6 @@ class SimulatedTurn:
 def with_turn_work(around: Surroundings, monitor: Monitor) -> Surroundings:
     """Return the surroundings of a topology that makes what the second state gets in the commit turn."""
     processor = TopicProcessor(around.processor.states, in_turn=_STATE)
-    return replace(around, processor=processor, turn=SimulatedTurn(around.stores[_STATE], monitor))
+    store = around.stores[_STATE]
+    assert isinstance(store, SimulatedStore)
+    return replace(around, processor=processor, turn=SimulatedTurn(store, monitor))

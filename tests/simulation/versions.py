@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from tests.simulation.accounts import TOPOLOGY
 from tests.simulation.data import LAYOUT, SPOUT, TopicProcessor
-from tests.simulation.hosting import Surroundings
-from tests.simulation.stores import SimulatedDatabase, SimulatedStore, make_store
+from tests.simulation.hosting import SimulatedTarget, Surroundings
+from tests.simulation.stores import SimulatedDatabase, make_store
 from trident.coordinators.registered import TopologySpec
 from trident.state.layout import KeyColumn, StateKind, StateLayout
 from trident.state.memory.place import LAYOUTS, rows_table
@@ -109,7 +109,7 @@ class Versions:
 
     def _changed(
         self,
-        stores: Mapping[str, SimulatedStore],
+        stores: Mapping[str, SimulatedTarget],
         added: Mapping[str, dict[str, str]],
         gone: str = "",
         stream: str = SPOUT,

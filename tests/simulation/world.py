@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from tests.simulation.accounts import TOPOLOGY, StateAccount, ViolationError
 from tests.simulation.actor import Coordinator
+from tests.simulation.brokers import SimulatedKafka, make_sink
 from tests.simulation.calls import CallFaults
-from tests.simulation.data import SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
+from tests.simulation.data import SINK, SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.faults import (
     BATCH_TIMEOUT_MS,
     EVOLUTION_KINDS,
@@ -28,12 +30,13 @@ from tests.simulation.faults import (
     FaultKind,
     draw_faults,
 )
-from tests.simulation.hosting import Surroundings
+from tests.simulation.hosting import SimulatedTarget, Surroundings
 from tests.simulation.invariants import Monitor
 from tests.simulation.jobs import Job, Release, Start
 from tests.simulation.mishaps import Mishaps
 from tests.simulation.person import Person
 from tests.simulation.scripts import Answer, Progressed
+from tests.simulation.sinking import DiedError, SinkMode, draw_mode, draw_sink_faults
 from tests.simulation.stores import Circumstances, Ending, LockedError, SimulatedDatabase, make_store
 from tests.simulation.turning import with_turn_work
 from tests.simulation.versions import ADDED, Versions, draw_home
@@ -46,12 +49,12 @@ from trident.coordinators.options import RunOptions
 from trident.coordinators.registered import Acquired, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
 from trident.state.layout import StateKind
-from trident.state.memory.database import MemoryTable
 
 LEASE_MS = 240
 BEAT_MS = 80
 POLL_MS = 250
 LOCK_TIMEOUT_MS = 60
+TRANSACTION_TIMEOUT_MS = 400
 COMMITS = 21
 MOST_EVENTS = 60_000
 _MOST_CALLS_AT_ONCE = 4
@@ -90,10 +93,14 @@ class World:
         self.counts: Counter[str] = Counter()
         self.trace: list[str] | None = None
         self.commits_wanted = commits
+        self.mode = draw_mode(seed)
         drawn = draw_faults(random.Random(~seed), commits)
+        if self.mode is not SinkMode.NONE:
+            drawn = tuple(sorted([*drawn, *draw_sink_faults(seed, commits)]))
         self.faults = drawn if faults is None else faults
         self._queue: list[tuple[int, int, Callable[..., object], tuple[object, ...]]] = []
         self._sequence = 0
+        self._events = 0
         self._ids = 0
         self._next_fault = 0
         self.era = 0
@@ -129,18 +136,24 @@ class World:
             name: make_store(name, kinds[name], home, home is self.databases["ledger"], self._draw_id)
             for name, home in self.homes.items()
         }
-        spec = TopologySpec(
-            TOPOLOGY, {SPOUT: self.spout.description()}, {name: {"kind": str(kinds[name])} for name in stores}
-        )
-        self.monitor = Monitor(self.databases["ledger"], self.homes)
+        has_sink = self.mode is not SinkMode.NONE
+        self.monitor = Monitor(self.databases["ledger"], self.homes, has_sink=has_sink)
+        self.kafka = SimulatedKafka(self.call, self.monitor.sent) if has_sink else None
+        described = {name: {"kind": str(kinds[name])} for name in stores}
+        targets: dict[str, SimulatedTarget] = dict(stores)
+        if self.kafka is not None:
+            self.kafka.when_begun = partial(self.at, TRANSACTION_TIMEOUT_MS)
+            targets[SINK] = make_sink(self.kafka, self.databases["ledger"], self._draw_id)
+            described[SINK] = {"kind": "sink"}
+        spec = TopologySpec(TOPOLOGY, {SPOUT: self.spout.description()}, described)
         self.source.when_told = self.monitor.check_told
         self.around = Surroundings(
             spec,
             self.ledger,
-            stores,
+            targets,
             self.source,
             self.spout,
-            TopicProcessor(list(stores)),
+            TopicProcessor(list(targets)),
             _options(rng),
             self.clock,
             rng,
@@ -193,17 +206,30 @@ class World:
         for number in range(len(self.actors)):
             self.at(int(self.rng.random() * 10), self._start, number)
         self._go_on()
-        events = 0
-        queue = self._queue
-        while queue:
-            self.now, _, action, arguments = heapq.heappop(queue)
-            action(*arguments)
-            events += 1
+        while self._queue:
+            self._next()
             if self.sealed and self._is_finished():
                 break
-            if events > MOST_EVENTS or self.now > LONGEST_MS:
-                raise ViolationError(f"no progress: {self.monitor.commits} commits after {events} events")
         self._check_end()
+
+    def _next(self) -> None:
+        """Let the next thing happen."""
+        self.now, _, action, arguments = heapq.heappop(self._queue)
+        action(*arguments)
+        self._events += 1
+        if self._events > MOST_EVENTS or self.now > LONGEST_MS:
+            raise ViolationError(f"no progress: {self.monitor.commits} commits after {self._events} events")
+
+    def stand_still(self, actor: Coordinator, duration: int, *, is_whole: bool) -> None:
+        """Let time pass in the middle of a call, while all others go on, and where it is not whole the actor's too."""
+        kept, until = replace(self.call), self.now + duration
+        if is_whole:
+            self.pause(actor, duration)
+        while self._queue and self._queue[0][0] <= until:
+            self._next()
+        self.now = max(self.now, until)
+        for name in Circumstances.__slots__:
+            setattr(self.call, name, getattr(kept, name))
 
     def _is_finished(self) -> bool:
         if (
@@ -217,6 +243,8 @@ class World:
     def _check_end(self) -> None:
         self.monitor.check_covered(self.topic)
         self.counts[HAPPENS_BY_ITSELF[0]] += sum(database.timeouts for database in self.databases.values())
+        if self.kafka is not None:
+            self.monitor.sink.check_read(self.kafka)
         recorded = {(loss.id.partition, loss.start, loss.stop) for loss in self.ledger.losses(TOPOLOGY)}
         if not recorded >= self.monitor.account.losses:
             raise ViolationError(f"losses {self.monitor.account.losses - recorded} are not recorded")
@@ -286,6 +314,9 @@ class World:
         except LockedError:
             self.at(30, self._execute_later, request, waited + 30, late)
             return False
+        except DiedError:
+            call.ending, call.failing = Ending.KEPT, None
+            return False
         if self.trace is not None:
             self.note(actor.name, logged(job), "->", outcome(answer))
         if before is not None and self._durable() != before:
@@ -295,13 +326,14 @@ class World:
         call.ending, call.failing = Ending.KEPT, None  # a call without a transaction leaves them unused
         return was_hit
 
-    def _durable(self) -> dict[str, dict[str, MemoryTable]]:
+    def _durable(self) -> dict[str, dict[str, object]]:
         """Return all that is stored but who has the lease."""
         found = {name: database.backup() for name, database in self.databases.items()}
-        return {
+        durable: dict[str, dict[str, object]] = {
             name: {table: rows for table, rows in tables.items() if rows and table != "trident_fence"}
             for name, tables in found.items()
         }
+        return durable if self.kafka is None else {**durable, "cluster": dict(self.kafka.backup())}
 
     def _execute_later(self, request: Request, waited: int, late: int) -> None:
         self.execute(request, waited=waited, late=late)
@@ -384,6 +416,12 @@ class World:
     def restart(self, number: int) -> None:
         self.actors[number] = None
         self.at(20 + int(self.rng.random() * 150), self._start, number)
+
+    def kill(self, actor: Coordinator) -> None:
+        """End a coordinator; what it sent is still on its way."""
+        self.note(actor.name, "dies")
+        actor.crash()
+        self.restart(actor.number)
 
     def kill_all(self) -> None:
         """End every coordinator; what they sent is still on its way."""

@@ -6,9 +6,10 @@ What a commit names is an epoch and no transaction, so one that comes late ends 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import takewhile
 
 from trident.base.errors import MismatchError, OutcomeUnknownError, RefusedError, RetryableError
 from trident.state.kafka.cluster import FoundMarker, TopicSettings
@@ -33,9 +34,9 @@ class Entry:
     committed: bool | None = None
 
 
-@dataclass
+@dataclass(eq=False)
 class Producer:
-    """What the transaction coordinator knows of one transactional id."""
+    """What the transaction coordinator knows of one transactional id, until that expires."""
 
     epoch: int = 0
     open: list[Entry] = field(default_factory=list)
@@ -48,6 +49,12 @@ class Producer:
             entry.committed = commit
         self.open = []
         return True
+
+
+def seen_in(log: Iterable[Entry]) -> list[Record]:
+    """Return what a read_committed reader sees of one partition."""
+    readable = takewhile(lambda entry: entry.committed is not None, log)
+    return [entry.record for entry in readable if entry.committed]
 
 
 class MemoryKafka:
@@ -64,25 +71,41 @@ class MemoryKafka:
         """What becomes of the next commits; all others are answered."""
         self.refuses = b""
         """A value that no topic takes."""
-        self.late: list[tuple[str, int]] = []
-        """Commits that are still on their way: transactional id and epoch."""
+        self.late: list[tuple[Producer, int]] = []
+        """Commits that are still on their way, with their epoch."""
 
     def deliver(self) -> None:
         """Let all late commits arrive."""
-        for id_, epoch in self.late:
-            self.producers[id_].end(epoch, commit=True)
-        self.late = []
+        late, self.late = self.late, []
+        for producer, epoch in late:
+            self.end(producer, epoch)
+
+    def end(self, producer: Producer, epoch: int) -> bool:
+        """Let a commit arrive; returns whether that epoch may."""
+        ended = producer.open
+        is_newest = producer.end(epoch, commit=True)
+        if is_newest and ended:
+            self.took_effect(producer, ended)
+        return is_newest
+
+    def took_effect(self, producer: Producer, entries: list[Entry]) -> None:
+        """Hear of all that one commit has ended."""
+
+    def expire(self, transactional_id: str) -> bool:
+        """Forget an id that has nothing open: it begins again as another producer, whose epochs were there before."""
+        found = self.producers.get(transactional_id)
+        if found is None or found.open:
+            return False
+        del self.producers[transactional_id]
+        return True
 
     def seen(self, topic: str) -> list[Record]:
         """Return what a read_committed reader sees, partition by partition."""
-        found = []
-        for log in self.logs[topic]:
-            for entry in log:
-                if entry.committed is None:
-                    break
-                if entry.committed:
-                    found.append(entry.record)
-        return found
+        return [record for log in self.logs[topic] for record in seen_in(log)]
+
+    def partition_of(self, key: bytes | None, topic: str) -> int:
+        """Return where a record goes."""
+        return len(key or b"") % len(self.logs[topic])
 
     def id(self) -> str:
         return self.name
@@ -109,10 +132,14 @@ class MemoryKafka:
         return FoundMarker(None, len(key) % len(self.logs[topic]))
 
     def open(self, transactional_id: str, limits: Mapping[str, int]) -> MemorySession:
+        return MemorySession(self, self.begun(transactional_id))
+
+    def begun(self, transactional_id: str) -> Producer:
+        """Let a session begin: what is open is aborted, whoever had the id before is fenced."""
         producer = self.producers.setdefault(transactional_id, Producer())
         producer.end(producer.epoch, commit=False)
         producer.epoch += 1
-        return MemorySession(self, transactional_id, producer.epoch)
+        return producer
 
     def close(self) -> None:
         """Nothing is open."""
@@ -121,10 +148,10 @@ class MemoryKafka:
 class MemorySession:
     """See `Session`."""
 
-    def __init__(self, kafka: MemoryKafka, id_: str, epoch: int) -> None:
+    def __init__(self, kafka: MemoryKafka, producer: Producer) -> None:
         self._kafka = kafka
-        self._id = id_
-        self._epoch = epoch
+        self._producer = producer
+        self._epoch = producer.epoch
 
     def cluster_id(self) -> str:
         return self._kafka.name
@@ -133,24 +160,24 @@ class MemorySession:
         """Nothing is sent for that."""
 
     def send(self, record: Record, partition: int | None = None) -> None:
-        producer = self._kafka.producers[self._id]
-        if producer.epoch != self._epoch:
+        producer = self._producer
+        if producer.epoch != self._epoch or producer not in self._kafka.producers.values():
             raise RetryableError("another session was begun")
         if self._kafka.refuses and record.value == self._kafka.refuses:
             raise RefusedError("a record is refused")
         entry = Entry(record)
-        logs = self._kafka.logs[record.topic]
-        logs[len(record.key or b"") % len(logs) if partition is None else partition].append(entry)
+        to = self._kafka.partition_of(record.key, record.topic) if partition is None else partition
+        self._kafka.logs[record.topic][to].append(entry)
         producer.open.append(entry)
 
     def commit(self) -> None:
-        kafka, producer = self._kafka, self._kafka.producers[self._id]
+        kafka, producer = self._kafka, self._producer
         end = kafka.ends.pop(0) if kafka.ends else End.ANSWERED
         if end in (End.LATE, End.SENT_TWICE):
-            kafka.late.append((self._id, self._epoch))
+            kafka.late.append((producer, self._epoch))
         if end in (End.LATE, End.REQUEST_LOST):
             raise OutcomeUnknownError("no answer")
-        is_newest = producer.end(self._epoch, commit=True)
+        is_newest = kafka.end(producer, self._epoch)
         if end is End.ANSWER_LOST or not is_newest:
             raise OutcomeUnknownError("no answer")
 
