@@ -6,7 +6,8 @@ not been sent yet. Each entry names the one before it, so that what is sent foll
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,12 +30,15 @@ from sqlalchemy import (
     update,
 )
 
-from trident.base.errors import FencedError, MismatchError
+from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
+from trident.state.capabilities import Transaction
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 from trident.state.databases.versions import NumberedTables, step_to_missing
+from trident.state.kafka.outbox_store import Entry, OutboxRow, owned_row
 from trident.state.positions import Position, before_attempt, is_in
+from trident.state.tables.place import connection_of
 
 _META = MetaData()
 _SINKS: Final = Table(
@@ -89,27 +93,6 @@ _PUT: Final = text("""
 
 
 @dataclass(frozen=True, slots=True)
-class OutboxRow:
-    """Where a sink stands, the epoch that last wrote it, and the newest txid that had records."""
-
-    position: Position
-    epoch: Epoch
-    newest_txid: int
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """The records of one txid, as they lie there."""
-
-    txid: int
-    attempt: int
-    before_txid: int
-    """The newest txid with records before this one."""
-    record_count: int
-    payload: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class Waiting:
     """What waits in one sink's outbox."""
 
@@ -135,46 +118,60 @@ def waiting_in(connection: Connection, topology: str) -> tuple[Waiting, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """The rows of one sink; every method runs inside the caller's transaction."""
+    """See `OutboxStore`: the rows of one sink in two tables of the ledger's database."""
 
     sink: str
+    database: SqlDatabase
 
-    def read(self, connection: Connection, topology: str, *, locked: bool = True) -> OutboxRow | None:
-        """Return where the sink stands, locked unless told otherwise: a writer at work is waited for."""
+    def read(self, transaction: Transaction, topology: str) -> OutboxRow | None:
+        """See the protocol: a writer at work is waited for."""
+        return self._read(transaction, topology, locked=True)
+
+    def _read(self, transaction: Transaction, topology: str, *, locked: bool) -> OutboxRow | None:
         asked = select(_SINKS).where(self._of(_SINKS, topology))
-        row = connection.execute(asked.with_for_update() if locked else asked).mappings().one_or_none()
+        row = connection_of(transaction).execute(asked.with_for_update() if locked else asked).mappings().one_or_none()
         if row is None:
             return None
         position = Position(Owner(topology, row["incarnation"]), row["txid"], row["attempt"], row["birth_txid"])
         return OutboxRow(position, Epoch(row["epoch"], row["token"]), row["newest_txid"])
 
-    def look(self, database: SqlDatabase, topology: str) -> OutboxRow | None:
-        """Return where the sink stands, in a transaction of its own; missing tables are made in it, and rolled back."""
+    def prepare(self) -> None:
+        """Make the tables, or bring them to this version."""
+        with self.database.transaction() as transaction:
+            OUTBOX_TABLES.migrate(transaction.connection, self.database.schema_terms)
+
+    @contextmanager
+    def work_for(self, topology: str, epoch: Epoch) -> Iterator[Transaction]:
+        """Open a transaction that says for whom it works."""
+        with self.database.transaction() as transaction:
+            transaction.work_for(topology, epoch)
+            yield transaction
+
+    @contextmanager
+    def work_on(self, topology: str) -> Iterator[Transaction]:
+        """Open one where the epoch is not at hand."""
+        with self.database.transaction() as transaction:
+            transaction.work_on(topology)
+            yield transaction
+
+    def look(self, topology: str) -> OutboxRow | None:
+        """Return where the sink stands; missing tables are made for that, and rolled back."""
 
         def found(transaction: SqlTransaction) -> OutboxRow | None:
-            OUTBOX_TABLES.migrate(transaction.connection, database.schema_terms)
-            return self.read(transaction.connection, topology, locked=False)
+            OUTBOX_TABLES.migrate(transaction.connection, self.database.schema_terms)
+            return self._read(transaction, topology, locked=False)
 
-        return rolled_back(database.transaction(), found)
+        return rolled_back(self.database.transaction(), found)
 
-    def ask(self, database: SqlDatabase, owner: Owner, epoch: Epoch) -> OutboxRow | None:
-        """Do what `owned` does, in a transaction of its own."""
-        with database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            return self.owned(transaction.connection, owner, epoch)
-
-    def owned(self, connection: Connection, owner: Owner, epoch: Epoch) -> OutboxRow | None:
+    def owned(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> OutboxRow | None:
         """Return the locked row after checking that no newer epoch has written it."""
-        row = self.read(connection, owner.topology)
-        if row is not None and row.epoch.number > epoch.number:
-            raise FencedError(f"epoch {row.epoch.number} wrote sink {self.sink!r} after {epoch.number}; nothing done")
-        return row
+        return owned_row(self.read(transaction, owner.topology), self.sink, epoch)
 
-    def stamp(self, connection: Connection, owner: Owner, epoch: Epoch) -> None:
+    def stamp(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> None:
         """Put a newer epoch beside the position, which stays."""
-        self._change(connection, owner.topology, _SINKS.c.epoch < epoch.number, epoch=epoch.number, token=epoch.token)
+        self._change(transaction, owner.topology, _SINKS.c.epoch < epoch.number, epoch=epoch.number, token=epoch.token)
 
-    def bear(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+    def bear(self, transaction: Transaction, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Record a sink that has never been registered, or bind it to a new life."""
         values = {
             "incarnation": owner.incarnation,
@@ -185,10 +182,10 @@ class Outbox:
             "birth_txid": birth_txid,
             "newest_txid": birth_txid,
         }
-        if not self._change(connection, owner.topology, **values):
-            connection.execute(insert(_SINKS).values(topology=owner.topology, sink=self.sink, **values))
+        if not self._change(transaction, owner.topology, **values):
+            connection_of(transaction).execute(insert(_SINKS).values(topology=owner.topology, sink=self.sink, **values))
 
-    def put(self, connection: Connection, batch: BatchId, record_count: int, payload: bytes) -> None:
+    def put(self, transaction: Transaction, batch: BatchId, record_count: int, payload: bytes) -> None:
         """Lay a batch's records down behind the newest ones; nothing where the sink does not stand before the batch."""
         values = {
             "topology": batch.owner.topology,
@@ -198,29 +195,29 @@ class Outbox:
             "record_count": record_count,
             "payload": payload,
         }
-        connection.execute(_PUT, values)
+        connection_of(transaction).execute(_PUT, values)
 
-    def move(self, connection: Connection, batch: BatchId, *, has_records: bool) -> bool:
+    def move(self, transaction: Transaction, batch: BatchId, *, has_records: bool) -> bool:
         """Step from txid - 1 to the batch's txid; False where the batch is in; raises MismatchError otherwise."""
         values: dict[str, object] = {"txid": batch.txid, "attempt": batch.attempt}
         values |= {"epoch": batch.epoch.number, "token": batch.epoch.token}
         if has_records:
             values["newest_txid"] = batch.txid
         stands_before = (_SINKS.c.incarnation == batch.owner.incarnation, _SINKS.c.txid == batch.txid - 1)
-        if self._change(connection, batch.owner.topology, *stands_before, **values):
+        if self._change(transaction, batch.owner.topology, *stands_before, **values):
             return True
-        row = self.read(connection, batch.owner.topology)
+        row = self.read(transaction, batch.owner.topology)
         if not is_in(row.position if row else None, batch, self.sink):
             raise MismatchError(f"{batch}: sink {self.sink!r} moved while it was read; nothing was applied")
         return False
 
-    def move_back(self, connection: Connection, batch: BatchId, row: OutboxRow, before: int) -> None:
+    def move_back(self, transaction: Transaction, batch: BatchId, row: OutboxRow, before: int) -> None:
         """Take a batch that is in away again, with the records that it has laid down."""
-        found = self.entry(connection, batch.owner.topology, batch.txid)
+        found = self.entry(transaction, batch.owner.topology, batch.txid)
         if found is not None:
-            self._trim(connection, batch.owner.topology, _ENTRIES.c.txid == batch.txid)
+            self._trim(transaction, batch.owner.topology, _ENTRIES.c.txid == batch.txid)
         self._change(
-            connection,
+            transaction,
             batch.owner.topology,
             txid=batch.txid - 1,
             attempt=before_attempt(row.position, batch, before),
@@ -229,70 +226,64 @@ class Outbox:
             token=batch.epoch.token,
         )
 
-    def entry(self, connection: Connection, topology: str, txid: int) -> Entry | None:
+    def entry(self, transaction: Transaction, topology: str, txid: int) -> Entry | None:
         """Return what a batch has laid down."""
-        found = self._entries(connection, topology, txid, 1, from_txid=txid)
+        found = self._entries(transaction, topology, txid, 1, from_txid=txid)
         return found[0] if found else None
 
-    def waiting(self, connection: Connection, topology: str, done: int) -> Sequence[Entry]:
+    def waiting(self, transaction: Transaction, topology: str, done: int) -> Sequence[Entry]:
         """Return the oldest entries of txids up to `done`: as many as go well into one transaction, at least one."""
         mine = self._of(_ENTRIES, topology, _ENTRIES.c.txid <= done)
         size = func.length(_ENTRIES.c.payload)
         sizes = select(_ENTRIES.c.txid, _ENTRIES.c.record_count, size).where(mine).order_by(_ENTRIES.c.txid)
         last, records, bytes_ = 0, 0, 0
-        for txid, count, length in connection.execute(sizes.limit(_MOST)):
+        for txid, count, length in connection_of(transaction).execute(sizes.limit(_MOST)):
             records, bytes_ = records + count, bytes_ + length
             if last and (records > _MOST_RECORDS or bytes_ > _MOST_BYTES):
                 break
             last = txid
-        return self._entries(connection, topology, last, _MOST) if last else ()
+        return self._entries(transaction, topology, last, _MOST) if last else ()
 
-    def sent_before(self, connection: Connection, topology: str, row: OutboxRow) -> int:
+    def sent_before(self, transaction: Transaction, topology: str, row: OutboxRow) -> int:
         """Return the newest txid with records before those that wait."""
         oldest = select(_ENTRIES.c.before_txid).where(self._of(_ENTRIES, topology)).order_by(_ENTRIES.c.txid).limit(1)
-        found: int | None = connection.execute(oldest).scalar()
+        found: int | None = connection_of(transaction).execute(oldest).scalar()
         return row.newest_txid if found is None else found
 
-    def oldest_txid(self, connection: Connection, topology: str) -> int | None:
-        """Return the txid of the oldest entry, of one without records too."""
-        asked = select(func.min(_ENTRIES.c.txid)).where(self._of(_ENTRIES, topology))
-        found: int | None = connection.execute(asked).scalar()
-        return found
-
-    def has_waiting(self, connection: Connection, topology: str, done: int) -> bool:
+    def has_waiting(self, transaction: Transaction, topology: str, done: int) -> bool:
         """Tell whether there is an entry of a txid up to `done`; looks into none."""
         mine = self._of(_ENTRIES, topology, _ENTRIES.c.txid <= done)
-        return connection.execute(select(_ENTRIES.c.txid).where(mine).limit(1)).first() is not None
+        return connection_of(transaction).execute(select(_ENTRIES.c.txid).where(mine).limit(1)).first() is not None
 
-    def empty(self, connection: Connection, topology: str, txid: int, payload: bytes) -> None:
+    def empty(self, transaction: Transaction, topology: str, txid: int, payload: bytes) -> None:
         """Take the records out of an entry, which keeps its place."""
         mine = self._of(_ENTRIES, topology, _ENTRIES.c.txid == txid)
-        connection.execute(update(_ENTRIES).where(mine).values(record_count=0, payload=payload))
+        connection_of(transaction).execute(update(_ENTRIES).where(mine).values(record_count=0, payload=payload))
 
-    def trim(self, connection: Connection, topology: str, sent: int) -> None:
+    def trim(self, transaction: Transaction, topology: str, sent: int) -> None:
         """Delete the entries of txids up to one that was sent."""
-        self._trim(connection, topology, _ENTRIES.c.txid <= sent)
+        self._trim(transaction, topology, _ENTRIES.c.txid <= sent)
 
     def _entries(
-        self, connection: Connection, topology: str, to_txid: int, most: int, from_txid: int = 0
+        self, transaction: Transaction, topology: str, to_txid: int, most: int, from_txid: int = 0
     ) -> list[Entry]:
         asked = select(_ENTRIES).where(
             self._of(_ENTRIES, topology, _ENTRIES.c.txid >= from_txid, _ENTRIES.c.txid <= to_txid)
         )
-        rows = connection.execute(asked.order_by(_ENTRIES.c.txid).limit(most)).mappings()
+        rows = connection_of(transaction).execute(asked.order_by(_ENTRIES.c.txid).limit(most)).mappings()
         return [
             Entry(row["txid"], row["attempt"], row["before_txid"], row["record_count"], bytes(row["payload"]))
             for row in rows
         ]
 
-    def _trim(self, connection: Connection, topology: str, which: ColumnElement[bool]) -> None:
-        connection.execute(delete(_ENTRIES).where(self._of(_ENTRIES, topology, which)))
+    def _trim(self, transaction: Transaction, topology: str, which: ColumnElement[bool]) -> None:
+        connection_of(transaction).execute(delete(_ENTRIES).where(self._of(_ENTRIES, topology, which)))
 
     def _change(
-        self, connection: Connection, topology: str, *conditions: ColumnElement[bool], **values: object
+        self, transaction: Transaction, topology: str, *conditions: ColumnElement[bool], **values: object
     ) -> bool:
         mine = self._of(_SINKS, topology, *conditions)
-        return connection.execute(update(_SINKS).where(mine).values(**values)).rowcount == 1
+        return connection_of(transaction).execute(update(_SINKS).where(mine).values(**values)).rowcount == 1
 
     def _of(self, table: Table, topology: str, *more: ColumnElement[bool]) -> ColumnElement[bool]:
         return and_(table.c.topology == topology, table.c.sink == self.sink, *more)

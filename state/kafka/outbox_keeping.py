@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
 from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.capabilities import CannotUndoError
-from trident.state.databases.base import SqlDatabase
+from trident.state.capabilities import CannotUndoError, Transaction
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import Outbox, OutboxRow
+from trident.state.kafka.outbox_store import OutboxRow, OutboxStore, ask
 from trident.state.kafka.relaying import OutboxRelay
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.positions import is_in
@@ -25,16 +22,15 @@ class OutboxUndoing:
     """See `Undoable`: what waits is taken away; nothing of a txid that is not done has been sent."""
 
     name: str
-    database: SqlDatabase
-    outbox: Outbox
+    outbox: OutboxStore
     markers: Markers
 
     def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Raise CannotUndoError when records of the batch were sent."""
         marker = self.markers.read(batch.owner.topology)
         position = marker.position if marker is not None else None
-        with self.database.transaction() as transaction:
-            self._found(transaction.connection, batch)
+        with self.outbox.work_for(batch.owner.topology, batch.epoch) as transaction:
+            self._found(transaction, batch)
         if position is not None and position.owner == batch.owner and position.txid >= batch.txid:
             raise CannotUndoError(
                 f"{batch}: sink {self.name!r} has sent it: what Kafka has committed can't be taken back. Send records "
@@ -44,15 +40,14 @@ class OutboxUndoing:
     def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
         """Take the batch's records away, if it has laid any down."""
         self.check_undo(batch, updates)
-        with self.database.transaction() as transaction:
-            transaction.work_for(batch.owner.topology, batch.epoch)
-            row = self._found(transaction.connection, batch)
+        with self.outbox.work_for(batch.owner.topology, batch.epoch) as transaction:
+            row = self._found(transaction, batch)
             if row is not None:
-                self.outbox.move_back(transaction.connection, batch, row, before)
+                self.outbox.move_back(transaction, batch, row, before)
                 reached(CrashPoint.IN_UNDO, batch.txid)
 
-    def _found(self, connection: Connection, batch: BatchId) -> OutboxRow | None:
-        row = self.outbox.owned(connection, batch.owner, batch.epoch)
+    def _found(self, transaction: Transaction, batch: BatchId) -> OutboxRow | None:
+        row = self.outbox.owned(transaction, batch.owner, batch.epoch)
         return row if row is not None and is_in(row.position, batch, self.name) else None
 
 
@@ -61,8 +56,7 @@ class OutboxResetting:
     """See `Resettable`: what is done was sent before the reset was recorded; then both places begin a new life."""
 
     name: str
-    database: SqlDatabase
-    outbox: Outbox
+    outbox: OutboxStore
     relay: OutboxRelay
     marker: KafkaResetting
 
@@ -75,27 +69,26 @@ class OutboxResetting:
 
     def check_adopt(self, topology: str) -> int | None:
         """Return the txid at which it stands."""
-        row = self.outbox.look(self.database, topology)
+        row = self.outbox.look(topology)
         return self.marker.check_adopt(topology) if row is None else row.position.txid
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind what was sent to the new owner at the birth txid; what is left is sent first."""
-        row = self.outbox.ask(self.database, owner, epoch)
+        row = ask(self.outbox, owner, epoch)
         if row is not None and row.position.owner != owner:
             while self.relay.relay(row.position.owner, epoch, row.newest_txid) < row.newest_txid:
                 pass  # the oldest part of it at a time
         self._begin(owner, epoch, birth_txid)
 
     def _begin(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        row = self.outbox.ask(self.database, owner, epoch)
+        row = ask(self.outbox, owner, epoch)
         if row is not None and row.position.owner == owner:
             return
         self.marker.adopt(owner, epoch, birth_txid)
-        with self.database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            self.outbox.owned(transaction.connection, owner, epoch)
-            self.outbox.trim(transaction.connection, owner.topology, birth_txid)
-            self.outbox.bear(transaction.connection, owner, epoch, birth_txid)
+        with self.outbox.work_for(owner.topology, epoch) as transaction:
+            self.outbox.owned(transaction, owner, epoch)
+            self.outbox.trim(transaction, owner.topology, birth_txid)
+            self.outbox.bear(transaction, owner, epoch, birth_txid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,26 +96,24 @@ class OutboxChecking:
     """See `CountsRows`: the marker stands where the outbox was left; a reset that clears needs it not to."""
 
     name: str
-    database: SqlDatabase
-    outbox: Outbox
+    outbox: OutboxStore
     markers: Markers
 
     def check_rows(self, owner: Owner, epoch: Epoch) -> None:
         """Raise MismatchError unless the marker stands where the outbox says, or at what waits and was sent."""
         marker = self.markers.read(owner.topology)
-        with self.database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            row = self.outbox.owned(transaction.connection, owner, epoch)
+        with self.outbox.work_for(owner.topology, epoch) as transaction:
+            row = self.outbox.owned(transaction, owner, epoch)
             if row is None:
                 return
-            sent = self.outbox.sent_before(transaction.connection, owner.topology, row)
+            sent = self.outbox.sent_before(transaction, owner.topology, row)
             position = marker.position if marker is not None else None
             if position is None:
                 raise MismatchError(
                     f"sink {self.name!r} has no marker any more: its marker topic was emptied, or made anew. Nothing "
                     f"was sent: restore it, for without it nobody can tell what was sent; or {RESET_CLEARING}."
                 )
-            at = self.outbox.entry(transaction.connection, owner.topology, position.txid)
+            at = self.outbox.entry(transaction, owner.topology, position.txid)
         is_other = at is not None and at.attempt != position.attempt
         if position.owner != row.position.owner or is_other or not sent <= position.txid <= row.newest_txid:
             raise MismatchError(

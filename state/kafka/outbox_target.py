@@ -11,14 +11,13 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities, Transaction
-from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.bulk.sending import BulkSender
 from trident.state.kafka.bulk.writing import listed
 from trident.state.kafka.cluster import Cluster
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox
 from trident.state.kafka.outbox_keeping import OutboxChecking, OutboxResetting, OutboxUndoing
+from trident.state.kafka.outbox_store import OutboxStore, ask
 from trident.state.kafka.records import ROWS, check_rows, in_order
 from trident.state.kafka.relaying import OutboxRelay
 from trident.state.kafka.resetting import KafkaResetting
@@ -27,7 +26,6 @@ from trident.state.packing import pack
 from trident.state.positions import Position, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
-from trident.state.tables.place import connection_of
 
 _LARGEST: Final = 512 << 20
 """How large one entry may be: a value of PostgreSQL has at most a gigabyte, on its way too."""
@@ -53,7 +51,7 @@ class OutboxTarget:
     def __init__(
         self,
         sender: KafkaTarget,
-        database: SqlDatabase,
+        outbox: OutboxStore,
         markers: Markers,
         cluster: Cluster,
         bulk: BulkSender | None = None,
@@ -62,20 +60,19 @@ class OutboxTarget:
         compressed: bool,
     ) -> None:
         self._sender = sender
-        self._database = database
         self._markers = markers
         self._limits = MessageLimits(cluster)
         self._compressed = compressed
         self._bulk = bulk
-        self._outbox = Outbox(sender.name)
-        relay = OutboxRelay(sender.name, database, self._outbox, markers, self._limits, lineage, bulk)
+        self._outbox = outbox
+        relay = OutboxRelay(sender.name, outbox, markers, self._limits, lineage, bulk)
         behind = KafkaResetting(sender.name, markers, bulk)
         self._capabilities = Capabilities(
             beside=self,
-            undoing=OutboxUndoing(sender.name, database, self._outbox, markers),
-            resetting=OutboxResetting(sender.name, database, self._outbox, relay, behind),
+            undoing=OutboxUndoing(sender.name, outbox, markers),
+            resetting=OutboxResetting(sender.name, outbox, relay, behind),
             diverting=self,
-            counting=OutboxChecking(sender.name, database, self._outbox, markers),
+            counting=OutboxChecking(sender.name, outbox, markers),
             relaying=relay,
             writing=bulk.writing if bulk is not None else None,
             tasking=bulk,
@@ -95,35 +92,32 @@ class OutboxTarget:
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where it stands; tables that are missing are made for that, and rolled back."""
         sent = self._sender.look(topology, registers)
-        row = self._outbox.look(self._database, topology)
+        row = self._outbox.look(topology)
         return row.position if row else sent  # what was sent is somebody's, though this database knows of nothing
 
     def prepare(self) -> None:
         """Make the tables and the marker topic, or check them."""
-        with self._database.transaction() as transaction:
-            OUTBOX_TABLES.migrate(transaction.connection, self._database.schema_terms)
+        self._outbox.prepare()
         self._markers.prepare()
         if self._bulk is not None:
             self._bulk.prepare()
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch in both places."""
-        with self._database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            self._outbox.stamp(transaction.connection, owner, epoch)
+        with self._outbox.work_for(owner.topology, epoch) as transaction:
+            self._outbox.stamp(transaction, owner, epoch)
         self._sender.raise_fence(owner, epoch)
         self._finish_birth(owner, epoch)
 
     def position(self, topology: str) -> Position | None:
         """Return where it stands; whether the marker does, too, is asked by `CountsRows`."""
-        with self._database.transaction() as transaction:
-            transaction.work_on(topology)
-            row = self._outbox.read(transaction.connection, topology)
+        with self._outbox.work_on(topology) as transaction:
+            row = self._outbox.read(transaction, topology)
         return row.position if row else None
 
     def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Record a new sink, first in its marker topic."""
-        row = self._outbox.ask(self._database, owner, epoch)
+        row = ask(self._outbox, owner, epoch)
         if row is not None and row.position.owner != owner:
             raise MismatchError(f"sink {self.name!r} {stands(row.position)}; nothing was changed")
         self._sender.register(owner, epoch, birth_txid)
@@ -142,9 +136,8 @@ class OutboxTarget:
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
         """Lay a pinned batch's records down in a transaction of its own, once."""
         ready = self.ready(batch, updates)
-        with self._database.transaction() as transaction:
-            transaction.work_for(batch.owner.topology, batch.epoch)
-            self._outbox.owned(transaction.connection, batch.owner, batch.epoch)
+        with self._outbox.work_for(batch.owner.topology, batch.epoch) as transaction:
+            self._outbox.owned(transaction, batch.owner, batch.epoch)
             self.copy_in(transaction, batch, ready)
             self.apply_in(transaction, batch, ready)
             reached(CrashPoint.IN_APPLY, batch.txid)
@@ -166,11 +159,11 @@ class OutboxTarget:
         """Lay the records down; what is there of the batch already stays."""
         assert isinstance(updates, ReadyRecords | ReadyWrites)
         if updates.count:
-            self._outbox.put(connection_of(transaction), batch, updates.count, updates.payload)
+            self._outbox.put(transaction, batch, updates.count, updates.payload)
 
     def apply_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> bool:
         """Move the position from txid - 1 to txid; a batch that is in is skipped."""
-        return self._outbox.move(connection_of(transaction), batch, has_records=updates.count > 0)
+        return self._outbox.move(transaction, batch, has_records=updates.count > 0)
 
     def run_deferred_in(self, transaction: Transaction, *, of_all: bool) -> bool:
         """Do nothing: the tables are this library's own."""
@@ -185,12 +178,11 @@ class OutboxTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
-        with self._database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            row = self._outbox.owned(transaction.connection, owner, epoch)
-            waits = self._outbox.oldest_txid(transaction.connection, owner.topology)
+        with self._outbox.work_for(owner.topology, epoch) as transaction:
+            row = self._outbox.owned(transaction, owner, epoch)
+            sent = 0 if row is None else self._outbox.sent_before(transaction, owner.topology, row)
         if self._bulk is not None and row is not None and row.position.owner == owner:
-            self._bulk.forget(owner.topology, min(done, row.position.txid if waits is None else waits - 1))
+            self._bulk.forget(owner.topology, min(done, sent))
 
     def close(self) -> None:
         """Let go of connections; the ledger closes its own."""
@@ -198,11 +190,10 @@ class OutboxTarget:
 
     def _finish_birth(self, owner: Owner, epoch: Epoch) -> None:
         """Record here what the marker says of a sink that was born and has sent nothing; one that is known stays."""
-        if self._outbox.ask(self._database, owner, epoch) is not None:
+        if ask(self._outbox, owner, epoch) is not None:
             return
         born = self._sender.position(owner.topology)
         if born is None or born.owner != owner or born.txid != born.birth_txid:
             return
-        with self._database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            self._outbox.bear(transaction.connection, owner, epoch, born.birth_txid)
+        with self._outbox.work_for(owner.topology, epoch) as transaction:
+            self._outbox.bear(transaction, owner, epoch, born.birth_txid)

@@ -13,17 +13,15 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import CannotUndoError, Transaction
-from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.bulk.sending import BulkSender
 from trident.state.kafka.bulk.writing import unlisted
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Markers, owned
-from trident.state.kafka.outbox import Entry, Outbox
+from trident.state.kafka.outbox_store import Entry, OutboxStore
 from trident.state.kafka.records import ROWS, Record, records_of, shown
 from trident.state.packing import pack, unpack
 from trident.state.positions import Position, stands
-from trident.state.tables.place import connection_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +29,7 @@ class OutboxRelay:
     """See `Relays`; for one thread."""
 
     name: str
-    database: SqlDatabase
-    outbox: Outbox
+    outbox: OutboxStore
     markers: Markers
     limits: MessageLimits
     lineage: bool
@@ -46,8 +43,8 @@ class OutboxRelay:
     def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
         """Look into the outbox; what the marker has passed is not waiting."""
         marker = owned(self.markers.read(owner.topology), epoch, self.name)
-        with self.database.transaction() as transaction:
-            entry = self.outbox.entry(transaction.connection, owner.topology, txid)
+        with self.outbox.work_on(owner.topology) as transaction:
+            entry = self.outbox.entry(transaction, owner.topology, txid)
         is_sent = marker.position is not None and marker.position.owner == owner and marker.position.txid >= txid
         if entry is None or is_sent:
             return None
@@ -59,9 +56,8 @@ class OutboxRelay:
 
     def take_out_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
         """Empty the entry; it is passed as one without records."""
-        connection = connection_of(transaction)
-        self.outbox.owned(connection, owner, epoch)
-        self.outbox.empty(connection, owner.topology, txid, pack(ROWS.empty_table(), "lz4"))
+        self.outbox.owned(transaction, owner, epoch)
+        self.outbox.empty(transaction, owner.topology, txid, pack(ROWS.empty_table(), "lz4"))
 
     def _relay(self, owner: Owner, epoch: Epoch, done: int, entries: Sequence[Entry]) -> int:
         rows = [unpack(entry.payload) for entry in entries]
@@ -134,9 +130,8 @@ class OutboxRelay:
             )
 
     def _waiting(self, owner: Owner, epoch: Epoch, done: int) -> Sequence[Entry]:
-        with self.database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            return self.outbox.waiting(transaction.connection, owner.topology, done)
+        with self.outbox.work_for(owner.topology, epoch) as transaction:
+            return self.outbox.waiting(transaction, owner.topology, done)
 
     def _following(self, mine: Marker, owner: Owner, entries: Sequence[Entry]) -> Position | None:
         """Return where the marker stands, None where all is sent; raises MismatchError where nothing follows on it."""
@@ -165,9 +160,8 @@ class OutboxRelay:
             yield from records_of(table, BatchId(owner, epoch, entry.txid, entry.attempt), lineage=self.lineage)
 
     def _trimmed(self, owner: Owner, epoch: Epoch, sent: int, done: int) -> int:
-        with self.database.transaction() as transaction:
-            transaction.work_for(owner.topology, epoch)
-            self.outbox.owned(transaction.connection, owner, epoch)
-            self.outbox.trim(transaction.connection, owner.topology, sent)
-            is_left = self.outbox.has_waiting(transaction.connection, owner.topology, done)
+        with self.outbox.work_for(owner.topology, epoch) as transaction:
+            self.outbox.owned(transaction, owner, epoch)
+            self.outbox.trim(transaction, owner.topology, sent)
+            is_left = self.outbox.has_waiting(transaction, owner.topology, done)
         return sent if is_left else done

@@ -19,6 +19,7 @@ from trident.state.kafka.bulk.folder import StagingFolder, check_folder
 from trident.state.kafka.bulk.reach import KafkaReach
 from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
 from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox import Outbox
 from trident.state.kafka.outbox_target import OutboxTarget
 from trident.state.kafka.records import ROWS
 from trident.state.kafka.target import KafkaTarget
@@ -106,9 +107,8 @@ class KafkaSink:
         target = KafkaTarget(self.name, markers, cluster, blobs, bulk, lineage=self.lineage, compressed=compressed)
         if not isinstance(ledger_database, PostgresDatabase):
             return target
-        return OutboxTarget(
-            target, ledger_database, markers, cluster, bulk, lineage=self.lineage, compressed=compressed
-        )
+        outbox = Outbox(self.name, ledger_database)
+        return OutboxTarget(target, outbox, markers, cluster, bulk, lineage=self.lineage, compressed=compressed)
 
     def _bulk(self, reach: KafkaReach, *, compressed: bool) -> BulkSender | None:
         if self.staging_folder is None:

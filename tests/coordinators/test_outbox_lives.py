@@ -30,6 +30,7 @@ from trident.coordinators.ledger import SqliteLedger
 from trident.state import SqliteState
 from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox import Outbox
 from trident.state.kafka.outbox_target import OutboxTarget
 from trident.state.kafka.records import ROWS
 from trident.state.kafka.target import KafkaTarget
@@ -98,7 +99,7 @@ class Life:
         markers = Markers("alerts", "markers", self.kafka, self.kafka)
         blobs = open_blobs("alerts", MemoryDatabase())
         sender = KafkaTarget("alerts", markers, self.kafka, blobs, lineage=True, compressed=False)
-        return OutboxTarget(sender, database, markers, self.kafka, lineage=True, compressed=False)
+        return OutboxTarget(sender, Outbox("alerts", database), markers, self.kafka, lineage=True, compressed=False)
 
 
 def rows_of(words: Iterable[str | None]) -> pa.Table:

@@ -276,7 +276,7 @@ SINKS: Final = (
     Mutant(
         "what was sent is trimmed by whoever holds the epoch",
         "state/kafka/relaying.py",
-        "            self.outbox.trim(transaction.connection, owner.topology, sent)\n",
+        "            self.outbox.trim(transaction, owner.topology, sent)\n",
         "",
         _OUTBOX,
     ),

@@ -29,6 +29,7 @@ from trident.state.kafka.bulk.folder import StagingFolder, check_folder
 from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
 from trident.state.kafka.bulk.writing import listed, share_of, unlisted
 from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox import Outbox
 from trident.state.kafka.outbox_target import OutboxTarget
 from trident.state.kafka.records import ROWS
 from trident.state.kafka.target import KafkaTarget
@@ -124,7 +125,7 @@ class BulkOutboxHarness(OutboxHarness):
         markers = Markers("alerts", "markers", self.kafka, self.kafka)
         blobs, bulk = open_blobs("alerts", MemoryDatabase()), self.shared.bulk()
         sender = KafkaTarget("alerts", markers, self.kafka, blobs, bulk, lineage=True, compressed=False)
-        return self.kind(sender, self.file, markers, self.kafka, bulk, lineage=True, compressed=False)
+        return self.kind(sender, Outbox("alerts", self.file), markers, self.kafka, bulk, lineage=True, compressed=False)
 
     def stage(self, sink: Target, batch: BatchId, rows: pa.Table) -> StagedUpdates:
         return staged_by_tasks(sink, batch, rows)

@@ -18,7 +18,7 @@ from trident.state.capabilities import CannotUndoError, beside_of, relaying_of
 from trident.state.kafka.cluster import TopicSettings
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import Waiting, waiting_in
+from trident.state.kafka.outbox import Outbox, Waiting, waiting_in
 from trident.state.kafka.outbox_target import OutboxTarget
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
@@ -52,7 +52,7 @@ class OutboxHarness(MemoryKafkaHarness):
         markers = Markers("alerts", "markers", self.kafka, self.kafka)
         blobs = open_blobs("alerts", MemoryDatabase())
         sender = KafkaTarget("alerts", markers, self.kafka, blobs, lineage=True, compressed=False)
-        return self.kind(sender, self.file, markers, self.kafka, lineage=True, compressed=False)
+        return self.kind(sender, Outbox("alerts", self.file), markers, self.kafka, lineage=True, compressed=False)
 
     def waiting(self) -> list[int]:
         """Return the txids that wait, past the sink."""
