@@ -69,9 +69,11 @@ class Life:
         plan = self.plan()
         decide_topology(plan.spec, plan.targets, self.ledger(), WantedDecision(kind, txid, state), OPTIONS)
 
-    def reset(self, *, keep: bool, start: str | None = None) -> None:
-        plan = self.plan()
-        reset_topology(plan.spec, plan.targets, self.ledger(), keep_rows=keep, start=start, options=OPTIONS)
+    def reset(self, *, keep: bool, start: str | None = None, ledger_lost: bool = False) -> None:
+        plan, ledger = self.plan(), self.ledger()
+        reset_topology(
+            plan.spec, plan.targets, ledger, keep_rows=keep, start=start, options=OPTIONS, ledger_lost=ledger_lost
+        )
 
     def sent(self) -> list[str]:
         return [(record.value or b"").decode() for record in self.kafka.seen("out")]
@@ -189,6 +191,22 @@ def test_a_reset_that_clears_goes_on_whatever_became_of_the_marker(life: Life, w
     life.run()
     assert life.sent() == ["a", "b", "a", "b"]
     assert sorted(life.ask("SELECT account, n FROM balances", "balances.sqlite")) == [("a", 1), ("b", 1)]
+
+
+def test_what_is_refused_while_it_is_staged_can_be_diverted(life: Life) -> None:
+    life.come("a")
+    life.run()
+    life.kafka.largest = 200
+    life.come("b" * 300)
+    with pytest.raises(FatalError, match="too large for topic"):
+        life.run()
+    life.decide(DecisionKind.DIVERT, 2, "alerts")
+    life.run()
+    life.come("c")
+    life.run()
+    assert life.sent() == ["a", "c"]
+    assert len(life.ask("SELECT * FROM trident_diverted")) == 1
+    assert len(life.ask("SELECT account FROM balances", "balances.sqlite")) == 3
 
 
 def test_another_ledger_of_the_same_name_leaves_the_one_that_runs_alone(life: Life) -> None:
