@@ -143,7 +143,7 @@ def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_
             require_all(taking.snapshot, positions, taking.unplaced(taking.snapshot, positions))
         if wanted.resumes:
             _require_known_positions(taking, taking.snapshot, positions, wanted)
-        birth = max(newest, _birth_txid(taking.snapshot, positions))
+        birth = max(newest, _birth_txid(taking.snapshot, positions), _newest_sent(taking))
         states = "adopt" if wanted.keep_rows else "clear"
         begin = _begin(taking.snapshot, wanted, tuple(sorted(taking.spec.spouts)))
         stood = _where_rows_stood(taking, taking.snapshot, positions, wanted, kept)
@@ -336,6 +336,16 @@ def _birth_txid(snapshot: Snapshot, positions: Mapping[str, Position | None]) ->
     return max(
         [snapshot.last_txid, replaced, *(position.txid for position in positions.values() if position is not None)]
     )
+
+
+def _newest_sent(taking: TakeOver) -> int:
+    """Return the newest txid that any sink has sent from what waited: its position, beside the ledger, may be older."""
+    asked = (partial(resetting_of(taking.stores[name]).check_adopt, taking.spec.name) for name in _relaying(taking))
+    return max((taking.repeater.call("reading what was sent", ask) or 0 for ask in asked), default=0)
+
+
+def _relaying(taking: TakeOver) -> list[str]:
+    return sorted(names_relaying(taking.stores))
 
 
 def _require_known_positions(

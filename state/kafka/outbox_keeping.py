@@ -68,9 +68,9 @@ class OutboxResetting:
         self._begin(owner, epoch, birth_txid)
 
     def check_adopt(self, topology: str) -> int | None:
-        """Return the txid at which it stands."""
-        row = self.outbox.look(topology)
-        return self.marker.check_adopt(topology) if row is None else row.position.txid
+        """Return the newest txid of which anything was laid down or sent; the database may be of an earlier moment."""
+        row, sent = self.outbox.look(topology), self.marker.check_adopt(topology)
+        return sent if row is None else max(row.position.txid, sent or 0)
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind what was sent to the new owner at the birth txid; what is left is sent first."""

@@ -209,6 +209,24 @@ def test_what_is_refused_while_it_is_staged_can_be_diverted(life: Life) -> None:
     assert len(life.ask("SELECT account FROM balances", "balances.sqlite")) == 3
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_reset_uses_no_txid_again_that_was_sent_before_the_ledger_was_put_back(life: Life, keep: bool) -> None:
+    life.come("a")
+    life.run()
+    files = {name: (life.folder / name).read_bytes() for name in ("ledger.sqlite", "balances.sqlite")}
+    life.come("b")
+    life.run()
+    for name, content in files.items():
+        (life.folder / name).write_bytes(content)
+    with pytest.raises(MismatchError, match="trident reset MODULE:TOPOLOGY --ledger-lost"):
+        life.run()
+    life.reset(keep=keep, start="earliest", ledger_lost=True)
+    life.run()
+    assert life.sent() == ["a", "b", "a", "b"]
+    txids = [int(dict(record.headers)["trident-txid"] or b"") for record in life.kafka.seen("out")]
+    assert txids == [1, 2, 3, 3]
+
+
 def test_another_ledger_of_the_same_name_leaves_the_one_that_runs_alone(life: Life) -> None:
     life.come("a")
     life.run()

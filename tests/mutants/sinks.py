@@ -15,6 +15,7 @@ _OPEN: Final = "        with closing(self._begin(id_, limits)) as session:\n"
 _FIND: Final = "            here = session.cluster_id()\n            marker, partition = self._find(topology, here)\n"
 
 _OUTBOX = ("tests/state/test_outbox.py",)
+_LIVES = ("tests/coordinators/test_outbox_lives.py",)
 _ROWS = ("tests/state/test_row_sinks.py",)
 _POSTGRES_ROWS = ("integration_tests/sinks/test_row_sinks.py",)
 
@@ -251,6 +252,20 @@ SINKS: Final = (
         "now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)",
         "now = self.clock.now()",
         ("tests/coordinators/test_batch_time.py",),
+    ),
+    Mutant(
+        "no txid is used again that an outbox has sent",
+        "coordinators/decisions/deciding.py",
+        "_birth_txid(taking.snapshot, positions), _newest_sent(taking))",
+        "_birth_txid(taking.snapshot, positions))",
+        _LIVES,
+    ),
+    Mutant(
+        "an outbox that was put back knows by its marker what it has sent",
+        "state/kafka/outbox_keeping.py",
+        "max(row.position.txid, sent or 0)",
+        "row.position.txid",
+        _LIVES,
     ),
     Mutant(
         "what waits follows on what was sent",
