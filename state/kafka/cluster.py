@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from trident.base.errors import RetryableError
 from trident.state.kafka.records import Record
 
 
@@ -27,6 +28,10 @@ class FoundMarker:
     partition: int
 
 
+class StillOpenError(RetryableError):
+    """A transaction is open in a marker topic: until it has ended nobody knows what was sent."""
+
+
 class Cluster(Protocol):
     """Administration and markers of one cluster; used by one thread at a time, but for `settings`.
 
@@ -42,12 +47,12 @@ class Cluster(Protocol):
     def make_marker_topic(self, topic: str) -> None:
         """Create a compacted topic, unless it is there by now."""
 
-    def newest(self, topic: str, key: str) -> FoundMarker:
+    def newest(self, topic: str, key: str, *, briefly: bool = False) -> FoundMarker:
         """Return the newest marker of this key among all that was committed when it is called.
 
         Raises `MismatchError` where the topic is not there.
-        Where a transaction is still open below the end of the log nobody can tell: it is waited for, then
-        `RetryableError` is raised. Never decides by what may come in between.
+        Where a transaction is still open below the end of the log nobody can tell: it is waited for, a shorter time if
+        `briefly`, then `StillOpenError` is raised. Never decides by what may come in between.
         """
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
-from trident.state.kafka.cluster import Cluster, Producers, Session, TopicSettings
+from trident.state.kafka.cluster import Cluster, Producers, Session, StillOpenError, TopicSettings
 from trident.state.kafka.marker import Marker, decode, encode, transactional_id
 from trident.state.kafka.records import Record
 from trident.state.positions import check_epoch
@@ -60,6 +60,23 @@ class Markers:
         marker, _ = self._find(topology, self._cluster.id())
         return marker
 
+    def look(self, topology: str, end_others: Callable[[], None] = lambda: None) -> Marker | None:
+        """Do what `read` does before the fence is raised, when an owner that died may have left a transaction open.
+
+        Nobody else ends that before its time is over. A session does, and is begun only where something is open for
+        longer than what is being sent: an owner that lives (of another ledger) begins again. `end_others` ends what
+        the sink may have left open under other ids.
+        """
+        if self._settings() is None:
+            return None
+        try:
+            marker, _ = self._find(topology, self._cluster.id(), briefly=True)
+        except StillOpenError:
+            end_others()
+            with closing(self._begin(transactional_id(topology, self._sink, self._share), {})) as session:
+                marker, _ = self._find(topology, session.cluster_id())
+        return marker
+
     def change(
         self,
         topology: str,
@@ -99,9 +116,9 @@ class Markers:
         of_topic = {} if known is None else {self._topic: known.max_message_bytes}
         return self._producers.open(id_, {**limits, **of_topic})
 
-    def _find(self, topology: str, here: str) -> tuple[Marker | None, int]:
+    def _find(self, topology: str, here: str, *, briefly: bool = False) -> tuple[Marker | None, int]:
         id_ = transactional_id(topology, self._sink, self._share)
-        found = self._cluster.newest(self._topic, id_)
+        found = self._cluster.newest(self._topic, id_, briefly=briefly)
         if found.data is None:
             return None, found.partition
         marker = decode(found.data, f"topic {self._topic!r}, key {id_!r},")

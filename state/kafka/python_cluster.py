@@ -21,13 +21,15 @@ from trident.base.kafka.admin import UNKNOWN_TOPIC, admin_of, described, is_reac
 from trident.base.kafka.clients import for_kafka_python
 from trident.base.kafka.errors import OF_THE_CLIENT
 from trident.base.kafka.logs import keep_secrets_out_of_logs
-from trident.state.kafka.cluster import FoundMarker, TopicSettings
+from trident.state.kafka.cluster import FoundMarker, StillOpenError, TopicSettings
 from trident.state.kafka.errors import of_asking
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 500
 """How many records from the end on are looked through first; the newest marker of a sink is mostly among them."""
 _POLL_MS: Final = 200
+_BRIEFLY: Final = 0.25
+"""Which part of the time limit is waited briefly."""
 _MARKER_TOPIC: Final = {
     "cleanup.policy": "compact",
     # A new segment once an hour, or from so many bytes on: only what is not in the newest one is ever compacted.
@@ -96,21 +98,22 @@ class PythonCluster:
 
         self._ask(f"create the marker topic {topic!r}", create)
 
-    def newest(self, topic: str, key: str) -> FoundMarker:
+    def newest(self, topic: str, key: str, *, briefly: bool = False) -> FoundMarker:
         """Look through the partition that a key falls into, then, should partitions have been added, the others.
 
         What was looked through is not looked through again: only what has come since.
         """
+        seconds = self._seconds * _BRIEFLY if briefly else self._seconds
         known = self._seen.get((topic, key))
         if known is not None:
-            found = self._newest_in(TopicPartition(topic, known), key)
+            found = self._newest_in(TopicPartition(topic, known), key, seconds)
             return FoundMarker(found.value, known)
         settings = self.settings([topic]).get(topic)
         if settings is None:
             raise MismatchError(f"the marker topic {topic!r} of sink {self._sink!r} is gone; nothing was sent")
         own = zlib.crc32(key.encode()) % settings.partitions
         for partition in sorted(range(settings.partitions), key=lambda number: number != own):
-            found = self._newest_in(TopicPartition(topic, partition), key)
+            found = self._newest_in(TopicPartition(topic, partition), key, seconds)
             if found.value is not None:
                 self._seen[topic, key] = partition
                 return FoundMarker(found.value, partition)
@@ -123,33 +126,36 @@ class PythonCluster:
         if admin is not None:
             admin.close()
 
-    def _newest_in(self, place: TopicPartition, key: str) -> _Looked:
+    def _newest_in(self, place: TopicPartition, key: str, seconds: float) -> _Looked:
         """Return what is newest up to the end that the log has now, from where it was looked through before."""
         end = self._offset(place, OffsetSpec.LATEST)
         known = self._looked.get((place, key))
         if known is None or known.upto > end:  # a log that has become shorter is another one
-            known = self._backwards(place, end, key)
+            known = self._backwards(place, end, key, seconds)
         elif known.upto < end:
-            found = self._asking_for_markers(place, known.upto, end, key)
+            found = self._asking_for_markers(place, known.upto, end, key, seconds)
             known = _Looked(end, known.value if found is None else found)
         self._looked[place, key] = known
         return known
 
-    def _backwards(self, place: TopicPartition, end: int, key: str) -> _Looked:
+    def _backwards(self, place: TopicPartition, end: int, key: str, seconds: float) -> _Looked:
         """Go through the log from its end, in ever larger pieces."""
         begin = self._offset(place, OffsetSpec.EARLIEST)
         width, stop = _AT_ONCE, end
         while stop > begin:
             start = max(begin, stop - width)
-            found = self._asking_for_markers(place, start, stop, key)
+            found = self._asking_for_markers(place, start, stop, key, seconds)
             if found is not None:
                 return _Looked(end, found)
             width, stop = width * 4, start
         return _Looked(end, None)
 
-    def _asking_for_markers(self, place: TopicPartition, start: int, stop: int, key: str) -> bytes | None:
+    def _asking_for_markers(
+        self, place: TopicPartition, start: int, stop: int, key: str, seconds: float
+    ) -> bytes | None:
+        read = partial(self._read, place, start, stop, key.encode(), seconds)
         try:
-            return self._ask(f"read markers of {place.topic!r}", partial(self._read, place, start, stop, key.encode()))
+            return self._ask(f"read markers of {place.topic!r}", read)
         except RetryableError:
             self._forget()  # where it stands in the log is not known any more
             raise
@@ -160,12 +166,12 @@ class PythonCluster:
         if consumer is not None:
             consumer.close()
 
-    def _read(self, place: TopicPartition, start: int, stop: int, key: bytes) -> bytes | None:
+    def _read(self, place: TopicPartition, start: int, stop: int, key: bytes, seconds: float) -> bytes | None:
         """Return the newest value of a key in a range, all of which is committed or aborted once this returns."""
         consumer = self._reading()
         consumer.assign([place])
         consumer.seek(place, start)
-        deadline = time.monotonic() + self._seconds
+        deadline = time.monotonic() + seconds
         newest: bytes | None = None
         while consumer.position(place) < stop:
             for records in consumer.poll(timeout_ms=_POLL_MS).values():
@@ -173,7 +179,7 @@ class PythonCluster:
                     if record.key == key and record.offset < stop:
                         newest = record.value
             if time.monotonic() > deadline:
-                raise RetryableError(
+                raise StillOpenError(
                     f"sink {self._sink!r}: topic {place.topic!r}, partition {place.partition}, can be read up to "
                     f"{consumer.position(place)} only, its log ends at {stop}: a transaction is open there, or a "
                     "replica is behind. Until it has ended nobody knows what was sent, and nothing more is"

@@ -66,8 +66,12 @@ class KafkaTarget:
         return self._capabilities
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
-        """Return where the newest marker says that it stands."""
-        return self.position(topology)
+        """Return where the newest marker says that it stands; what an owner left open is ended if it has to be."""
+        bulk = self._bulk
+        found = self._markers.look(
+            topology, (lambda: None) if bulk is None else lambda: bulk.settle(topology, of_all=True)
+        )
+        return found.position if found is not None else None
 
     def prepare(self) -> None:
         """Make the table for staged rows and the marker topic, or check them."""
@@ -146,6 +150,10 @@ class KafkaTarget:
     def close(self) -> None:
         """Let go of connections."""
         self._cluster.close()
+
+    def _end_shares(self, topology: str) -> None:
+        if self._bulk is not None:
+            self._bulk.settle(topology, of_all=True)
 
     def _apply_bulk(self, batch: BatchId, updates: WrittenUpdates) -> None:
         topology, bulk = batch.owner.topology, self._sender()

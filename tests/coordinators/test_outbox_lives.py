@@ -32,7 +32,7 @@ from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox import Outbox
 from trident.state.kafka.outbox_target import OutboxTarget
-from trident.state.kafka.records import ROWS
+from trident.state.kafka.records import ROWS, Record
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
 from trident.state.memory.database import MemoryDatabase
@@ -172,6 +172,19 @@ def test_a_sink_whose_birth_was_cut_off_is_born_by_the_next_start(life: Life) ->
         life.run()
     life.run()
     assert life.sent() == ["a"]
+
+
+def test_a_take_over_waits_for_nothing_that_its_predecessor_left_open(life: Life) -> None:
+    """The fence would end it, and before that everything is looked at."""
+    life.come("a")
+    life.run()
+    dead = life.kafka.open("payments.alerts", {})
+    dead.begin()
+    dead.send(Record("out", b"k", b"never committed", ()))
+    dead.send(Record("markers", b"payments.alerts", b"never committed", ()), 0)
+    life.come("b")
+    life.run()
+    assert life.sent() == ["a", "b"]
 
 
 @pytest.mark.parametrize("what", ["emptied", "put back"])

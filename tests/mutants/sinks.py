@@ -12,6 +12,10 @@ _MARKERS: Final = ("integration_tests/sinks/test_markers.py",)
 _ENDS: Final = ("integration_tests/sinks/test_lost_ends.py",)
 _TO_KAFKA: Final = ("integration_tests/dsl/test_dsl_to_kafka.py",)
 _OPEN: Final = "        with closing(self._begin(id_, limits)) as session:\n"
+_MATRIX: Final = (
+    "integration_tests/crash_matrix/test_sinks.py::test_every_record_leaves_once_wherever_a_coordinator_dies"
+)
+_OUTBOX_LIVES: Final = ("tests/coordinators/test_outbox_lives.py",)
 _FIND: Final = "            here = session.cluster_id()\n            marker, partition = self._find(topology, here)\n"
 
 _OUTBOX = ("tests/state/test_outbox.py",)
@@ -88,7 +92,7 @@ SINKS: Final = (
     Mutant(
         "what tasks have left open hides no marker",
         "state/kafka/bulk/sending.py",
-        "        self._is_settled = False\n        self.settle(owner.topology)\n",
+        "        self.settle(owner.topology, of_all=True)\n",
         "",
         _BULK,
     ),
@@ -111,6 +115,20 @@ SINKS: Final = (
         "        marker, partition = self._find(topology, self._cluster.id())\n"
         f"{_OPEN}            reached(CrashPoint.AFTER_SESSION, txid)\n"
         "            here = session.cluster_id()\n",
+        _SINK,
+    ),
+    Mutant(
+        "a take-over does not wait for a transaction that its predecessor left open",
+        "state/kafka/target.py",
+        "        found = self._markers.look(topology, partial(self._end_shares, topology))\n",
+        "        found = self._markers.read(topology)\n",
+        _OUTBOX_LIVES,
+    ),
+    Mutant(
+        "a look begins no session where nothing is open",
+        "state/kafka/markers.py",
+        "            marker, _ = self._find(topology, self._cluster.id(), briefly=True)\n",
+        '            raise StillOpenError("")\n',
         _SINK,
     ),
     Mutant(

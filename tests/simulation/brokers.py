@@ -16,7 +16,7 @@ from tests.simulation.stores import Circumstances
 from tests.state.memory_kafka import Entry, MemoryKafka, MemorySession, Producer
 from trident.base.errors import OutcomeUnknownError, RefusedError, RetryableError
 from trident.base.identity import Epoch
-from trident.state.kafka.cluster import FoundMarker, TopicSettings
+from trident.state.kafka.cluster import FoundMarker, StillOpenError, TopicSettings
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.records import Record
 from trident.state.kafka.target import KafkaTarget
@@ -69,13 +69,13 @@ class SimulatedKafka(MemoryKafka):
     def partition_of(self, key: bytes | None, topic: str) -> int:
         return sum(key or b"") % len(self.logs[topic])
 
-    def newest(self, topic: str, key: str) -> FoundMarker:
+    def newest(self, topic: str, key: str, *, briefly: bool = False) -> FoundMarker:
         self.step()
         if self.waits:
             for producer in self.producers.values():
                 time_out(producer, producer.epoch)
         if self.hangs or any(entry.committed is None for entry in self.logs.get(topic, [[]])[0]):
-            raise RetryableError("a transaction is open below the end of the marker topic")
+            raise StillOpenError("a transaction is open below the end of the marker topic")
         return self._newest.get((topic, key)) or super().newest(topic, key)
 
     def open(self, transactional_id: str, limits: Mapping[str, int]) -> MemorySession:

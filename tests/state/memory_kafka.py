@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import takewhile
 
 from trident.base.errors import MismatchError, OutcomeUnknownError, RefusedError, RetryableError
-from trident.state.kafka.cluster import FoundMarker, TopicSettings
+from trident.state.kafka.cluster import FoundMarker, StillOpenError, TopicSettings
 from trident.state.kafka.records import Record
 
 
@@ -120,12 +120,12 @@ class MemoryKafka:
     def make_marker_topic(self, topic: str) -> None:
         self.logs.setdefault(topic, [[] for _ in range(self.partitions)])
 
-    def newest(self, topic: str, key: str) -> FoundMarker:
+    def newest(self, topic: str, key: str, *, briefly: bool = False) -> FoundMarker:
         if topic not in self.logs:
             raise MismatchError(f"the marker topic {topic!r} is gone")
         for number, log in enumerate(self.logs[topic]):
             if any(entry.committed is None for entry in log):
-                raise RetryableError("a transaction is open")
+                raise StillOpenError("a transaction is open")
             of_key = [entry.record for entry in log if entry.committed and entry.record.key == key.encode()]
             if of_key:
                 return FoundMarker(of_key[-1].value, number)

@@ -17,7 +17,7 @@ from trident.base.errors import FencedError, MismatchError, OutcomeUnknownError,
 from trident.base.identity import Epoch
 from trident.base.order import order_of
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.records import ROWS
+from trident.state.kafka.records import ROWS, Record
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
 from trident.state.memory.database import MemoryDatabase
@@ -171,6 +171,20 @@ def test_who_was_replaced_hears_so_though_its_rows_are_cleaned_up_by_now(harness
     with pytest.raises(FencedError):
         sink.apply(batch_of(1), updates)
     assert harness.words() == ["a", "b"]
+
+
+def test_a_look_begins_a_session_only_where_something_is_open(harness: MemoryKafkaHarness) -> None:
+    sink = begun(harness)
+    sink.apply(batch_of(1), staged(harness, sink, batch_of(1), "a"))
+    epoch = harness.kafka.producers["orders.alerts"].epoch
+    assert harness.open().look("orders") == sink.position("orders")
+    assert harness.kafka.producers["orders.alerts"].epoch == epoch
+    lives = harness.kafka.open("orders.alerts", {})
+    lives.begin()
+    lives.send(Record("markers", b"orders.alerts", b"of another ledger's topology", ()), 0)
+    assert harness.open().look("orders") == sink.position("orders")
+    with pytest.raises(OutcomeUnknownError):
+        lives.commit()
 
 
 def test_a_sink_in_another_cluster_is_told(harness: MemoryKafkaHarness) -> None:

@@ -111,8 +111,7 @@ class BulkSender:
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch to each producer; before the sink does: what is open hides its marker."""
-        self._is_settled = False
-        self.settle(owner.topology)
+        self.settle(owner.topology, of_all=True)
         self._change_all(owner.topology, fencing(owner, epoch, self._place.sink))
 
     def check_known(self, topology: str) -> None:
@@ -125,9 +124,9 @@ class BulkSender:
                 "made anew. Nothing was sent: restore it, for without it nobody can tell what was sent"
             )
 
-    def settle(self, topology: str) -> None:
-        """End what tasks of this process have left open when they failed: of two transactions each hides the other."""
-        if self._is_settled:
+    def settle(self, topology: str, *, of_all: bool = False) -> None:
+        """End what tasks have left open when they failed, those of this process or `of_all`: each hides the others."""
+        if self._is_settled and not of_all:
             return
         with closing(self._place.reach.cluster()) as cluster:
             for share in (None, *range(self._place.producers)):
