@@ -40,6 +40,7 @@ _ANY: Final = -1
 """The partitioner decides."""
 _POLL_SECONDS: Final = 0.05
 _ABORT_SECONDS: Final = 2.0
+_CONNECTING_SECONDS: Final = 1.0
 
 
 class ConfluentProducers:
@@ -60,6 +61,7 @@ class ConfluentProducers:
                 f"sink {self._sink!r}: client_options are not what the Kafka client takes "
                 f"({error.args[0].str()}); nothing was sent"
             ) from None
+        _connect(producer, next(iter(limits)), min(_CONNECTING_SECONDS, self._seconds))
         try:
             producer.init_transactions(self._seconds)
         except KafkaException as error:
@@ -78,6 +80,16 @@ class ConfluentProducers:
             "bootstrap.servers": self._servers,
             "transactional.id": transactional_id,
         }
+
+
+def _connect(producer: Producer, topic: str, seconds: float) -> None:
+    """Wait until there is a connection: librdkafka lets who asks for an epoch before that wait for half a second.
+
+    The first answer may come from a connection that is not yet known as a broker's; the second one does not.
+    """
+    with suppress(KafkaException):  # what is wrong the next call says
+        for _ in range(2):
+            producer.list_topics(topic, timeout=seconds)
 
 
 class ConfluentSession:
