@@ -71,10 +71,12 @@ def test_every_record_counts_once_wherever_a_coordinator_dies(site, spout, state
 
 OF_SINKS = {
     CrashPoint.AFTER_SESSION,
+    CrashPoint.AFTER_READING_MARKER,
     CrashPoint.BEFORE_MARKER,
     CrashPoint.BEFORE_END_OF_TRANSACTION,
     CrashPoint.AFTER_END_OF_TRANSACTION,
     CrashPoint.AFTER_SHARES,
+    CrashPoint.AFTER_TRIM,
     CrashPoint.BETWEEN_BIRTHS,
 }
 """The matrix has no sink yet: `SinkContract`, `test_outbox_lives` and `integration_tests/sinks` die at these."""

@@ -95,6 +95,7 @@ class Markers:
             reached(CrashPoint.AFTER_SESSION, txid)
             here = session.cluster_id()
             marker, partition = self._find(topology, here)
+            reached(CrashPoint.AFTER_READING_MARKER, txid)
             change = decide(marker, here)
             if change is None:
                 return

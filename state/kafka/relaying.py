@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from trident.base.advice import DIVERT
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
@@ -164,4 +165,5 @@ class OutboxRelay:
             self.outbox.owned(transaction, owner, epoch)
             self.outbox.trim(transaction, owner.topology, sent)
             is_left = self.outbox.has_waiting(transaction, owner.topology, done)
+        reached(CrashPoint.AFTER_TRIM, sent)
         return sent if is_left else done

@@ -173,17 +173,27 @@ def test_an_end_that_is_lost_or_late_sends_once(box: OutboxHarness, end: End) ->
     assert box.words() == ["a", "b"]
 
 
-def test_who_dies_before_it_has_trimmed_sends_nothing_twice(box: OutboxHarness) -> None:
+@pytest.mark.parametrize(
+    ("point", "left"),
+    [
+        (CrashPoint.AFTER_READING_MARKER, [1]),
+        (CrashPoint.AFTER_END_OF_TRANSACTION, [1]),
+        (CrashPoint.AFTER_TRIM, []),
+    ],
+)
+def test_who_dies_before_or_after_it_has_trimmed_sends_nothing_twice(
+    box: OutboxHarness, point: CrashPoint, left: list[int]
+) -> None:
     sink = opened(box)
     lay_down(box, sink, 1, "a")
 
-    def die(point: CrashPoint, _: int) -> None:
-        if point is CrashPoint.AFTER_END_OF_TRANSACTION:
+    def die(reached: CrashPoint, _: int) -> None:
+        if reached is point:
             raise KeyboardInterrupt
 
     with armed(die), pytest.raises(KeyboardInterrupt):
         relay(sink, 1)
-    assert box.waiting() == [1]
+    assert box.waiting() == left
     successor = box.open()
     successor.prepare()
     successor.raise_fence(OWNER, NEWER)
