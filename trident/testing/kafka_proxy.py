@@ -1,7 +1,7 @@
 """A TCP proxy in front of one Kafka broker that does to the ends of transactions what networks do.
 
 It understands just enough of the protocol to tell one request from another: a length, the kind, a number that the
-answer carries as well.
+answer carries as well, and whose transaction it is of.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ T = TypeVar("T")
 _LENGTH: Final = struct.Struct(">i")
 _REQUEST: Final = struct.Struct(">hhi")
 _CORRELATION: Final = struct.Struct(">i")
+_TEXT: Final = struct.Struct(">h")
 _PRODUCE: Final = 0
 _END_TXN: Final = 26
+_FLEXIBLE: Final = {_PRODUCE: 9, _END_TXN: 3}
+"""The version from which on lengths are written as variable integers, behind one more field of the head."""
 
 
 class Fate(StrEnum):
@@ -36,8 +39,8 @@ class Fate(StrEnum):
     DELAY = "delay"
     """It arrives a while later, as does its answer."""
     LATE = "late"
-    """It arrives when a transaction after it has begun to send. What the client sends meanwhile, this request once
-    more on another connection, passes."""
+    """It arrives when the next transaction of its id has begun to send. What the client sends meanwhile, this request
+    once more on another connection, passes."""
 
 
 Decide = Callable[[int], Fate]
@@ -61,7 +64,8 @@ class KafkaProxy:
         self._decide: Decide = pass_all
         self._ends = 0
         self._met: dict[Fate, int] = dict.fromkeys(Fate, 0)
-        self._late: list[_Held] = []
+        self._late: dict[str, list[_Held]] = {}
+        """By transactional id."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="kafka-proxy", daemon=True)
         self._server: asyncio.Server | None = None
@@ -106,7 +110,7 @@ class KafkaProxy:
 
     def deliver(self) -> int:
         """Pass on at once what is kept to come late; returns how many requests."""
-        return self._run(self._deliver())
+        return self._run(self._deliver_all())
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
@@ -146,30 +150,31 @@ class KafkaProxy:
             frame = await _frame(reader)
             if frame is None:
                 return
-            kind, _, correlation = _REQUEST.unpack_from(frame, _LENGTH.size)
+            kind, version, correlation = _REQUEST.unpack_from(frame, _LENGTH.size)
             if kind == _PRODUCE and self._late:
-                await self._deliver()
+                await self._deliver(self._late.pop(_transactional_id(frame, kind, version), []))
             if kind == _END_TXN:
                 self._ends += 1
                 fate = self._decide(self._ends)
                 self._met[fate] += 1
-                if not await self._meets(link, fate, frame, correlation):
+                if not await self._meets(link, fate, _Request(frame, version, correlation)):
                     continue
             await link.pass_on(frame)
 
-    async def _meets(self, link: _Link, fate: Fate, frame: bytes, correlation: int) -> bool:
+    async def _meets(self, link: _Link, fate: Fate, request: _Request) -> bool:
         """Let a request meet its fate; returns whether it is to be passed on now."""
         match fate:
             case Fate.LOSE_REQUEST:
                 link.cut()
                 return False
             case Fate.LOSE_ANSWER:
-                link.unanswered.add(correlation)
+                link.unanswered.add(request.correlation)
             case Fate.DELAY:
                 await asyncio.sleep(self._delay)
             case Fate.LATE:
                 link.keeps_late = True
-                self._late.append(_Held(link, frame))
+                id_ = _transactional_id(request.frame, _END_TXN, request.version)
+                self._late.setdefault(id_, []).append(_Held(link, request.frame))
                 return False
             case Fate.PASSED:
                 pass
@@ -188,8 +193,11 @@ class KafkaProxy:
             with contextlib.suppress(ConnectionError):
                 await link.client.drain()
 
-    async def _deliver(self) -> int:
-        held, self._late = self._late, []
+    async def _deliver_all(self) -> int:
+        late, self._late = self._late, {}
+        return sum([await self._deliver(held) for held in late.values()])
+
+    async def _deliver(self, held: list[_Held]) -> int:
         for each in held:
             await each.link.pass_on(each.frame)
             each.link.keeps_late = False
@@ -226,6 +234,15 @@ class _Link:
                 writer.transport.abort()
 
 
+@dataclass(frozen=True)
+class _Request:
+    """A request that ends a transaction."""
+
+    frame: bytes
+    version: int
+    correlation: int
+
+
 @dataclass
 class _Held:
     """A request that is to come late, and where it was sent."""
@@ -241,3 +258,27 @@ async def _frame(reader: asyncio.StreamReader) -> bytes | None:
         return head + await reader.readexactly(_LENGTH.unpack(head)[0])
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
+
+
+def _transactional_id(frame: bytes, kind: int, version: int) -> str:
+    """Return whose transaction a request is of; in both kinds that is the first field, behind the client's name."""
+    at = _LENGTH.size + _REQUEST.size
+    (length,) = _TEXT.unpack_from(frame, at)
+    at += _TEXT.size + max(length, 0)
+    if version < _FLEXIBLE[kind]:
+        (length,) = _TEXT.unpack_from(frame, at)
+        at += _TEXT.size
+    else:
+        _, at = _unsigned(frame, at)  # tagged fields of the head, of which there are none
+        length, at = _unsigned(frame, at)
+        length -= 1
+    return frame[at : at + max(length, 0)].decode()
+
+
+def _unsigned(frame: bytes, at: int) -> tuple[int, int]:
+    """Return an integer of seven bits a byte, and where it ends."""
+    number = shift = 0
+    while frame[at] & 0x80:
+        number |= (frame[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+    return number | frame[at] << shift, at + 1
