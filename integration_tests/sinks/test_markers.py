@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 from integration_tests.fix_kafka import Kafka
+from integration_tests.sinks.test_kafka_sink_contract import KafkaHarness
 from trident.base.errors import MismatchError, RetryableError
+from trident.base.timeouts import Timeouts
+from trident.state import KafkaSink
 from trident.state.kafka.cluster import FoundMarker
 from trident.state.kafka.python_cluster import PythonCluster
+from trident.state.kafka.sink import MARKER_TOPIC
+from trident.state.positions import Position
+from trident.testing.sink_harness import begun, send
+from trident.testing.state_harness import OWNER, batch_of
 
 
 @pytest.fixture
@@ -104,3 +112,28 @@ def test_a_cluster_that_is_away_is_asked_again() -> None:
             ask()
     away.close()
     away.close()
+
+
+def test_what_a_dead_owner_has_left_open_keeps_nobody_from_taking_over(kafka: Kafka) -> None:
+    """Kafka itself would end it after `transaction.timeout.ms`, which is a minute."""
+    harness = KafkaHarness(kafka.bootstrap_servers, kafka.create_topic())
+    send(harness, begun(harness), 1, "a")
+    id_ = f"{OWNER.topology}.{harness.name}"
+    dead = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": id_, "log_level": 0})
+    dead.init_transactions(30)
+    dead.begin_transaction()
+    where = PythonCluster(harness.name, kafka.bootstrap_servers, {}, 10)
+    dead.produce(MARKER_TOPIC, b"2", id_, partition=where.newest(MARKER_TOPIC, id_).partition)
+    dead.flush(30)
+    where.close()
+    began = time.monotonic()
+    successor = KafkaSink(harness.name, bootstrap_servers=kafka.bootstrap_servers).open(
+        harness.ledger, Timeouts(lease=timedelta(seconds=2))
+    )
+    assert successor.look(OWNER.topology) == Position(OWNER, 1, batch_of(1).attempt, 0)
+    assert time.monotonic() - began < 20
+    with pytest.raises(KafkaException):
+        dead.commit_transaction(10)
+    assert harness.words() == ["a"]
+    for sink in (*harness.opened, successor):
+        sink.close()

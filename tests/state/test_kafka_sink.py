@@ -24,7 +24,7 @@ from trident.state.memory.database import MemoryDatabase
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target
 from trident.testing import SessionSinkContract, SinkHarness
-from trident.testing.sink_harness import begun, staged
+from trident.testing.sink_harness import begun, send, staged
 from trident.testing.state_harness import NEWER, OWNER, batch_of
 
 
@@ -116,6 +116,17 @@ def test_whatever_becomes_of_commits_each_txid_is_there_once(
         assert harness.words() == expected
     harness.kafka.deliver()
     assert harness.words() == expected
+
+
+def test_what_another_id_has_open_is_waited_for_by_who_looks_too(harness: MemoryKafkaHarness) -> None:
+    sink = begun(harness)
+    send(harness, sink, 1, "a")
+    other = harness.kafka.open("orders.other", {})
+    other.send(Record("markers", b"orders.other", b"2", ()), 0)
+    with pytest.raises(RetryableError, match="open"):
+        harness.open().look("orders")
+    other.commit()
+    assert harness.open().look("orders") is not None
 
 
 def test_a_commit_that_comes_late_ends_no_other_transaction(harness: MemoryKafkaHarness) -> None:
