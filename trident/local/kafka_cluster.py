@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._metadata import TopicMetadata
 from confluent_kafka.cimpl import NewTopic
+from kafka import KafkaAdminClient
 
 from trident.base.checks import check_count, check_text, check_texts, refused
 from trident.base.errors import FatalError
@@ -26,10 +27,14 @@ class LocalKafkaCluster(StartedBlock):
     Not for use from several threads at once.
     """
 
-    def __init__(self, brokers: int = 3) -> None:
+    def __init__(self, brokers: int = 3, *, proxy_ports: Sequence[int] | None = None) -> None:
+        """`proxy_ports`: have one more listener at each broker, which names the port of its proxy to its clients."""
         check_count("brokers", brokers)
+        proxies = [None] * brokers if proxy_ports is None else _checked_ports(proxy_ports, brokers)
         ports, cluster_id = free_ports(brokers), new_cluster_id()
-        self._brokers = {n: LocalKafka(KafkaNode(n, ports, cluster_id)) for n in range(1, brokers + 1)}
+        self._brokers = {
+            n: LocalKafka(KafkaNode(n, ports, cluster_id), proxy_port=proxy) for n, proxy in enumerate(proxies, 1)
+        }
 
     def __repr__(self) -> str:
         return f"LocalKafkaCluster({self.bootstrap_servers!r})"
@@ -89,6 +94,15 @@ class LocalKafkaCluster(StartedBlock):
             raise FatalError(f"partition {partition} of {topic!r} has no leader now; ask again")
         return int(found.leader)
 
+    def transaction_coordinator(self, transactional_id: str) -> int:
+        """Return the number of the broker that decides this id's transactions; raises Kafka's own error for none."""
+        check_text("transactional_id", transactional_id)
+        admin = KafkaAdminClient(bootstrap_servers=self.bootstrap_servers)
+        try:
+            return int(admin.describe_transactions([transactional_id])[transactional_id].coordinator_id)
+        finally:
+            admin.close()
+
     def is_in_sync(self, topic: str) -> bool:
         """Whether every partition of the topic is on all of its brokers again, so that any one of them may go."""
         partitions = self._described(topic).partitions.values()
@@ -121,3 +135,10 @@ def _checked(replicas: Sequence[Sequence[int]]) -> list[list[int]]:
     if not isinstance(replicas, list | tuple) or not all(isinstance(each, list | tuple) for each in replicas):
         raise refused("replicas", "for each partition the numbers of its brokers", replicas)
     return [[check_count("replicas", broker, least=0) for broker in each] for each in replicas]
+
+
+def _checked_ports(given: Sequence[int], brokers: int) -> list[int | None]:
+    """Return the port of each broker's proxy."""
+    if not isinstance(given, list | tuple) or len(given) != brokers:
+        raise refused("proxy_ports", f"the port of a proxy for each of {brokers} brokers", given)
+    return [check_count("proxy_ports", port) for port in given]
