@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import psycopg
-from psycopg.rows import class_row
+from chaos.databases import AwayError, Database, NoTableError, Row, is_postgres
 
 _LOOK = """
-    SELECT p.done, p.pinned, f.number AS epoch, split_part(f.holder, ':', 2)::int AS holder,
-           (SELECT coalesce(sum(records), 0)::bigint FROM trident_commit) AS records,
-           ARRAY(SELECT txid FROM trident_plan WHERE status = 'live' AND txid > p.done ORDER BY txid) AS in_flight,
-           ARRAY(SELECT attempt FROM trident_plan WHERE status = 'live' AND txid > p.done ORDER BY txid) AS attempts
-    FROM trident_progress p JOIN trident_fence f USING (topology)
+    SELECT p.done, p.pinned, f.number, f.holder, (SELECT coalesce(sum(records), 0) FROM trident_commit),
+           live.txid, live.attempt
+    FROM trident_progress p JOIN trident_fence f ON f.topology = p.topology
+    LEFT JOIN trident_plan live ON live.topology = p.topology AND live.status = 'live' AND live.txid > p.done
+    ORDER BY live.txid
 """
 _WRITER = """
     SELECT client_port FROM pg_stat_activity JOIN pg_locks USING (pid)
     WHERE relation = to_regclass('trident_applied') AND mode = 'RowExclusiveLock' AND granted AND client_port > 0
 """
 _WRITTEN_BY = """
-    SELECT 'plan', attempt, 'planned' FROM trident_plan WHERE epoch = %(epoch)s
-    UNION ALL SELECT 'pin', txid, plan FROM trident_pin WHERE epoch = %(epoch)s
-    UNION ALL SELECT 'commit', txid, done_at::text FROM trident_commit WHERE epoch = %(epoch)s
+    SELECT 'plan', attempt, 'planned' FROM trident_plan WHERE epoch = :epoch
+    UNION ALL SELECT 'pin', txid, plan FROM trident_pin WHERE epoch = :epoch
+    UNION ALL SELECT 'commit', txid, CAST(done_at AS text) FROM trident_commit WHERE epoch = :epoch
 """
 
 
@@ -56,57 +54,56 @@ class Look:
 class LedgerView:
     """Looks at the ledger, and at the states' databases; from one thread. Survives a restart of the server."""
 
-    def __init__(self, ledger_dsn: str, state_dsns: dict[str, str]) -> None:
-        self._ledger = ledger_dsn
-        self._states = state_dsns
-        self._connections: dict[str, psycopg.Connection] = {}
+    def __init__(self, ledger: str, states: dict[str, str]) -> None:
+        self._ledger = ledger
+        self._states = states
+        self._databases: dict[str, Database] = {}
 
     def close(self) -> None:
         """Close all connections; may be called again."""
-        for connection in self._connections.values():
-            connection.close()
-        self._connections.clear()
+        for database in self._databases.values():
+            database.close()
 
     def look(self) -> Look:
         """Return what the ledger says now."""
-        if self._rows(self._ledger, "SELECT to_regclass('trident_commit')")[0][0] is None:
+        try:
+            rows = self._rows(self._ledger, _LOOK)
+        except NoTableError:
             return Look()
-        connection = self._connection(self._ledger)
-        with connection.cursor(row_factory=class_row(Look)) as cursor:
-            return cursor.execute(_LOOK).fetchone() or Look()
+        if not rows:
+            return Look()
+        done, pinned, epoch, holder, records, *_ = rows[0]
+        live = [(int(row[5]), int(row[6])) for row in rows if row[5] is not None]
+        txids, attempts = [txid for txid, _ in live], [attempt for _, attempt in live]
+        return Look(done, pinned, epoch, int(holder.split(":")[1]), int(records), txids, attempts)
 
     def applied(self, state: str) -> int:
         """Return the txid that a state stands at."""
-        statement = "SELECT txid FROM trident_applied WHERE state = %(state)s"
-        return int(self._rows(self._states[state], statement, {"state": state})[0][0])
+        statement = "SELECT txid FROM trident_applied WHERE state = :state"
+        return int(self._rows(self._states[state], statement, state=state)[0][0])
 
     def writer_ports(self) -> list[int]:
         """Return the server's names of the connections that are in the middle of changing a state."""
         databases = dict.fromkeys([self._ledger, *self._states.values()])
-        return [int(row[0]) for dsn in databases for row in self._rows(dsn, _WRITER)]
+        return [int(row[0]) for address in databases if is_postgres(address) for row in self._rows(address, _WRITER)]
 
     def committed_attempt(self, txid: int) -> tuple[int, int]:
         """Return with which attempt a txid was committed, and at which try."""
-        statement = "SELECT attempt, tries FROM trident_commit WHERE txid = %(txid)s"
-        attempt, tries = self._rows(self._ledger, statement, {"txid": txid})[0]
+        statement = "SELECT attempt, tries FROM trident_commit WHERE txid = :txid"
+        attempt, tries = self._rows(self._ledger, statement, txid=txid)[0]
         return int(attempt), int(tries)
 
     def written_by(self, epoch: int) -> set[tuple[object, ...]]:
         """Return every row of the ledger that an epoch wrote, and where it left the states."""
-        rows = {tuple(row) for row in self._rows(self._ledger, _WRITTEN_BY, {"epoch": epoch})}
-        for state, dsn in self._states.items():
-            statement = "SELECT state, txid FROM trident_applied WHERE epoch = %(epoch)s AND state = %(state)s"
-            rows |= {tuple(row) for row in self._rows(dsn, statement, {"epoch": epoch, "state": state})}
+        rows = set(self._rows(self._ledger, _WRITTEN_BY, epoch=epoch))
+        for state, address in self._states.items():
+            statement = "SELECT state, txid FROM trident_applied WHERE epoch = :epoch AND state = :state"
+            rows |= set(self._rows(address, statement, epoch=epoch, state=state))
         return rows
 
-    def _rows(self, dsn: str, statement: str, values: dict[str, object] | None = None) -> list[tuple[Any, ...]]:
+    def _rows(self, address: str, statement: str, **values: object) -> list[Row]:
+        database = self._databases.setdefault(address, Database(address))
         try:
-            return self._connection(dsn).execute(statement, values).fetchall()
-        except psycopg.OperationalError:  # the server was restarted
-            self._connections.pop(dsn).close()
-            return self._connection(dsn).execute(statement, values).fetchall()
-
-    def _connection(self, dsn: str) -> psycopg.Connection:
-        if dsn not in self._connections:
-            self._connections[dsn] = psycopg.connect(dsn, autocommit=True)
-        return self._connections[dsn]
+            return database.rows(statement, **values)
+        except AwayError:  # the server was restarted
+            return database.rows(statement, **values)

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+from contextlib import closing
 
 import psycopg
-from psycopg import sql
 
 from chaos.checker import Seen
+from chaos.databases import AwayError, Database, NoTableError
 
 _PAUSE_SECONDS = 0.02
 _LOOK = """
-    SELECT (SELECT txid FROM trident_applied WHERE state = {name}),
-           coalesce(sum(n), 0)::bigint, coalesce(sum(total), 0)::bigint, coalesce(sum(ids), 0)::bigint
-    FROM {table}
+    SELECT (SELECT txid FROM trident_applied WHERE state = :state),
+           coalesce(sum(n), 0), coalesce(sum(total), 0), coalesce(sum(ids), 0)
+    FROM "{table}"
 """
 
 
 class Reader:
     """Looks in a thread of its own until the block ends; a server that is away is asked again."""
 
-    def __init__(self, dsn: str, state: str) -> None:
-        self._dsn = dsn
+    def __init__(self, address: str, state: str) -> None:
+        self._address = address
         self._state = state
         self._looks: list[Seen] = []
         self._count = 0
         self._over = threading.Event()
-        self._failed: psycopg.Error | None = None
+        self._failed: psycopg.Error | sqlite3.Error | None = None
         self._thread = threading.Thread(target=self._run, name=f"reader-{state}", daemon=True)
 
     def __enter__(self) -> Reader:
@@ -53,22 +55,19 @@ class Reader:
         return list(self._looks)
 
     def _run(self) -> None:
-        while not self._over.is_set():
-            try:
-                with psycopg.connect(self._dsn, autocommit=True) as connection:
-                    self._look(connection)
-            except (psycopg.OperationalError, psycopg.errors.UndefinedTable):
-                self._over.wait(0.1)
-            except psycopg.Error as error:
-                self._failed = error
-                return
+        with closing(Database(self._address)) as database:
+            while not self._over.wait(_PAUSE_SECONDS):
+                try:
+                    self._look(database)
+                except (AwayError, NoTableError):
+                    self._over.wait(0.1)
+                except (psycopg.Error, sqlite3.Error) as error:
+                    self._failed = error
+                    return
 
-    def _look(self, connection: psycopg.Connection) -> None:
-        statement = sql.SQL(_LOOK).format(name=sql.Literal(self._state), table=sql.Identifier(self._state))
-        while not self._over.wait(_PAUSE_SECONDS):
-            row = connection.execute(statement).fetchone()
-            assert row is not None
-            self._count += 1
-            seen = Seen(int(row[0] or 0), (int(row[1]), int(row[2]), int(row[3])))
-            if not self._looks or self._looks[-1] != seen:
-                self._looks.append(seen)
+    def _look(self, database: Database) -> None:
+        ((txid, n, total, ids),) = database.rows(_LOOK.format(table=self._state), state=self._state)
+        self._count += 1
+        seen = Seen(int(txid or 0), (int(n), int(total), int(ids)))
+        if not self._looks or self._looks[-1] != seen:
+            self._looks.append(seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 
 _PATIENCE_SECONDS = 60
+_POLL_SECONDS = 0.5
 
 Totals = dict[str, tuple[int, int, int]]
 """By account: how many payments above zero, the sum of their amounts, the sum of their ids."""
@@ -59,9 +61,12 @@ def _read(consumer: Consumer, topic: str) -> Topic:
     totals: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0])
     left = sum(ends.values())
     consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in partitions])
+    deadline = time.monotonic() + _PATIENCE_SECONDS
     while left > 0:
-        messages = consumer.consume(10_000, timeout=_PATIENCE_SECONDS)
-        if not messages:
+        messages = consumer.consume(10_000, timeout=_POLL_SECONDS)  # it waits for so many as long as it may
+        if messages:
+            deadline = time.monotonic() + _PATIENCE_SECONDS
+        elif time.monotonic() > deadline:
             raise RuntimeError(f"the recount could not read the last {left} records of {topic}")
         for message in messages:
             if message.error():
