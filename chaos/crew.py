@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import psutil
 
+from chaos.databases import is_postgres
 from chaos.driver import DRAINED, FENCED, SETTINGS
 from chaos.job import JobSettings
 from chaos.switchboard import Switchboard
@@ -36,8 +37,15 @@ class Driver:
 
     name: str
     process: ServerProcess
-    proxy: PostgresProxy
+    link: PostgresProxy | None
+    """Between it and PostgreSQL; None where its ledger is a file."""
     log: Path
+
+    @property
+    def proxy(self) -> PostgresProxy:
+        if self.link is None:
+            raise ChaosError("a fault of connections to PostgreSQL is fired at a job that has none")
+        return self.link
 
     def kill(self) -> None:
         self.process.kill()
@@ -80,7 +88,8 @@ class Crew:
         for driver in self._drivers:
             self._note_children(driver)
             driver.process.kill()
-            driver.proxy.__exit__(None, None, None)
+            if driver.link is not None:
+                driver.link.__exit__(None, None, None)
         _, alive = psutil.wait_procs(list(self._started), timeout=_GONE_SECONDS)
         for process in alive:
             process.kill()
@@ -134,13 +143,7 @@ class Crew:
     def _start(self) -> None:
         number = len(self._drivers)
         name = string.ascii_uppercase[number % 26] + (str(number // 26) if number >= 26 else "")
-        proxy = PostgresProxy(self._settings.ledger_dsn).__enter__()
-        apart = self._settings.apart_dsn
-        settings = msgspec.structs.replace(
-            self._settings,
-            ledger_dsn=proxy.through(self._settings.ledger_dsn),
-            apart_dsn=proxy.through(apart) if apart else None,
-        )
+        proxy, settings = self._connected()
         environment = {
             **os.environ,
             "PYSPARK_PYTHON": sys.executable,
@@ -152,3 +155,16 @@ class Crew:
         words = [sys.executable, "-m", "chaos.driver"]
         command = ServerCommand(words, log, signal.SIGKILL, environment=environment)
         self._drivers.append(Driver(name, ServerProcess(command), proxy, log))
+
+    def _connected(self) -> tuple[PostgresProxy | None, JobSettings]:
+        """Return a proxy of the driver's own, and settings that lead through it."""
+        ledger, apart = self._settings.ledger, self._settings.apart_dsn
+        if not is_postgres(ledger):
+            return None, self._settings
+        proxy = PostgresProxy(ledger).__enter__()
+        settings = msgspec.structs.replace(
+            self._settings,
+            ledger=proxy.through(ledger),
+            apart_dsn=proxy.through(apart) if apart else None,
+        )
+        return proxy, settings

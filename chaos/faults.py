@@ -7,46 +7,16 @@ import signal
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import psutil
 
 from chaos.crew import ChaosError, Driver
-from chaos.ledger_view import Look
 from chaos.scene import STANDSTILL_SECONDS, Caught, Scene
+from chaos.strikes import Strike, driver_killed, gone_on, outcome
 from trident.testing.postgres_proxy import Direction
 
 _EXECUTOR = "CoarseGrainedExecutorBackend"
-_ONE_TRANSACTION = "IN_PIN_TRANSACTION"
-_ALL_IN_SYNC_SECONDS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Strike:
-    """What was done to whom and when, and what came of it: a line of the verdict table."""
-
-    what: str
-    victim: str
-    point: str
-    txid: int
-    in_flight: tuple[int, ...]
-    phase: str
-    after: str
-    seconds: float
-    kills: int = 0
-    driver_kills: int = 0
-    kills_after_pin: int = 0
-    """How many of the killed drivers had a txid pinned (or its pin in the open transaction) and not done."""
-
-
-class Fault(Protocol):
-    """One thing that goes wrong."""
-
-    drivers: ClassVar[int]
-    """How many drivers must be ready before it is fired: two where one has to take over."""
-
-    def strike(self, scene: Scene) -> Strike:
-        """Do it when a batch is where it should be, wait for what follows; raises ChaosError for anything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +31,7 @@ class KillDriver:
         caught = scene.catch([self.point])
         started = time.monotonic()
         scene.crew.kill(caught.driver)
-        return _driver_killed(scene, caught.driver, caught.look, self.point, caught.txid, started)
+        return driver_killed(scene, caught.driver, caught.look, self.point, caught.txid, started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +45,7 @@ class KillDriverAnywhere:
         started = time.monotonic()
         scene.crew.kill(driver)
         txid = look.in_flight[0]
-        return _driver_killed(scene, driver, look, f"at random, after {word.point}", txid, started)
+        return driver_killed(scene, driver, look, f"at random, after {word.point}", txid, started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +63,7 @@ class KillBoth:
         scene.crew.kill(first.driver)
         second = scene.catch([self.taking_over])
         scene.crew.kill(second.driver)
-        line = _driver_killed(
+        line = driver_killed(
             scene, second.driver, second.look, f"{self.point}, then {self.taking_over}", first.txid, started
         )
         both = f"drivers {first.driver.name} and {second.driver.name}"
@@ -147,15 +117,8 @@ class KillLeader:
         number = scene.kafka.leader(scene.topic, scene.random.randrange(2))
         started = time.monotonic()
         scene.kafka.broker(number).kill()
-        line = _gone_on(scene, caught, "SIGKILL, restart", f"broker {number}, a leader", started, kills=1)
-        scene.board.stop_plans()
-        scene.kafka.broker(number).start()
-        deadline = time.monotonic() + _ALL_IN_SYNC_SECONDS
-        while not scene.kafka.is_in_sync(scene.topic):
-            if time.monotonic() > deadline:
-                raise ChaosError(f"broker {number} did not catch up within {_ALL_IN_SYNC_SECONDS} s")
-            time.sleep(0.2)
-        scene.board.allow_plans()
+        line = gone_on(scene, caught, "SIGKILL, restart", f"broker {number}, a leader", started, kills=1)
+        scene.bring_back(number)
         return line
 
 
@@ -173,7 +136,7 @@ class CrashPostgres:
         scene.postgres.kill()
         caught.held.let_go()
         scene.postgres.start()
-        return _gone_on(scene, caught, "immediate stop", "PostgreSQL", started, kills=1)
+        return gone_on(scene, caught, "immediate stop", "PostgreSQL", started, kills=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +190,7 @@ class StallAnswer:
                 raise ChaosError("a COMMIT whose answer is held back did not take effect")
             time.sleep(0.01)
         caught.driver.proxy.release()
-        return _gone_on(scene, caught, "COMMIT's answer late", f"driver {caught.driver.name}'s connection", started)
+        return gone_on(scene, caught, "COMMIT's answer late", f"driver {caught.driver.name}'s connection", started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +208,7 @@ class LoseCommit:
         caught.held.let_go()
         if not lost.wait(30):
             raise ChaosError("no COMMIT came by on the connection that was in the middle of a commit")
-        return _gone_on(scene, caught, "COMMIT's answer lost", f"driver {caught.driver.name}'s connection", started)
+        return gone_on(scene, caught, "COMMIT's answer lost", f"driver {caught.driver.name}'s connection", started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +225,7 @@ class Cut:
         started = time.monotonic()
         cut = caught.driver.proxy.cut(None if self.all_of_them else [port])
         caught.held.let_go()
-        return _gone_on(scene, caught, "cut", f"{cut} connections of driver {caught.driver.name}", started)
+        return gone_on(scene, caught, "cut", f"{cut} connections of driver {caught.driver.name}", started)
 
 
 def _catch_writer(scene: Scene, points: Collection[str]) -> tuple[Caught, int]:
@@ -273,36 +236,13 @@ def _catch_writer(scene: Scene, points: Collection[str]) -> tuple[Caught, int]:
     return caught, ports[0]
 
 
-def _driver_killed(scene: Scene, driver: Driver, look: Look, point: str, txid: int, started: float) -> Strike:
-    decided = look.is_pinned or point == _ONE_TRANSACTION
-    after = scene.until(
-        f"txid {txid} is done after driver {driver.name}", lambda now: now.done >= txid and now.epoch > look.epoch
-    )
-    attempts = dict(zip(look.in_flight, look.attempts, strict=True))
-    return Strike(
-        "SIGKILL", f"driver {driver.name}", point, txid, tuple(look.in_flight), look.phase,
-        _outcome(scene, txid, attempts.get(txid), after, look), time.monotonic() - started,
-        kills=1, driver_kills=1, kills_after_pin=int(decided),
-    )  # fmt: skip
-
-
-def _gone_on(scene: Scene, caught: Caught, what: str, victim: str, started: float, kills: int = 0) -> Strike:
-    caught.held.let_go()
-    after = scene.until_done(max(caught.look.in_flight))
-    look = caught.look
-    return Strike(
-        what, victim, caught.held.word.point, caught.txid, tuple(look.in_flight), look.phase,
-        _outcome(scene, caught.txid, caught.attempt, after, look), time.monotonic() - started, kills=kills,
-    )  # fmt: skip
-
-
 def _run_again(scene: Scene, caught: Caught, what: str, victim: str, started: float) -> Strike:
     """Go on, and demand that no attempt was lost: Spark runs a dead task again.
 
     Another attempt would hide what is wrong with the second run of a task.
     """
     look, given_up = caught.look, _given_up(caught.driver)
-    line = _gone_on(scene, caught, what, victim, started, kills=1)
+    line = gone_on(scene, caught, what, victim, started, kills=1)
     committed = [scene.view.committed_attempt(txid)[0] for txid in look.in_flight]
     is_excused = _given_up(caught.driver) > given_up or scene.view.look().epoch > look.epoch
     if committed != list(look.attempts) and not is_excused:
@@ -328,16 +268,8 @@ def _replaced(scene: Scene, caught: Caught, what: str, end: Callable[[], None], 
     late = scene.view.written_by(look.epoch) - before
     if late:
         raise ChaosError(f"driver {caught.driver.name} wrote {late} after it was replaced")
-    outcome = _outcome(scene, caught.txid, caught.attempt, after, look)
+    how = outcome(scene, caught.txid, caught.attempt, after, look)
     return Strike(
         what, f"driver {caught.driver.name}", caught.held.word.point, caught.txid, tuple(look.in_flight), look.phase,
-        f"{outcome}; the old one: FencedError, wrote nothing", time.monotonic() - started,
+        f"{how}; the old one: FencedError, wrote nothing", time.monotonic() - started,
     )  # fmt: skip
-
-
-def _outcome(scene: Scene, txid: int, attempt: int | None, after: Look, before: Look) -> str:
-    committed, tries = scene.view.committed_attempt(txid)
-    how = "committed as it was" if committed == attempt else f"read again (try {tries})"
-    if attempt is None:
-        how = "was done already"
-    return f"taken over, {how}" if after.epoch > before.epoch else how

@@ -1,4 +1,7 @@
-"""The job that is tormented: two streams of the same payments, an opaque and a transactional one, a state for each."""
+"""The job that is tormented: two streams of the same payments, an opaque and a transactional one, a state for each.
+
+It may have a sink as well, to which the opaque stream's payments go, in PostgreSQL over an outbox, in SQLite directly.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,29 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+from chaos.databases import is_postgres
 from chaos.words import ADDRESS, FUNCTION_FAILS, FUNCTION_HANGS, say
-from trident import Count, PostgresLedger, RunOptions, Staging, Sum, Topology, recommended_options
+from trident import (
+    Count,
+    PostgresLedger,
+    RunOptions,
+    SqliteLedger,
+    Staging,
+    Sum,
+    Topology,
+    recommended_options,
+)
+from trident.coordinators.ledger import Ledger
 from trident.local.spark_cluster import QUICK_JAVA
 from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
-from trident.state import PostgresState, StateKind
+from trident.state import KafkaSink, PostgresState, SqliteState, StateKind
+from trident.state.target import State
 
 TOPOLOGY = "chaos"
 OPAQUE, TRANSACTIONAL = "opaque_balances", "transactional_balances"
+SINK = "sent"
 LEASE_SECONDS = 6.0
 HANG_SECONDS = 240
 """Far longer than any batch may take: only a speculative copy of the task can save it."""
@@ -32,13 +49,26 @@ _STUBBORN = 5
 _QUIET_LOG = Path(__file__).parents[1] / "trident" / "executor" / "quiet-log4j2.properties"
 
 
+class Sends(msgspec.Struct, frozen=True):
+    """Where the sink sends."""
+
+    bootstrap_servers: str
+    topic: str
+    markers: str
+
+    @property
+    def transactional_id(self) -> str:
+        return f"{TOPOLOGY}.{SINK}"
+
+
 class JobSettings(msgspec.Struct, frozen=True):
     """All that a driver needs to know; every driver of a run gets the same but for its proxies' addresses."""
 
     master: str
     bootstrap_servers: str
     topic: str
-    ledger_dsn: str
+    ledger: str
+    """An address in PostgreSQL, or the path of a SQLite file; states without another address are there too."""
     apart_dsn: str | None
     """Where the opaque state lives; None: beside the ledger, as the other one."""
     max_records: int
@@ -46,6 +76,7 @@ class JobSettings(msgspec.Struct, frozen=True):
     seed: int
     folder: str
     """Where a user function leaves marks, shared by all workers."""
+    sends: Sends | None = None
 
     @property
     def staging(self) -> Staging:
@@ -120,18 +151,38 @@ def topology_of(settings: JobSettings) -> Topology:
             max_records_per_batch=settings.max_records,
         ),
     }
-    states = {
-        "opaque": PostgresState(OPAQUE, dsn=settings.apart_dsn),
-        "transactional": PostgresState(TRANSACTIONAL, kind=StateKind.TRANSACTIONAL),
-    }
+    states = _states(settings)
     for name, spout in spouts.items():
-        (
-            topology.stream(name, spout)
-            .filter(Misbehaves(settings.seed, settings.folder))
-            .group_by("account")
-            .persistent_aggregate(states[name], n=Count(), total=Sum("amount"), ids=Sum("id"))
-        )
+        stream = topology.stream(name, spout).filter(Misbehaves(settings.seed, settings.folder))
+        stream.group_by("account").persistent_aggregate(states[name], n=Count(), total=Sum("amount"), ids=Sum("id"))
+        if settings.sends is not None and name == "opaque":
+            stream.to_kafka(
+                settings.sends.topic,
+                key="account",
+                value=F.to_json(F.struct("id", "amount")),
+                sink=_sink(settings.sends),
+            )
     return topology
+
+
+def _states(settings: JobSettings) -> dict[str, State]:
+    if is_postgres(settings.ledger):
+        return {
+            "opaque": PostgresState(OPAQUE, dsn=settings.apart_dsn),
+            "transactional": PostgresState(TRANSACTIONAL, kind=StateKind.TRANSACTIONAL),
+        }
+    return {
+        "opaque": SqliteState(OPAQUE),
+        "transactional": SqliteState(TRANSACTIONAL, kind=StateKind.TRANSACTIONAL),
+    }
+
+
+def _sink(sends: Sends) -> KafkaSink:
+    """Return a sink whose client asks again soon: what it has asked before may come in the meantime."""
+    options = {"socket.timeout.ms": "2000"}
+    return KafkaSink(
+        SINK, bootstrap_servers=sends.bootstrap_servers, marker_topic=sends.markers, client_options=options
+    )
 
 
 def session_of(settings: JobSettings) -> SparkSession:
@@ -163,8 +214,8 @@ def session_of(settings: JobSettings) -> SparkSession:
     return SparkSession.builder.master(settings.master).appName(TOPOLOGY).config(map=options).getOrCreate()
 
 
-def ledger_of(settings: JobSettings) -> PostgresLedger:
-    return PostgresLedger(settings.ledger_dsn)
+def ledger_of(settings: JobSettings) -> Ledger:
+    return PostgresLedger(settings.ledger) if is_postgres(settings.ledger) else SqliteLedger(settings.ledger)
 
 
 def options_of() -> RunOptions:

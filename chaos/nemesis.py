@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 from chaos.crew import ChaosError
 from chaos.driver import DRAINED
-from chaos.faults import Fault, Strike
 from chaos.scene import Scene
+from chaos.strikes import Fault, Strike
 
 _LAST_PART = 0.85
 """The last fault is fired when this part of the records is done."""

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from chaos.checker import Verdict
-from chaos.faults import Strike
+from chaos.sent import Sightings
+from chaos.strikes import Strike
 
 _SHOWN = 20
 
@@ -34,6 +35,8 @@ class Outcome:
     batches: int
     drivers: int
     seconds: float
+    sent: Sightings | None = None
+    """What a foreign reader got of the job's sink, if it has one."""
 
     @property
     def is_good(self) -> bool:
@@ -65,6 +68,11 @@ class Display:
             f"{outcome.function_failures} failures, {outcome.function_hangs} hangs; {outcome.seconds:.0f} s; "
             + ("nothing else found" if not outcome.problems else "found besides:")
         )
+        if outcome.sent is not None:
+            self.console.print(
+                f"sink: {len(outcome.sent.records):,} records in {len(outcome.sent.markers)} transactions; a reader "
+                f"held {len(outcome.sent.glances)} moments between two of them against what had to be there"
+            )
         for problem in outcome.problems[:_SHOWN]:
             self.console.print(problem, style="red")
 

@@ -13,18 +13,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaos.checker import audit, judge, violations
+from chaos.checker import Planned, Verdict, audit, judge, violations
 from chaos.crew import ChaosError, Crew
-from chaos.faults import Strike
-from chaos.job import HANG_SECONDS, OPAQUE, TRANSACTIONAL, JobSettings
+from chaos.ends import EndsOfTransactions
+from chaos.job import HANG_SECONDS, OPAQUE, SINK, TRANSACTIONAL, JobSettings, Sends
 from chaos.ledger_view import LedgerView
 from chaos.nemesis import torment
-from chaos.plans import committed_plans, longest_processing, recorded_losses, stored_totals
+from chaos.plans import committed_plans, longest_processing, recorded_losses, stored_totals, waiting_entries
 from chaos.reader import Reader
-from chaos.recount import read_topic
+from chaos.recount import Topic, read_topic
 from chaos.report import Display, Outcome
 from chaos.scenarios import LONG, SHORT, Scenario
 from chaos.scene import Scene
+from chaos.sent import Sightings, expected_of, gone, totals_of, wrongs
+from chaos.sink_reader import Sink, SinkReader, read_sent
+from chaos.strikes import Strike
 from chaos.switchboard import Switchboard
 from chaos.words import FUNCTION_FAILS, FUNCTION_HANGS
 from examples.payments_data import produce
@@ -32,8 +35,11 @@ from trident.base.errors import TridentError
 from trident.local.kafka_cluster import LocalKafkaCluster
 from trident.local.postgres import LocalPostgres
 from trident.local.spark_cluster import LocalSparkCluster
+from trident.testing.kafka_proxy import KafkaProxy
 
 PARTITIONS = 4
+SENT_PARTITIONS = 3
+BROKERS = 3
 ACCOUNTS = 5_000
 NEEDED_KILLS = 20
 STREAMS = {OPAQUE: "opaque", TRANSACTIONAL: "transactional"}
@@ -46,22 +52,26 @@ class Servers:
     kafka: LocalKafkaCluster
     postgres: LocalPostgres
     spark: LocalSparkCluster
+    ends: EndsOfTransactions
 
 
 @contextmanager
 def servers() -> Iterator[Servers]:
-    """Start three brokers, PostgreSQL, and Spark's master and workers."""
-    on = Servers(LocalKafkaCluster(), LocalPostgres(), LocalSparkCluster())
-    everything = (on.postgres, on.kafka, on.spark)
-    try:
+    """Start three brokers with a proxy in front of each, PostgreSQL, and Spark's master and workers."""
+    with ExitStack() as stack:
+        proxies = [stack.enter_context(KafkaProxy()) for _ in range(BROKERS)]
+        kafka = LocalKafkaCluster(BROKERS, proxy_ports=[proxy.port for proxy in proxies])
+        for number, proxy in enumerate(proxies, 1):
+            proxy.lead_to(kafka.broker(number).proxied_port)
+        on = Servers(kafka, LocalPostgres(), LocalSparkCluster(), EndsOfTransactions(proxies))
+        everything = (on.postgres, on.kafka, on.spark)
+        for each in everything:
+            stack.callback(each.close)
         for each in everything:
             each.launch()
         for each in everything:
             each.wait()
         yield on
-    finally:
-        for each in everything:
-            each.close()
 
 
 def play(scenario: Scenario, on: Servers, seed: int, folder: Path, display: Display) -> Outcome:
@@ -71,63 +81,96 @@ def play(scenario: Scenario, on: Servers, seed: int, folder: Path, display: Disp
     on.kafka.create_topic(topic, PARTITIONS)
     produce(on.kafka.bootstrap_servers, topic, scenario.records, seed, PARTITIONS, ACCOUNTS)
     display.event(f"{scenario.name}: {scenario.records:,} records are in the topic")
-    ledger = on.postgres.create_database()
+    folder.mkdir(parents=True, exist_ok=True)
+    logs = Path(tempfile.mkdtemp(prefix=f"{topic}-", dir=folder))
+    ledger = str(logs / "ledger.sqlite") if scenario.in_file else on.postgres.create_database()
     apart = on.postgres.create_database() if scenario.apart else None
-    dsns = {OPAQUE: apart or ledger, TRANSACTIONAL: ledger}
+    addresses = {OPAQUE: apart or ledger, TRANSACTIONAL: ledger}
+    sends = _sends(on, topic) if scenario.sends else None
     with ExitStack() as stack:
         board = stack.enter_context(Switchboard())
-        folder.mkdir(parents=True, exist_ok=True)
-        logs = Path(tempfile.mkdtemp(prefix=f"{topic}-", dir=folder))
         settings = JobSettings(
             master=on.spark.master.url,
             bootstrap_servers=on.kafka.bootstrap_servers,
             topic=topic,
-            ledger_dsn=ledger,
+            ledger=ledger,
             apart_dsn=apart,
             max_records=scenario.max_records,
             by_executors=scenario.by_executors,
             seed=seed,
             folder=str(logs),
+            sends=sends,
         )
-        view = LedgerView(ledger, dsns)
+        view = LedgerView(ledger, addresses)
         stack.callback(view.close)
         crew = stack.enter_context(Crew(settings, board, logs))
-        readers = [stack.enter_context(Reader(dsn, state)) for state, dsn in dsns.items()]
-        scene = Scene(
-            crew, board, view, on.kafka, on.postgres, topic, scenario.records * len(STREAMS), random.Random(seed)
-        )
+        readers = [stack.enter_context(Reader(address, state)) for state, address in addresses.items()]
+        receiver = stack.enter_context(_receiver(on, sends)) if sends else None
+        records, drawn = scenario.records * len(STREAMS), random.Random(seed)
+        scene = Scene(crew, board, view, on.kafka, on.postgres, topic, records, drawn, on.ends, receiver)
         strikes = torment(scene, scenario.faults, display.strike)
+        received = _received(on, receiver) if receiver else None
     counts = (board.heard(FUNCTION_FAILS), board.heard(FUNCTION_HANGS), crew.started)
-    return _judged(scenario, on, topic, dsns, strikes, readers, counts, started)
+    return _judged(scenario, on, topic, addresses, strikes, readers, received, counts, started)
+
+
+def _sends(on: Servers, topic: str) -> Sends:
+    """Make the topic that a sink sends to; that of its markers it makes itself."""
+    sends = Sends(on.ends.bootstrap_servers, f"{topic}-sent", f"{topic}-markers")
+    on.kafka.create_topic(sends.topic, SENT_PARTITIONS)
+    return sends
+
+
+def _receiver(on: Servers, sends: Sends) -> SinkReader:
+    return SinkReader(on.kafka.bootstrap_servers, Sink(sends.topic, sends.markers, sends.transactional_id))
+
+
+def _received(on: Servers, receiver: SinkReader) -> tuple[Sightings, list[str]]:
+    """Return all that came to the reader, once it has all that is there, and where that is not what is there."""
+    records, ends = read_sent(on.kafka.bootstrap_servers, receiver.sink)
+    receiver.read_to(ends)
+    seen = receiver.seen()
+    return seen, gone(seen.records, records)
 
 
 def _judged(
     scenario: Scenario,
     on: Servers,
     name: str,
-    dsns: dict[str, str],
+    addresses: dict[str, str],
     strikes: Sequence[Strike],
     readers: Sequence[Reader],
+    received: tuple[Sightings, list[str]] | None,
     counts: tuple[int, int, int],
     started: float,
 ) -> Outcome:
     topic = read_topic(on.kafka.bootstrap_servers, name)
-    plans = committed_plans(dsns[TRANSACTIONAL])
-    problems = audit(topic, plans, recorded_losses(dsns[TRANSACTIONAL]))
+    ledger = addresses[TRANSACTIONAL]
+    plans = committed_plans(ledger)
+    problems = audit(topic, plans, recorded_losses(ledger))
     if topic.records != scenario.records:
         problems.append(f"the topic holds {topic.records} records instead of {scenario.records}")
     for reader in readers:
         problems += [
             f"{reader.state}: {text}" for text in violations(topic, plans, STREAMS[reader.state], reader.seen())
         ]
-    problems += _shortfalls(strikes, *counts[:2])
-    if longest_processing(dsns[TRANSACTIONAL]) >= HANG_SECONDS:
+    problems += idle_strikes(strikes)
+    if not scenario.sends:  # where what comes after the user function is what is tormented
+        problems += well_behaved(*counts[:2])
+    if longest_processing(ledger) >= HANG_SECONDS:
         problems.append("a batch waited for a user function that hangs: no speculative copy took its place")
+    verdicts = [judge(state, topic.totals, stored_totals(address, state)) for state, address in addresses.items()]
+    if received is not None:
+        verdict, found = _judged_sink(topic, plans, *received)
+        verdicts.append(verdict)
+        problems += found
+        if not scenario.in_file and waiting_entries(ledger):
+            problems.append(f"{waiting_entries(ledger)} txids wait in the outbox after a drain")
     return Outcome(
         scenario.name,
         topic.records,
         strikes,
-        [judge(state, topic.totals, stored_totals(dsn, state)) for state, dsn in dsns.items()],
+        verdicts,
         problems,
         sum(reader.count for reader in readers),
         len({(reader.state, look.txid) for reader in readers for look in reader.seen()}),
@@ -135,15 +178,26 @@ def _judged(
         len(plans),
         counts[2],
         time.monotonic() - started,
+        None if received is None else received[0],
     )
 
 
-def _shortfalls(strikes: Sequence[Strike], function_failures: int, function_hangs: int) -> list[str]:
-    """Return where a scenario was too easy: no fault may hit an idle driver."""
-    found = [f"{strike.what} of {strike.victim} hit an idle driver" for strike in strikes if not strike.in_flight]
-    if function_failures == 0 or function_hangs == 0:
-        found.append(f"the user function failed {function_failures} times and hung {function_hangs} times")
-    return found
+def _judged_sink(topic: Topic, plans: Sequence[Planned], seen: Sightings, gone: list[str]) -> tuple[Verdict, list[str]]:
+    """Return what became of the records that were to be sent, and all else that is wrong with them."""
+    problems = wrongs(expected_of(topic, plans, STREAMS[OPAQUE]), seen) + gone
+    if not seen.glances:
+        problems.append("the sink's reader saw no moment between two transactions")
+    return judge(SINK, topic.totals, totals_of(seen.records)), [f"{SINK}: {text}" for text in problems]
+
+
+def idle_strikes(strikes: Sequence[Strike]) -> list[str]:
+    """Return the faults that were too easy: none may hit an idle driver."""
+    return [f"{strike.what} of {strike.victim} hit an idle driver" for strike in strikes if not strike.in_flight]
+
+
+def well_behaved(failures: int, hangs: int) -> list[str]:
+    """Return that the user function was too easy on the driver, if it was."""
+    return [] if failures and hangs else [f"the user function failed {failures} times and hung {hangs} times"]
 
 
 def is_hard_enough(strikes: Sequence[Strike], needed_kills: int) -> bool:
@@ -185,16 +239,20 @@ def run(scenarios: Sequence[Scenario], seed: int, folder: Path, needed_kills: in
 def main() -> None:
     """Parse the options and run."""
     parser = argparse.ArgumentParser(description="Real kills with a verdict on every record")
-    parser.add_argument("--short", action="store_true", help="one scenario with fewer records")
+    parser.add_argument("--short", action="store_true", help="fewer records and faults")
+    parser.add_argument("--only", default="", help="scenarios whose name has these words")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where the drivers' logs are kept")
     arguments = parser.parse_args()
     for wanted in (signal.SIGINT, signal.SIGTERM):
         signal.signal(wanted, signal.default_int_handler)
     scenarios, needed = (SHORT, 0) if arguments.short else (LONG, NEEDED_KILLS)
+    chosen = [scenario for scenario in scenarios if arguments.only in scenario.name]
+    if len(chosen) < len(scenarios):
+        needed = 0
     try:
         with tempfile.TemporaryDirectory(prefix="trident-chaos-") as temporary:
-            code = run(scenarios, arguments.seed, arguments.folder or Path(temporary), needed)
+            code = run(chosen, arguments.seed, arguments.folder or Path(temporary), needed)
     except KeyboardInterrupt:
         sys.exit("stopped; nothing is left running")
     except (ChaosError, TridentError) as error:

@@ -9,7 +9,6 @@ from chaos.faults import (
     CrashPostgres,
     Cut,
     CutOff,
-    Fault,
     Freeze,
     KillBoth,
     KillDriver,
@@ -20,6 +19,9 @@ from chaos.faults import (
     LoseCommit,
     StallAnswer,
 )
+from chaos.sink_faults import EndComesLate, EndMeets, KillBroker, KillSender, Whose
+from chaos.strikes import Fault
+from trident.testing.kafka_proxy import Fate
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,43 @@ class Scenario:
     by_executors: bool
     """Whether tasks stage the updates with COPY."""
     faults: Sequence[Fault]
+    sends: bool = False
+    """Whether the opaque stream's payments leave for Kafka as well."""
+    in_file: bool = False
+    """Whether ledger and states are in a SQLite file instead of PostgreSQL."""
 
+
+_OUTBOX_SHORT = Scenario(
+    "states and a sink beside the ledger: an outbox",
+    records=36_000,
+    max_records=1_500,
+    apart=False,
+    by_executors=False,
+    faults=(
+        KillSender("BEFORE_END_OF_TRANSACTION"),
+        KillBroker(Whose.COORDINATOR, "BEFORE_END_OF_TRANSACTION"),
+        EndMeets(Fate.LOSE_ANSWER),
+        EndComesLate(kills=True),
+        KillSender("AFTER_END_OF_TRANSACTION"),
+    ),
+    sends=True,
+)
+
+_FILE_SHORT = Scenario(
+    "states in a SQLite file, a sink that sends before done",
+    records=30_000,
+    max_records=1_500,
+    apart=False,
+    by_executors=False,
+    faults=(
+        KillSender("BEFORE_MARKER"),
+        KillBroker(Whose.OUTPUT, "BEFORE_MARKER"),
+        EndMeets(Fate.LOSE_REQUEST),
+        EndComesLate(kills=False),
+    ),
+    sends=True,
+    in_file=True,
+)
 
 SHORT = (
     Scenario(
@@ -57,6 +95,8 @@ SHORT = (
             CrashPostgres("IN_APPLY"),
         ),
     ),
+    _OUTBOX_SHORT,
+    _FILE_SHORT,
 )
 
 LONG = (
@@ -113,5 +153,63 @@ LONG = (
             KillDriver("IN_PIN_TRANSACTION"),
             Cut("IN_PIN_TRANSACTION", all_of_them=True),
         ),
+    ),
+    Scenario(
+        "states and a sink beside the ledger: an outbox",
+        records=400_000,
+        max_records=2_500,
+        apart=True,
+        by_executors=True,
+        faults=(
+            KillSender("AFTER_SESSION"),
+            KillBroker(Whose.COORDINATOR, "BEFORE_MARKER"),
+            EndMeets(Fate.LOSE_ANSWER),
+            KillSender("AFTER_READING_MARKER"),
+            KillWorker("READING"),
+            EndComesLate(kills=True),
+            KillBroker(Whose.OUTPUT, "BEFORE_END_OF_TRANSACTION"),
+            KillSender("BEFORE_MARKER"),
+            LoseCommit("IN_APPLY"),
+            KillBoth("BEFORE_END_OF_TRANSACTION", "AFTER_SESSION"),
+            EndMeets(Fate.DELAY),
+            KillSender("BEFORE_END_OF_TRANSACTION"),
+            KillBroker(Whose.MARKERS, "AFTER_SESSION"),
+            Freeze("BEFORE_END_OF_TRANSACTION"),
+            KillSender("AFTER_END_OF_TRANSACTION"),
+            KillDriverAnywhere(),
+            EndComesLate(kills=False),
+            KillBroker(Whose.COORDINATOR, "BEFORE_END_OF_TRANSACTION"),
+            KillSender("AFTER_TRIM"),
+            CrashPostgres("AFTER_END_OF_TRANSACTION"),
+            EndMeets(Fate.LOSE_REQUEST),
+            KillDriver("AFTER_DONE"),
+        ),
+        sends=True,
+    ),
+    Scenario(
+        "states in a SQLite file, a sink that sends before done",
+        records=250_000,
+        max_records=2_500,
+        apart=False,
+        by_executors=False,
+        faults=(
+            KillSender("AFTER_SESSION"),
+            KillBroker(Whose.COORDINATOR, "BEFORE_END_OF_TRANSACTION"),
+            KillSender("AFTER_READING_MARKER"),
+            EndMeets(Fate.LOSE_ANSWER),
+            KillSender("BEFORE_MARKER"),
+            EndComesLate(kills=True),
+            KillBroker(Whose.OUTPUT, "BEFORE_MARKER"),
+            KillSender("BEFORE_END_OF_TRANSACTION"),
+            EndMeets(Fate.DELAY),
+            KillDriverAnywhere(),
+            KillBroker(Whose.MARKERS, "BEFORE_END_OF_TRANSACTION"),
+            KillSender("AFTER_END_OF_TRANSACTION"),
+            EndComesLate(kills=False),
+            KillSender("AFTER_APPLY"),
+            EndMeets(Fate.LOSE_REQUEST),
+        ),
+        sends=True,
+        in_file=True,
     ),
 )

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from random import Random
 
 from chaos.crew import ChaosError, Crew, Driver
+from chaos.ends import EndsOfTransactions
 from chaos.ledger_view import LedgerView, Look
+from chaos.sink_reader import SinkReader
 from chaos.switchboard import Held, Switchboard
 from chaos.words import Word
 from trident.local.kafka_cluster import LocalKafkaCluster
@@ -16,6 +18,9 @@ from trident.local.postgres import LocalPostgres
 
 STANDSTILL_SECONDS = 150
 _LOOK_SECONDS = 0.03
+_ALL_IN_SYNC_SECONDS = 60
+_TRANSACTIONS = "__transaction_state"
+"""Where Kafka keeps what is known of transactional ids."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,16 @@ class Scene:
     records: int
     """How many records will have been processed at the end, over all streams."""
     random: Random
+    ends: EndsOfTransactions
+    reader: SinkReader | None = None
+    """Who reads what the job's sink sends, if it has one."""
+
+    @property
+    def sink(self) -> SinkReader:
+        """Who reads what the job's sink sends."""
+        if self.reader is None:
+            raise ChaosError("a fault of sinks is fired at a job that has none")
+        return self.reader
 
     def catch(self, points: Collection[str], role: str = "driver") -> Caught:
         """Hold a process at one of the points while a batch is in flight (never an idle driver)."""
@@ -98,6 +113,32 @@ class Scene:
     def until_done(self, txid: int) -> Look:
         """Wait until a txid is done."""
         return self.until(f"txid {txid} is done", lambda look: look.done >= txid)
+
+    def until_sent(self, txid: int) -> int:
+        """Wait until a foreign reader has got the marker of a txid; returns the epoch that has sent it."""
+        deadline = time.monotonic() + STANDSTILL_SECONDS
+        while (epoch := self.sink.sender_of(txid)) is None:
+            self.crew.check()
+            self.sink.check()
+            self.crew.start_missing()
+            if time.monotonic() > deadline:
+                raise ChaosError(f"txid {txid} is not sent, the newest marker is {self.sink.newest}; {self._logs()}")
+            time.sleep(_LOOK_SECONDS)
+        return epoch
+
+    def bring_back(self, broker: int) -> None:
+        """Start a broker again, and wait until it has caught up, so that any other one may go."""
+        self.board.stop_plans()
+        self.kafka.broker(broker).start()
+        topics = [self.topic]
+        if self.reader is not None:
+            topics += [self.reader.sink.topic, self.reader.sink.markers, _TRANSACTIONS]
+        deadline = time.monotonic() + _ALL_IN_SYNC_SECONDS
+        while not all(self.kafka.is_in_sync(topic) for topic in topics):
+            if time.monotonic() > deadline:
+                raise ChaosError(f"broker {broker} did not catch up within {_ALL_IN_SYNC_SECONDS} s")
+            time.sleep(0.2)
+        self.board.allow_plans()
 
     def until_fenced(self, driver: Driver) -> None:
         """Wait until a driver has ended, which must be with FencedError."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ import chaos.checker
 import chaos.recount
 from chaos.checker import Planned, Seen, audit, judge, parse_ranges, violations
 from chaos.recount import Topic
+from chaos.sent import Glance, Marker, Record, Sightings, expected_of, gone, totals_of, wrongs
 
 SENT = {"a": (2, 30, 3), "b": (1, 5, 4)}
 TOPIC = Topic(
@@ -101,7 +104,72 @@ def test_ranges_are_read_from_the_ledgers_own_text():
     assert parse_ranges(RANGES.encode(())) == {}
 
 
-@pytest.mark.parametrize("module", ["checker", "recount", "reader", "plans"])
+OUT = (
+    Record((0, 0), "a", (10, 1), 1, 1, (0, 0)),
+    Record((0, 2), "a", (20, 2), 2, 3, (0, 1)),
+    Record((1, 0), "b", (5, 4), 2, 3, (1, 1)),
+)
+MARKERS = (Marker(0, 0, 1, 0), Marker(1, 1, 1, 1), Marker(1, 1, 2, 1), Marker(2, 3, 2, 2))
+"""A birth, a txid, the fence of a successor, and its txid."""
+SEEN = Sightings(OUT, MARKERS, [Glance(1, {0: 1, 1: 0}), Glance(2, {0: 4, 1: 2})])
+FIRST, SECOND, OTHER = OUT
+
+
+def found_in(**changed: object) -> list[str]:
+    """Return what is found in sightings that were good before."""
+    return wrongs(expected_of(TOPIC, PLANS, "s"), replace(SEEN, **changed))  # type: ignore[arg-type]
+
+
+def test_what_a_sink_has_sent_whole_once_and_in_order_is_good():
+    assert found_in() == []
+    assert judge("sink", SENT, totals_of(OUT)).is_good
+    assert found_in(glances=[]) == []
+    assert gone(OUT, OUT) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        ({"records": (SECOND, OTHER)}, "txid 1 is lost: 0 of its 1 records"),
+        ({"records": OUT[:1], "markers": MARKERS[:3]}, "txid 2 is lost"),
+        ({"records": (FIRST, SECOND)}, "txid 2 is torn: 1 of its 2 records"),
+        ({"records": (*OUT, replace(SECOND, place=(0, 4)))}, "txid 2: 1 records were sent twice"),
+        ({"records": (*OUT, replace(FIRST, place=(0, 4), txid=3))}, "txid 3 was never committed"),
+        ({"records": (*OUT, replace(FIRST, place=(0, 4), txid=2))}, "records are of others' offsets"),
+        ({"records": (FIRST, replace(SECOND, value=(20, 3)), OTHER)}, "1 records have another content"),
+        ({"records": (FIRST, replace(SECOND, attempt=2), OTHER)}, r"records of attempts \[2\], attempt 3"),
+        ({"records": (replace(FIRST, place=(0, 3)), SECOND, OTHER)}, "records of 1 keys are in another order"),
+        ({"records": (replace(FIRST, place=(1, 3)), SECOND, OTHER)}, "records of key a are in several partitions"),
+        ({"markers": (*MARKERS[:3], replace(MARKERS[3], count=1))}, "says 1 records, and 2 were sent"),
+        ({"markers": (*MARKERS, MARKERS[3])}, "txid 2, epoch 2, was sent twice"),
+        ({"markers": (*MARKERS, replace(MARKERS[1], epoch=3))}, "txid 1, epoch 3, comes after one of txid 2"),
+        ({"markers": (*MARKERS[:3], replace(MARKERS[3], epoch=1))}, "txid 2, epoch 1, comes after"),
+        ({"markers": (*MARKERS[:3], replace(MARKERS[3], attempt=2))}, "is of attempt 2"),
+        ({"markers": MARKERS[:3]}, "2 records were sent without a marker"),
+        ({"glances": [Glance(2, {0: 4, 1: 0})]}, r"txid 2 had ended, .* in partitions \[1\]"),
+        ({"glances": [Glance(1, {0: 0, 1: 2})]}, "txid 1 had ended"),
+    ],
+)
+def test_each_planted_damage_to_what_was_sent_is_found(damage, words):
+    assert any(re.search(words, text) for text in found_in(**damage)), found_in(**damage)
+
+
+def test_two_of_one_txid_that_have_changed_places_are_out_of_order():
+    wide = [Planned(1, 1, 1, {("s", 0): (0, 2), ("s", 1): (0, 2)})]
+    records = [replace(record, txid=1, attempt=1) for record in OUT]
+    turned = [replace(records[0], place=(0, 1)), replace(records[1], place=(0, 0)), records[2]]
+    markers = [Marker(1, 1, 1, 3)]
+    assert wrongs(expected_of(TOPIC, wide, "s"), Sightings(records, markers, [])) == []
+    assert wrongs(expected_of(TOPIC, wide, "s"), Sightings(turned, markers, [])) != []
+
+
+def test_what_was_read_and_is_gone_and_what_was_never_given_are_found():
+    assert gone(OUT, OUT[1:]) == ["1 records were read and are not there any more, at [(0, 0)]"]
+    assert gone(OUT, [replace(FIRST, key="b"), *OUT[1:]])
+    assert gone(OUT[1:], OUT) == ["1 records are there that a reader was never given, at [(0, 0)]"]
+
+
+@pytest.mark.parametrize("module", ["checker", "databases", "plans", "reader", "recount", "sent", "sink_reader"])
 def test_the_checker_knows_nothing_of_the_library(module):
     tree = ast.parse(Path(chaos.checker.__file__).with_name(f"{module}.py").read_text())
     names = [

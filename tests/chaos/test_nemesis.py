@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.faults import Strike
-from chaos.run import _shortfalls, is_hard_enough
+from chaos.run import idle_strikes, is_hard_enough, well_behaved
+from chaos.strikes import Strike
 from chaos.switchboard import Switchboard
 from chaos.words import ADDRESS, say
 
@@ -96,9 +96,9 @@ KILLED = Strike(
 
 
 def test_an_easy_run_is_no_good_run():
-    assert _shortfalls([KILLED], 1, 1) == []
-    assert len(_shortfalls([replace(KILLED, in_flight=())], 1, 1)) == 1
-    assert len(_shortfalls([KILLED], 0, 1)) == len(_shortfalls([KILLED], 1, 0)) == 1
+    assert idle_strikes([KILLED]) == well_behaved(1, 1) == []
+    assert len(idle_strikes([KILLED, replace(KILLED, in_flight=())])) == 1
+    assert len(well_behaved(0, 1)) == len(well_behaved(1, 0)) == 1
     early = replace(KILLED, kills_after_pin=0)
     assert is_hard_enough([KILLED, early], 2)
     assert not is_hard_enough([KILLED, early], 3)
