@@ -113,6 +113,7 @@ _EFFORTS[Length.WHOLE] = replace(
     seeds=20_000,
     matrix_share=1.0,
     json_examples=60,
+    sink_transactions=10_000,
     demo_records=1_000_000,
 )
 _MOST_SEEDS = 10**9
