@@ -82,7 +82,7 @@ def play(scenario: Scenario, on: Servers, seed: int, folder: Path, display: Disp
     produce(on.kafka.bootstrap_servers, topic, scenario.records, seed, PARTITIONS, ACCOUNTS)
     display.event(f"{scenario.name}: {scenario.records:,} records are in the topic")
     folder.mkdir(parents=True, exist_ok=True)
-    logs = Path(tempfile.mkdtemp(prefix=f"{topic}-", dir=folder))
+    logs = Path(tempfile.mkdtemp(prefix=f"{topic}-", dir=folder)).resolve()  # Spark's workers are elsewhere
     ledger = str(logs / "ledger.sqlite") if scenario.in_file else on.postgres.create_database()
     apart = on.postgres.create_database() if scenario.apart else None
     addresses = {OPAQUE: apart or ledger, TRANSACTIONAL: ledger}
