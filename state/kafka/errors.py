@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 from confluent_kafka import KafkaError
@@ -127,10 +128,24 @@ def of_asking(error: Exception, sink: str, doing: str, servers: str) -> TridentE
     )
 
 
+def of_hidden_settings(sink: str, topic: str, rights: Collection[str] | None) -> TridentError:
+    """Return what it means that a topic is there and its settings are not told; `rights` are ours as far as known."""
+    if rights is not None and "DESCRIBE_CONFIGS" in rights:
+        return RetryableError(
+            f"sink {sink!r}: the settings of topic {topic!r} are not known yet, or it was just deleted; nothing sent"
+        )
+    return FatalError(
+        f"Kafka does not let sink {sink!r} read the settings of topic {topic!r}, which say how large a record may be "
+        "and whether markers are kept; nothing was sent. Check the ACLs: DESCRIBE_CONFIGS on its topics and on its "
+        "marker topic"
+    )
+
+
 def _denied(sink: str, name: str, what: str) -> FatalError:
     return FatalError(
-        f"Kafka refused {what} to sink {sink!r} ({name}); nothing of it can be read. Check the ACLs: WRITE and "
-        "DESCRIBE on its topics, on its marker topic and on its transactional ids"
+        f"Kafka refused {what} to sink {sink!r} ({name}); nothing of it can be read. Check the ACLs: WRITE, "
+        "DESCRIBE and DESCRIBE_CONFIGS on its topics, the same and READ on its marker topic, WRITE and DESCRIBE on its "
+        "transactional ids"
     )
 
 

@@ -22,7 +22,7 @@ from trident.base.kafka.clients import for_kafka_python
 from trident.base.kafka.errors import OF_THE_CLIENT
 from trident.base.kafka.logs import keep_secrets_out_of_logs
 from trident.state.kafka.cluster import FoundMarker, StillOpenError, TopicSettings
-from trident.state.kafka.errors import of_asking
+from trident.state.kafka.errors import of_asking, of_hidden_settings
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 500
@@ -72,6 +72,7 @@ class PythonCluster:
         """Return the settings of those topics that are there."""
         names = sorted(set(topics))
         partitions: dict[str, int] = {}
+        rights: dict[str, Collection[str] | None] = {}
         for topic in self._ask("describe topics", lambda: described(self._connected(), names)):
             if topic["error_code"] == UNKNOWN_TOPIC:
                 continue
@@ -79,6 +80,7 @@ class PythonCluster:
                 error = kafka_errors.for_code(topic["error_code"])()
                 raise of_asking(error, self._sink, f"describe topic {topic['name']!r}", self._servers)
             partitions[topic["name"]] = len(topic["partitions"])
+            rights[topic["name"]] = topic.get("authorized_operations")
         if not partitions:
             return {}
         resources = [ConfigResource(ConfigResourceType.TOPIC, name, None) for name in partitions]
@@ -86,6 +88,9 @@ class PythonCluster:
             "read the settings of topics", lambda: self._connected().describe_configs(resources, config_filter="all")
         )
         (by_topic,) = told.values()
+        for name in partitions:
+            if not by_topic.get(name):  # what is wrong with it the client does not tell
+                raise of_hidden_settings(self._sink, name, rights[name])
         return {name: _settings(count, by_topic[name]) for name, count in partitions.items()}
 
     def make_marker_topic(self, topic: str) -> None:
