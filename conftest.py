@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VERIFY = "verify"
 _HANDED = "trident_base_seed"
 _IS_MEASURED = pytest.StashKey[bool]()
-_COSTLY = {"kafka", "spark"}
+_COSTLY = {"guarded_kafka", "kafka", "spark"}
 _APART = "tests/simulation/"
 _SEARCHES = (_APART, "integration_tests/crash_matrix/", "tests/state/test_lives.py")
 _ORDER = ("integration_tests/crash_matrix/", _APART, "integration_tests/")

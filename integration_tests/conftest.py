@@ -10,7 +10,7 @@ from importlib.metadata import version
 import psutil
 import pytest
 
-from integration_tests.fix_kafka import Kafka, kafka
+from integration_tests.fix_kafka import Kafka, guarded_kafka, kafka
 from integration_tests.fix_postgres import Postgres, postgres, postgres_server
 from integration_tests.fix_spark import connector_where_marked, missing_connector, spark
 
@@ -18,6 +18,7 @@ __all__ = [
     "Kafka",
     "Postgres",
     "connector_where_marked",
+    "guarded_kafka",
     "kafka",
     "missing_connector",
     "postgres",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 _HELPER = "multiprocessing.resource_tracker"
-SERVERS = {"kafka", "postgres", "postgres_server", "spark"}
+SERVERS = {"guarded_kafka", "kafka", "postgres", "postgres_server", "spark"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

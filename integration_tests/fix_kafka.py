@@ -1,4 +1,4 @@
-"""The fixture `kafka`: one broker for the whole run; tests make topics with names of their own."""
+"""The fixtures `kafka` and `guarded_kafka`: one broker each for the whole run; tests make topics of their own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
 from integration_tests.fix_servers import or_skip
+from integration_tests.guarded_kafka import GuardedKafka
 from trident.local.kafka import LocalKafka
 
 
@@ -26,6 +27,13 @@ class Kafka:
         with closing(KafkaAdminClient(bootstrap_servers=self.bootstrap_servers)) as admin:
             admin.create_topics([NewTopic(unique, partitions, 1, topic_configs=dict(configs or {}))])
         return unique
+
+
+@pytest.fixture(scope="session")
+def guarded_kafka(pytestconfig: pytest.Config) -> Iterator[GuardedKafka]:
+    """A broker, and so a cluster, beside the other one: it knows who may do what."""
+    with or_skip(pytestconfig, GuardedKafka) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")

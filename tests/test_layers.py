@@ -90,11 +90,12 @@ def test_arrows_point_down(layer: str) -> None:
     assert not upwards
 
 
-UPPER = ("operations", "graph", "engine", "managing", "language", "cli")
+UPPER = ("operations", "graph", "engine", "managing", "doctor", "language", "cli")
 """The floors inside `trident/`, the lowest first.
 
 Operations know how one step is lowered; the graph holds them and knows no Spark; the engine runs graphs; managing
-starts runs and decisions; the language, which users write, builds graphs and hands them down.
+starts runs and decisions; the doctor looks at what they stand on; the language, which users write, builds graphs and
+hands them down.
 """
 
 
@@ -204,7 +205,10 @@ def test_nothing_imports_the_local_services() -> None:
         for name in imports(file)
         if name.startswith(("trident.local", "trident.testing"))
     ]
-    assert users == ["trident/cli/loading.py imports trident.local.session"]  # for a topology that needs one
+    assert users == [
+        "trident/doctor/versions.py imports trident.local.java",  # which says what Java there is
+        "trident/cli/loading.py imports trident.local.session",  # for a topology that needs one
+    ]
 
 
 SPARK_FREE = (

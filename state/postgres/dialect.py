@@ -23,7 +23,8 @@ from trident.state.tables.names import helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
 
-_OLDEST = 150000
+OLDEST = 150000
+"""The oldest server, in its own numbers."""
 _COLUMNS = text("""
     SELECT a.attname, format_type(a.atttypid, a.atttypmod),
            a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
@@ -120,7 +121,7 @@ class PostgresDialect:
     def check_server(self, connection: Connection) -> None:
         """Refuse a server without unique indexes over nulls."""
         version = driver(connection).info.server_version
-        if version < _OLDEST:
+        if version < OLDEST:
             raise ConfigurationError(
                 f"PostgreSQL 15 or later is needed (unique indexes over nulls), not {version // 10000}"
             )

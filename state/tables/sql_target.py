@@ -44,6 +44,11 @@ class SqlTarget(ABC):
         return self._at.name
 
     @property
+    def place(self) -> SqlPlace:
+        """Where it is, for who looks at it."""
+        return self._at
+
+    @property
     @abstractmethod
     def capabilities(self) -> Capabilities:
         """What it can do beside this."""

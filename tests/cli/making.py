@@ -20,7 +20,7 @@ class SceneTopology(Topology):
         self._plan = scene.job().plan()
 
     def compile(self):
-        return SimpleNamespace(spec=lambda: self._plan.spec, targets=self._plan.targets)
+        return SimpleNamespace(spec=lambda: self._plan.spec, targets=self._plan.targets, spouts={}, ends=())
 
 
 def topology_in(folder: Path, apart: bool) -> SceneTopology:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.mutants.doctor import DOCTOR
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.sinks import SINKS
 
@@ -1619,7 +1620,7 @@ _OF_ADVICE = (
     ),
     Mutant(
         "who can't answer has not said yes",
-        "trident/cli/deciding.py",
+        "trident/cli/confirming.py",
         "    except typer.Abort:  # nobody is there to answer\n",
         "    except KeyError:\n",
         ("tests/cli/test_commands.py",),
@@ -2612,4 +2613,5 @@ MUTANTS = (
     *_OF_LIMITS,
     *_OF_KAFKA,
     *SINKS,
+    *DOCTOR,
 )

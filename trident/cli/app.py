@@ -7,20 +7,21 @@ import sys
 import typer
 
 from trident.base.errors import ConfigurationError, DecisionNeededError, LeaseHeldError, TridentError
-from trident.cli import deciding, reading
+from trident.cli import deciding, examining, reading
 from trident.cli.exits import Exit
 from trident.cli.output import complain
 
 app = typer.Typer(
     name="trident",
     help="Where topologies stand, and the decisions of a person. Exit codes: 0 done, 1 failed, 2 wrong use, "
-    "3 a coordinator runs the topology, 4 not confirmed, 5 a refusal waits for a person.",
+    "3 a coordinator runs the topology, 4 not confirmed, 5 a refusal waits for a person, 6 doctor found a problem.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
 reading.register(app)
 deciding.register(app)
+examining.register(app)
 
 
 def main() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -11,7 +10,7 @@ import typer
 
 import trident.managing.deciding as decisions
 from trident.base.errors import ConfigurationError
-from trident.cli.exits import Exit
+from trident.cli.confirming import Yes, confirm, require_yes
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
@@ -30,7 +29,6 @@ Named = Annotated[
 ]
 Txid = Annotated[int, typer.Argument(min=1, show_default=False)]
 _MOMENT = "2026-01-31T00:00:00+00:00"
-Yes = Annotated[bool, typer.Option("--yes", help="do not ask")]
 
 
 def register(app: typer.Typer) -> None:
@@ -47,11 +45,11 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a refused txid again: its cause is mended."""
-    _require_yes(yes, as_json)
+    require_yes(yes, as_json)
     with opened(ledger) as found:
         standing = found.view().status(topology)
         _check(standing, DecisionKind.RETRY, txid)
-        _confirm(f"Try txid {txid} of {topology} again at the next start?", yes)
+        confirm(f"Try txid {txid} of {topology} again at the next start?", yes)
         decision = decisions.retry(topology, found, txid=txid)
     note = "the next start of the topology goes on with this txid"
     if standing.refusal is not None and not standing.refusal.blocks:
@@ -68,12 +66,12 @@ def divert(
     as_json: JsonOption = False,
 ) -> None:
     """Take one state's rows out of a refused txid, into the ledger's diverted rows (trident show)."""
-    _require_yes(yes, as_json)
+    require_yes(yes, as_json)
     loaded = load_topology(topology)
     require_state(loaded.compile().targets, Decision(DecisionKind.DIVERT, txid, 0, state))
     with opened(ledger) as found:
         _check(found.view().status(loaded.name), DecisionKind.DIVERT, txid, state)
-        _confirm(f"Take the rows of state {state} out of txid {txid} for good?", yes)
+        confirm(f"Take the rows of state {state} out of txid {txid} for good?", yes)
         decision = decisions.divert(loaded, found, txid=txid, state=state)
         is_kept = bool(found.view().txid(loaded.name, txid).diverted)
     note = (
@@ -86,11 +84,11 @@ def divert(
 
 def undo(topology: Named, txid: Txid, ledger: LedgerOption = "", yes: Yes = False, as_json: JsonOption = False) -> None:
     """Bring every state back to what it was before a pinned txid, and plan the txid again."""
-    _require_yes(yes, as_json)
+    require_yes(yes, as_json)
     loaded = load_topology(topology)
     with opened(ledger) as found:
         _check(found.view().status(loaded.name), DecisionKind.UNDO, txid)
-        _confirm(f"Bring every state back to txid {txid - 1}?", yes)
+        confirm(f"Bring every state back to txid {txid - 1}?", yes)
         decision = decisions.undo(loaded, found, txid=txid)
     note = f"every state is back at txid {txid - 1}; the next start of the topology plans txid {txid} again"
     _say(decision, loaded.name, note, as_json)
@@ -119,12 +117,12 @@ def reset(
 ) -> None:
     """Begin a topology's txid sequence anew."""
     begin = _start(start)
-    _require_yes(yes, as_json)
+    require_yes(yes, as_json)
     heard: list[Prospect] = []
 
     def agree(prospect: Prospect) -> None:
         heard.append(prospect)
-        _confirm(question(topology, prospect), yes)
+        confirm(question(topology, prospect), yes)
 
     loaded = load_topology(topology)
     with opened(ledger) as found:
@@ -149,11 +147,6 @@ def _start(text: str | None) -> ResetStart | Start | None:
     return found
 
 
-def _require_yes(yes: bool, as_json: bool) -> None:
-    if as_json and not yes:
-        raise ConfigurationError("--json asks nothing: say --yes as well; nothing was done")
-
-
 def _check(standing: TopologyStatus, kind: DecisionKind, txid: int, state: str = "") -> None:
     """Refuse, before a person is asked, what the ledger says can't be decided; raises MismatchError.
 
@@ -165,17 +158,6 @@ def _check(standing: TopologyStatus, kind: DecisionKind, txid: int, state: str =
     attempt = standing.refusal.attempt if standing.refusal is not None else 0  # of a pin the view says the txid only
     pinned = None if standing.pinned is None else (standing.pinned, attempt)
     check_decision(standing.done, pinned, Decision(kind, txid, attempt, state), standing.refusal, ())
-
-
-def _confirm(question: str, yes: bool) -> None:
-    try:
-        agreed = yes or typer.confirm(question)
-    except typer.Abort:  # nobody is there to answer
-        print(file=sys.stderr)
-        agreed = False
-    if not agreed:
-        print("Not confirmed; nothing was changed. Where nobody can answer, say --yes.", file=sys.stderr)
-        raise typer.Exit(Exit.NOT_CONFIRMED)
 
 
 def _say(decision: Decision, topology: str, note: str, as_json: bool) -> None:

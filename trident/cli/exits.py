@@ -19,3 +19,5 @@ class Exit(IntEnum):
     """The person was asked and did not say yes; nothing was changed."""
     NEEDS_DECISION = 5
     """A refusal waits for a person."""
+    PROBLEM = 6
+    """`trident doctor` found something that is to be done; nothing was changed."""

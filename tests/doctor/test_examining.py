@@ -1,0 +1,137 @@
+"""The examination itself: it goes on, it ends, and it says what the rest of the program says."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.cli.making import write_module
+from tests.coordinators.test_decisions import APART, SHORTCUT, Scene
+from trident.base.errors import FatalError, LeaseHeldError, MismatchError
+from trident.base.timeouts import Timeouts
+from trident.cli.app import run
+from trident.coordinators.ledger import MemoryLedger
+from trident.coordinators.registered import Lease
+from trident.doctor import examining
+from trident.doctor.aborting import abortable
+from trident.doctor.bounded import bounded
+from trident.doctor.examining import examine
+from trident.doctor.findings import Check, Finding, Level, ok, problem, span
+from trident.doctor.subject import Subject, opened_subject
+
+SHORT = Timeouts(lease=timedelta(seconds=0.1))
+
+
+def subject() -> Subject:
+    return Subject("payments", MemoryLedger(), SHORT, timedelta(seconds=30))
+
+
+def test_what_fails_or_hangs_is_a_finding_and_the_next_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused() -> Iterator[Finding]:
+        raise FatalError("no such user; nothing was changed")
+
+    def away() -> Iterator[Finding]:
+        time.sleep(1)
+        yield ok("never", "")
+
+    def answers() -> Iterator[Finding]:
+        yield ok("last", "is asked")
+
+    made = (
+        Check("first", refused, "place", opens=True),
+        Check("left out", answers, "place"),
+        Check("second", away, "other"),
+        Check("last", answers, "other"),
+    )
+    monkeypatch.setattr(examining, "checks_of", lambda _: made)
+    found = list(examine(subject()))
+    assert [(each.about, each.level) for each in found] == [
+        ("first", Level.PROBLEM),
+        ("second", Level.PROBLEM),
+        ("last", Level.OK),
+    ]
+    assert "no such user" in found[0].found
+    assert "nothing else was asked there" in found[0].means
+    assert "no answer within" in found[1].found
+
+
+def test_what_is_no_error_of_the_librarys_is_not_hidden() -> None:
+    def wrong() -> None:
+        raise KeyError("a mistake")
+
+    with pytest.raises(KeyError):
+        bounded(wrong, 5, "wrong")
+
+
+def test_a_ledger_in_memory_is_told_so() -> None:
+    topology = SimpleNamespace(name="payments", compile=lambda: SimpleNamespace(spouts={}, targets={}, ends=()))
+    with opened_subject(topology, MemoryLedger(), SHORT, timedelta(seconds=30)) as opened:  # type: ignore[arg-type]
+        found = list(examine(opened))
+    assert [each.found for each in found if each.about == "ledger"] == [
+        "it is in memory, and known to its own process only"
+    ]
+
+
+def test_only_ids_of_the_topology_are_aborted() -> None:
+    for id_ in ("payments2.alerts", "payments", "another.payments.alerts"):
+        with pytest.raises(MismatchError, match=r"begin with 'payments\.'; nothing was aborted"):
+            abortable(subject(), id_)
+    with pytest.raises(MismatchError, match="has no sink in Kafka; nothing was aborted"):
+        abortable(subject(), "payments.alerts")
+
+
+def test_nothing_is_aborted_while_a_coordinator_holds_the_topology(tmp_path: Path) -> None:
+    ledger = Scene(tmp_path, SHORTCUT).ledger()
+    ledger.open()
+    epoch = ledger.acquire("payments", Lease("somebody", timedelta(seconds=60))).epoch
+    held = replace(subject(), ledger=ledger)
+    with pytest.raises(LeaseHeldError, match="held by somebody; nothing was aborted"):
+        abortable(held, "payments.alerts")
+    ledger.release("payments", epoch)
+    with pytest.raises(MismatchError, match="has no sink in Kafka"):
+        abortable(held, "payments.alerts")
+
+
+@pytest.mark.parametrize("places", [SHORTCUT, APART], ids=["beside", "apart"])
+def test_the_command_over_files(tmp_path: Path, places: frozenset[str], capsys: pytest.CaptureFixture[str]) -> None:
+    scene, file = Scene(tmp_path, places), str(tmp_path / "ledger.sqlite")
+    named = write_module(scene)
+    assert run(["doctor", named, "--ledger", file]) == 0
+    said = capsys.readouterr().out
+    assert "ok       the ledger's database: " in said
+    assert "problem" not in said
+    scene.be_refused()
+    assert run(["doctor", named, "--ledger", file, "--json"]) == 6
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (ill,) = [each for each in found if each["level"] == "problem"]
+    assert "was refused for good by state 'totals'" in ill["found"]
+    assert ill["next"] == "trident status payments names the commands that go on"
+    if places:
+        (tmp_path / "totals.sqlite").unlink()
+        assert run(["doctor", named, "--ledger", file]) == 6
+        assert "there is no file" in capsys.readouterr().out
+        assert not (tmp_path / "totals.sqlite").exists(), "it makes nothing"
+
+
+def test_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene, file = Scene(tmp_path, SHORTCUT), str(tmp_path / "ledger.sqlite")
+    named = write_module(scene)
+    assert run(["doctor", "nowhere:topology", "--ledger", file]) == 2
+    assert run(["doctor", named, "--ledger", str(tmp_path / "none.sqlite")]) == 2
+    assert run(["doctor", named, "--ledger", file, "--open-longer-than", "-1"]) == 2
+    assert run(["doctor", named, "--ledger", file, "--abort", "payments.totals", "--yes"]) == 1
+    assert "has no sink in Kafka" in capsys.readouterr().err
+
+
+def test_a_line_has_all_that_there_is_to_say() -> None:
+    found = problem("the place", "it is away.", "nothing is lost", "wait")
+    assert str(found) == "problem  the place: it is away. nothing is lost. wait"
+    assert str(ok("the place", "answers")) == "ok       the place: answers"
+    assert [span(each) for each in (0.4, 59, 3_600, 7_200, 200_000)] == ["0 s", "59 s", "60 min", "2 h", "2 days"]

@@ -1,0 +1,71 @@
+"""Ending a transaction of a topology that nobody runs, by what its next start would do: beginning a session."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from trident.base.errors import LeaseHeldError, MismatchError
+from trident.doctor.standing import standing_of
+from trident.doctor.subject import KafkaOutput, Subject
+from trident.doctor.transactions import OpenTransaction, open_transactions, prefix_of
+from trident.state.kafka.producing import ConfluentProducers
+
+_PATIENCE: Final = timedelta(seconds=30)
+_LIMITS: Final = {"": 1_000_000}
+"""How large messages are matters to who sends any."""
+AFTER_ABORT: Final = (
+    "none of its records can be read, and where the sink stands has not changed; what it was to send is kept, in the "
+    "ledger's database or the sources, and the next start of the topology sends it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Abortable:
+    """A transaction that may be ended, and whose it is."""
+
+    transaction: OpenTransaction
+    output: KafkaOutput
+
+
+def abortable(subject: Subject, id_: str) -> Abortable:
+    """Return the open transaction of an id; raises for one that is not the topology's, and while it is held.
+
+    Raises MismatchError where nothing of this id is open, LeaseHeldError while a coordinator runs the topology.
+    """
+    if not id_.startswith(prefix_of(subject.topology)):
+        raise MismatchError(
+            f"{id_!r} is no transactional id of topology {subject.topology!r}, whose ids begin with "
+            f"{prefix_of(subject.topology)!r}; nothing was aborted: another program's transaction is its own to end"
+        )
+    _require_free(subject)
+    if not subject.outputs:
+        raise MismatchError(f"topology {subject.topology!r} has no sink in Kafka; nothing was aborted")
+    for output in subject.outputs:
+        for found in open_transactions(output.cluster, subject.topology):
+            if found.id == id_:
+                return Abortable(found, output)
+    raise MismatchError(f"no transaction of {id_!r} is open, or its sink may not describe it; nothing was aborted")
+
+
+def abort(subject: Subject, wanted: Abortable) -> None:
+    """Begin a session of its id, which ends every older one, settles its transaction, and sends nothing itself.
+
+    Raises LeaseHeldError where a coordinator has come meanwhile.
+    """
+    _require_free(subject)
+    sink = wanted.output.sink
+    producers = ConfluentProducers(sink.name, sink.bootstrap_servers, sink.client_options, _PATIENCE)
+    with closing(producers.open(wanted.transaction.id, _LIMITS)):
+        pass
+
+
+def _require_free(subject: Subject) -> None:
+    standing = standing_of(subject)
+    if standing is not None and standing.is_held:
+        raise LeaseHeldError(
+            f"topology {subject.topology!r} is held by {standing.holder}; nothing was aborted: a coordinator that runs "
+            "ends its own transactions"
+        )

@@ -1,0 +1,96 @@
+"""Every database that a topology uses: does it answer, which version is it, and what is to be found there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import text
+
+from trident.base.errors import ConfigurationError, FatalError
+from trident.doctor.clients import reading
+from trident.doctor.findings import Finding, ok, problem
+from trident.doctor.subject import Subject
+from trident.state.databases.base import SqlDatabase
+from trident.state.postgres.database import PostgresDatabase
+from trident.state.postgres.dialect import OLDEST
+from trident.state.postgres.writer import PostgresWriting
+from trident.state.sqlite.database import SqliteDatabase
+from trident.state.tables.sql_target import SqlTarget
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseAt:
+    """A database, and what of the topology is in it."""
+
+    place: str
+    database: SqlDatabase
+    tables: tuple[SqlTarget, ...]
+    has_ledger: bool
+
+    @property
+    def tasks(self) -> tuple[PostgresWriting, ...]:
+        """What stages with a role of the tasks' own."""
+        found = [table.capabilities.writing for table in self.tables]
+        return tuple(each for each in found if isinstance(each, PostgresWriting) and each.tasks_dsn is not None)
+
+
+def databases_of(subject: Subject) -> tuple[DatabaseAt, ...]:
+    """Return the ledger's database, then those that states and sinks have of their own."""
+    ledger = subject.ledger.database
+    found = []
+    if isinstance(ledger, SqlDatabase):
+        beside = tuple(table for table in subject.tables if table.place.database is ledger)
+        found.append(DatabaseAt("the ledger's database", ledger, beside, has_ledger=True))
+    for table in subject.tables:
+        if table.place.database is not ledger:
+            found.append(
+                DatabaseAt(f"the database of {table.name!r}", table.place.database, (table,), has_ledger=False)
+            )
+    return tuple(found)
+
+
+def look_at_database(at: DatabaseAt) -> Iterator[Finding]:
+    """Say whether it answers, and which version it is of."""
+    if isinstance(at.database, SqliteDatabase) and not at.database.path.exists():
+        # to connect would make it
+        raise FatalError(f"there is no file {str(at.database.path)!r}; the first start makes it")
+    with reading(at.database) as connection:
+        if not isinstance(at.database, PostgresDatabase):
+            yield ok(at.place, f"{at.database!r} answers, SQLite {connection.execute(text(_SQLITE)).scalar()}")
+            return
+        shown, number, is_standby = connection.execute(text(_POSTGRES)).one()
+    yield ok(at.place, f"{at.database!r} answers, PostgreSQL {shown}")
+    if number < OLDEST:
+        yield problem(
+            at.place,
+            f"PostgreSQL {shown} is older than {OLDEST // 10_000}",
+            "a start is refused, and changes nothing",
+            "upgrade the server",
+        )
+    if is_standby:
+        yield problem(
+            at.place, "the server is a standby", "nothing can be written there", "name the primary in the address"
+        )
+
+
+def look_at_tasks_login(writing: PostgresWriting) -> Iterator[Finding]:
+    """Say whether tasks can log in with the role that they are given."""
+    about = f"tasks_dsn of {writing.state!r}"
+    assert writing.tasks_dsn is not None
+    database = PostgresDatabase(writing.tasks_dsn, pool_size=1, whose=about)
+    try:
+        with reading(database) as connection:
+            role = connection.execute(text("SELECT current_user::text")).scalar()
+    except ConfigurationError as error:
+        raise FatalError(str(error)) from error
+    finally:
+        database.close()
+    yield ok(about, f"role {role!r} logs in")
+
+
+_SQLITE: Final = "SELECT sqlite_version()"
+_POSTGRES: Final = (
+    "SELECT current_setting('server_version'), current_setting('server_version_num')::int, pg_is_in_recovery()"
+)

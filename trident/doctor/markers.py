@@ -1,0 +1,126 @@
+"""Each sink's newest marker, held against what the ledger or its outbox says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from trident.coordinators.ledger.view import TopologyStatus
+from trident.doctor.clients import reading
+from trident.doctor.findings import Finding, ok, problem
+from trident.doctor.standing import standing_of
+from trident.doctor.subject import KafkaOutput, Subject
+from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox
+from trident.state.kafka.producing import ConfluentProducers
+from trident.state.kafka.python_cluster import PythonCluster
+from trident.state.positions import Position
+from trident.state.postgres.database import PostgresDatabase
+
+_GOES: Final = 3
+_PAUSE_SECONDS: Final = 0.5
+"""Marker and ledger are read one after the other, beside a coordinator that moves both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Where a marker has to stand; `incarnation` is None for a sink that nobody has registered yet."""
+
+    where: str
+    incarnation: str | None
+    oldest: int = 0
+    newest: int = 0
+
+
+def look_at_markers(subject: Subject, output: KafkaOutput) -> Iterator[Finding]:
+    """Say whether the newest marker can be read, and whether it stands where it should."""
+    sink, about = output.sink, f"marker of sink {output.sink.name!r}"
+    patience = timedelta(seconds=subject.seconds / 2)
+    with closing(
+        PythonCluster(sink.name, sink.bootstrap_servers, sink.client_options, patience.total_seconds())
+    ) as cluster:
+        producers = ConfluentProducers(sink.name, sink.bootstrap_servers, sink.client_options, patience)
+        markers = Markers(sink.name, sink.marker_topic, cluster, producers)
+
+        def position() -> Position | None:
+            found = markers.read(subject.topology)
+            return None if found is None else found.position
+
+        yield compared(about, position, lambda: _expected(subject, sink.name))
+
+
+def compared(about: str, position: Callable[[], Position | None], expected: Callable[[], Expected]) -> Finding:
+    """Return what it means where the marker stands; what a running coordinator moves is looked at again."""
+    for go in range(_GOES):
+        found = judged(about, position(), expected())
+        if not found.is_problem or go == _GOES - 1:
+            return found
+        time.sleep(_PAUSE_SECONDS)
+    raise AssertionError("the last go has returned")
+
+
+def judged(about: str, found: Position | None, expected: Expected) -> Finding:
+    """Hold a marker against what it should be."""
+    if expected.incarnation is None:
+        shown = "there is none yet" if found is None else f"it stands at txid {found.txid}"
+        return (
+            ok(about, f"{shown}, and {expected.where} knows of no such sink: the first start brings it")
+            if found is None
+            else problem(
+                about,
+                f"{shown} of incarnation {found.owner.incarnation}, and {expected.where} knows of no such sink",
+                "it was filled with another ledger: a start is refused, and nothing is sent",
+                "name that ledger, or read in the guarantees what a lost ledger costs",
+            )
+        )
+    if found is None:
+        return problem(
+            about,
+            f"there is none, and {expected.where} knows the sink at txid {expected.newest}",
+            "nobody can tell what was sent: a start is refused, and nothing is sent",
+            "restore the marker topic from a backup of the same moment",
+        )
+    stands = f"it stands at txid {found.txid}"
+    is_same = found.owner.incarnation == expected.incarnation
+    if is_same and expected.oldest <= found.txid <= expected.newest:
+        waits = f"; what waits goes on to txid {expected.newest}" if found.txid < expected.newest else ""
+        return ok(about, f"{stands}, as {expected.where} says{waits}")
+    return problem(
+        about,
+        f"{stands} of incarnation {found.owner.incarnation}, and {expected.where} says txid {expected.oldest} to "
+        f"{expected.newest} of {expected.incarnation}",
+        "one of the two was put back to another moment: a start is refused, and nothing is sent twice or left out",
+        "restore both to one moment",
+    )
+
+
+def _expected(subject: Subject, sink: str) -> Expected:
+    database, standing = subject.ledger.database, standing_of(subject)
+    if isinstance(database, PostgresDatabase):
+        return _by_outbox(subject.topology, sink, database)
+    return _by_ledger(sink, standing)
+
+
+def _by_outbox(topology: str, sink: str, database: PostgresDatabase) -> Expected:
+    where = "its outbox"
+    with reading(database) as connection:
+        if not OUTBOX_TABLES.version_of(connection):
+            return Expected(where, None)
+        outbox = Outbox(sink)
+        row = outbox.read(connection, topology, locked=False)
+        if row is None:
+            return Expected(where, None)
+        sent = outbox.sent_before(connection, topology, row)
+    return Expected(where, row.position.owner.incarnation, sent, row.newest_txid)
+
+
+def _by_ledger(sink: str, standing: TopologyStatus | None) -> Expected:
+    where = "the ledger"
+    if standing is None or sink not in {birth.state for birth in standing.births}:
+        return Expected(where, None)
+    newest = standing.done if standing.pinned is None else standing.pinned
+    return Expected(where, standing.incarnation, standing.done, newest)

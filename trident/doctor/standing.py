@@ -1,0 +1,139 @@
+"""What the ledger says of a topology: whether it is known, what waits for a person, how far clean-up is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import func, select
+
+from trident.coordinators.ledger.sql.retention import MOST_ROWS, PINS_KEPT
+from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
+from trident.coordinators.ledger.view import TopologyStatus
+from trident.coordinators.refusals import refused_by_state
+from trident.coordinators.registered import Keep
+from trident.doctor.clients import reading
+from trident.doctor.findings import Finding, ok, problem, span, warning
+from trident.doctor.subject import Subject
+from trident.state.databases.base import SqlDatabase
+
+LEDGER: Final = "ledger"
+_CLEAN_UP: Final = "clean-up"
+_OUTBOX: Final = "outbox"
+_BEHIND: Final = 5 * MOST_ROWS
+"""So many txids behind what it keeps a clean-up that runs as it should never falls."""
+_LATE: Final = timedelta(days=1)
+
+
+def standing_of(subject: Subject) -> TopologyStatus | None:
+    """Return where the topology stands, None where the ledger does not know it."""
+    view = subject.ledger.view()
+    return view.status(subject.topology) if subject.topology in view.topologies() else None
+
+
+def look_at_ledger(subject: Subject) -> Iterator[Finding]:
+    """Say whether the ledger knows the topology, and what waits for a person."""
+    standing = standing_of(subject)
+    if standing is None:
+        yield warning(
+            LEDGER,
+            f"it does not know the topology {subject.topology!r}",
+            "it has never run with this ledger; with states that were filled it would be refused",
+            "check the ledger's address and the topology's name, or start it",
+        )
+        return
+    held = f"held by {standing.holder}" if standing.is_held else "nobody runs it"
+    yield ok(LEDGER, f"txid {standing.done} is done, {standing.live} planned, epoch {standing.epoch}, {held}")
+    yield from _waiting_for_a_person(standing)
+    yield from _waiting_to_be_sent(standing)
+
+
+def look_at_clean_up(subject: Subject) -> Iterator[Finding]:
+    """Say how much history lies there that clean-up lets go of in the default."""
+    database, standing = subject.ledger.database, standing_of(subject)
+    if standing is None or not isinstance(database, SqlDatabase):
+        return
+    with reading(database) as connection:
+        oldest = {
+            table.name: connection.execute(
+                select(func.min(table.c.txid)).where(table.c.topology == subject.topology)
+            ).scalar()
+            for table in (COMMIT, PLAN, PIN)
+        }
+        first = select(COMMIT.c.done_at).where(COMMIT.c.topology == subject.topology).order_by(COMMIT.c.txid).limit(1)
+        done_at = connection.execute(first).scalar()
+    yield history_of(standing.done, oldest[COMMIT.name], oldest[PIN.name], done_at, subject.clock.now())
+    plan, commit = oldest[PLAN.name], oldest[COMMIT.name]
+    if plan is not None and commit is not None and commit - plan > _BEHIND:
+        yield _behind(f"plans lie there since txid {plan}, commits since {commit}")
+
+
+def history_of(done: int, commit: int | None, pin: int | None, done_at: datetime | None, now: datetime) -> Finding:
+    """Return what the oldest txids in the ledger mean."""
+    if commit is None or done_at is None:
+        return ok(_CLEAN_UP, "there is no history yet")
+    keep, age = Keep(), now - done_at
+    kept = f"history since txid {commit}, {done - commit} behind what is done, {span(age.total_seconds())} old"
+    if done - commit > keep.count + _BEHIND and age > keep.age + _LATE:
+        return _behind(kept)
+    if pin is not None and done - pin > PINS_KEPT + _BEHIND:
+        return _behind(f"pins lie there since txid {pin}, {done - pin} behind what is done")
+    return ok(_CLEAN_UP, kept)
+
+
+def _behind(found: str) -> Finding:
+    return warning(
+        _CLEAN_UP,
+        found,
+        "no result depends on it; the ledger grows",
+        "it goes while the topology runs, a thousand at a time, unless RunOptions(keep=…) keeps it: look for warnings "
+        "in its log",
+    )
+
+
+def _waiting_for_a_person(standing: TopologyStatus) -> Iterator[Finding]:
+    if standing.refusal is not None and standing.needs_decision:
+        yield problem(
+            LEDGER,
+            refused_by_state(standing.name, standing.refusal),
+            f"nothing behind txid {standing.done} is in any result, and nothing is lost",
+            f"trident status {standing.name} names the commands that go on",
+        )
+    elif standing.refusal is not None:
+        yield warning(
+            LEDGER,
+            refused_by_state(standing.name, standing.refusal),
+            "nothing of that txid is in any result",
+            "the next start tries it again",
+        )
+    if standing.open_reset is not None:
+        yield warning(
+            LEDGER,
+            f"a reset is recorded and not finished ({standing.open_reset})",
+            "states may be of both lives until it is",
+            "the next start finishes it",
+        )
+    for decision in standing.decisions:
+        yield ok(LEDGER, f"decided and not finished: {decision}")
+
+
+def _waiting_to_be_sent(standing: TopologyStatus) -> Iterator[Finding]:
+    for each in standing.waiting:
+        found = (
+            f"sink {each.sink!r}: {each.records:,} records of {each.txids} txids wait, since txid {each.oldest_txid}"
+        )
+        means = "they are done, durable in the ledger's database, and not yet sent; nothing is lost"
+        if standing.is_held:
+            behind = standing.done - each.oldest_txid
+            yield (
+                ok(_OUTBOX, f"{found}, {behind} behind what is done")
+                if behind <= _BACKLOG
+                else warning(_OUTBOX, found, means, "look at the cluster, and for warnings in the topology's log")
+            )
+        else:
+            yield warning(_OUTBOX, found, means, "the next start of the topology sends them")
+
+
+_BACKLOG: Final = 20
+"""So many txids may wait before the next pin does."""

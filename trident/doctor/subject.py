@@ -1,0 +1,114 @@
+"""What is examined: a topology with its ledger, its databases and its clusters, opened and not yet asked anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from trident.base.clock import Clock, SystemClock
+from trident.base.closing import giving_back
+from trident.base.timeouts import Timeouts
+from trident.coordinators.ledger import Ledger
+from trident.doctor.clients import ClusterAt
+from trident.graph.nodes import SinkNode
+from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
+from trident.state.kafka.sink import KafkaSink
+from trident.state.tables.sql_target import SqlTarget
+from trident.state.target import Target
+
+if TYPE_CHECKING:
+    from trident.language.topology import Topology
+
+BY_COLUMN = "by column"
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaStream:
+    """A stream that is read from Kafka."""
+
+    name: str
+    topics: tuple[str, ...]
+    read_committed: bool
+    cluster: ClusterAt
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaOutput:
+    """A sink in Kafka; `topic` is None where each record names its own."""
+
+    sink: KafkaSink
+    topic: str | None
+    cluster: ClusterAt
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One topology; everything else is asked with the patience of `timeouts`."""
+
+    topology: str
+    ledger: Ledger
+    timeouts: Timeouts
+    open_longer_than: timedelta
+    """From which age on a transaction counts as one that hangs."""
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    streams: tuple[KafkaStream, ...] = ()
+    outputs: tuple[KafkaOutput, ...] = ()
+    clock: Clock = field(default_factory=SystemClock)
+
+    @property
+    def seconds(self) -> float:
+        """How long one answer may take."""
+        return self.timeouts.lease.total_seconds()
+
+    @property
+    def tables(self) -> tuple[SqlTarget, ...]:
+        """The states and sinks in SQL databases."""
+        return tuple(target for target in self.targets.values() if isinstance(target, SqlTarget))
+
+    @property
+    def clusters(self) -> tuple[ClusterAt, ...]:
+        """Every cluster that a stream or a sink is in, once."""
+        found = [*(stream.cluster for stream in self.streams), *(output.cluster for output in self.outputs)]
+        return tuple(dict.fromkeys(found))
+
+
+@contextmanager
+def opened_subject(
+    topology: Topology, ledger: Ledger, timeouts: Timeouts, open_longer_than: timedelta
+) -> Iterator[Subject]:
+    """Give a topology's parts, and let go of their connections; raises ConfigurationError for what can't be opened."""
+    compiled = topology.compile()
+    clusters: dict[tuple[str, tuple[tuple[str, str], ...]], ClusterAt] = {}
+
+    def cluster(servers: str, options: Mapping[str, str]) -> ClusterAt:
+        key = (servers, tuple(sorted(options.items())))
+        return clusters.setdefault(key, ClusterAt(servers, options, timeouts.lease.total_seconds()))
+
+    streams = tuple(
+        KafkaStream(
+            name, tuple(spout.topics), spout.read_committed, cluster(spout.bootstrap_servers, spout.client_options)
+        )
+        for name, spout in compiled.spouts.items()
+        if isinstance(spout, OpaqueKafkaSpout | TransactionalKafkaSpout)
+    )
+    outputs = tuple(
+        KafkaOutput(end.sink, _topic_of(end), cluster(end.sink.bootstrap_servers, end.sink.client_options))
+        for end in compiled.ends
+        if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink)
+    )
+    with ExitStack() as stack:
+        targets: dict[str, Target] = {}
+        for name, opens in compiled.targets.items():
+            targets[name] = opens(ledger.database, timeouts)
+            stack.enter_context(giving_back(f"closing {name!r}", targets[name].close))
+        for each in clusters.values():
+            stack.enter_context(giving_back("closing a client of Kafka", each.close))
+        yield Subject(topology.name, ledger, timeouts, open_longer_than, targets, streams, outputs)
+
+
+def _topic_of(end: SinkNode) -> str | None:
+    topic = end.description.get("topic")
+    return None if topic is None or topic == BY_COLUMN else topic
