@@ -66,6 +66,12 @@ _PASSING: Final = frozenset(
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     }
 )
+GIVEN_UP: Final = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
+"""Said of a record that was not sent because the transaction had failed already: of which, others say."""
+_TAKEN: Final = (
+    "another producer has begun a session under its transactional id: its successor, or another program, which must "
+    "use another id"
+)
 
 
 def of_beginning(error: KafkaError, sink: str, id_: str) -> TridentError:
@@ -77,7 +83,7 @@ def of_beginning(error: KafkaError, sink: str, id_: str) -> TridentError:
             "nothing was sent. Lower it in client_options, or raise the broker's transaction.max.timeout.ms"
         )
     if code in _DENIED:
-        return _denied(sink, name, id_)
+        return _denied(sink, name, f"transactional id {id_!r}")
     if code in _FENCED or error.retriable() or code in _PASSING:
         return RetryableError(f"sink {sink!r} could not begin a session as {id_!r} ({name}); nothing was sent")
     return FatalError(f"sink {sink!r} could not begin a session as {id_!r} ({name}); nothing was sent")
@@ -99,11 +105,16 @@ def of_sending(error: KafkaError, sink: str, topic: str) -> TridentError:
     return RetryableError(f"sink {sink!r} could not send to topic {topic!r} ({name}); nothing of it can be read")
 
 
-def of_ending(error: KafkaError, sink: str) -> TridentError:
-    """Return what it means that a commit was not confirmed."""
+def of_ending(error: KafkaError, sink: str, topics: Collection[str]) -> TridentError:
+    """Return what it means that a commit of records for these topics was not confirmed."""
     name, code = error.name(), error.code()
     if code in _DENIED:
-        return _denied(sink, name, "the end of a transaction")
+        return _denied(sink, name, f"a transaction in {', '.join(map(repr, sorted(topics)))}")
+    if code in _FENCED:
+        return OutcomeUnknownError(
+            f"sink {sink!r}: {_TAKEN} ({name}). Whether the transaction was committed before that is not known; its "
+            "marker is read to tell"
+        )
     if error.txn_requires_abort():
         return RetryableError(f"sink {sink!r}: the transaction was given up ({name}); nothing of it can be read")
     return OutcomeUnknownError(
@@ -117,6 +128,11 @@ def of_asking(error: Exception, sink: str, doing: str, servers: str) -> TridentE
     if isinstance(error, DENIED):
         return FatalError(
             f"Kafka at {servers} does not let sink {sink!r} {doing} ({name}); nothing was sent. Check the ACLs"
+        )
+    if isinstance(error, python_errors.OffsetOutOfRangeError):
+        return RetryableError(
+            f"sink {sink!r} could not {doing} at Kafka {servers}: the log was cut where it was read last. Nothing was "
+            "sent; it is looked through anew"
         )
     if isinstance(error, PASSING):
         return RetryableError(f"sink {sink!r} could not {doing} at Kafka {servers} ({name}); nothing was sent")
@@ -150,7 +166,4 @@ def _denied(sink: str, name: str, what: str) -> FatalError:
 
 
 def _fenced(sink: str, name: str) -> RetryableError:
-    return RetryableError(
-        f"sink {sink!r}: another producer has begun a session under its transactional id ({name}): its successor, or "
-        "another program that uses this id; nothing of this transaction can be read"
-    )
+    return RetryableError(f"sink {sink!r}: {_TAKEN} ({name}); nothing of this transaction can be read")

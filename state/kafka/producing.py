@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from trident.base.errors import ConfigurationError, RefusedError, TridentError
 from trident.base.kafka.clients import for_librdkafka
-from trident.state.kafka.errors import of_beginning, of_ending, of_sending
+from trident.state.kafka.errors import GIVEN_UP, of_beginning, of_ending, of_sending
 from trident.state.kafka.records import Record
 
 _BATCH_BYTES: Final = 1_000_000
@@ -75,6 +75,8 @@ class ConfluentProducers:
             **_DEFAULTS,
             "batch.size": str(min([_BATCH_BYTES, *limits.values()])),
             "message.max.bytes": str(max(limits.values())),
+            # a topic that is gone has to be told before a call gives up: by itself the client waits for half a minute
+            "topic.metadata.propagation.max.ms": str(max(1, int(self._seconds * 500))),
             **for_librdkafka(self._options),
             **_OURS,
             "bootstrap.servers": self._servers,
@@ -100,6 +102,7 @@ class ConfluentSession:
         self._producer = producer
         self._seconds = seconds
         self._refused: TridentError | None = None
+        self._topics: set[str] = set()
         self._is_open = False
 
     def cluster_id(self) -> str:
@@ -116,6 +119,7 @@ class ConfluentSession:
 
     def send(self, record: Record, partition: int | None = None) -> None:
         """Add a record, waiting while the client's queue is full."""
+        self._topics.add(record.topic)
         headers: list[tuple[str, str | bytes | None]] | None = list(record.headers) or None
         while True:
             try:
@@ -132,6 +136,8 @@ class ConfluentSession:
                 self._producer.poll(_POLL_SECONDS)
                 self._raise_refused()
             except KafkaException as error:
+                if error.args[0].code() == KafkaError._STATE:
+                    self._raise_cause()
                 raise of_sending(error.args[0], self._sink, record.topic) from None
 
     def commit(self) -> None:
@@ -140,7 +146,7 @@ class ConfluentSession:
             self._producer.commit_transaction(self._seconds)
         except KafkaException as error:
             self._raise_refused()
-            raise of_ending(error.args[0], self._sink) from None
+            raise of_ending(error.args[0], self._sink, self._topics) from None
         self._is_open = False
 
     def close(self) -> None:
@@ -152,9 +158,20 @@ class ConfluentSession:
         with suppress(KafkaException):
             self._producer.abort_transaction(_ABORT_SECONDS)
 
+    def _raise_cause(self) -> None:
+        """Raise why the transaction has failed, if it has: to begin another one is refused with the word for that."""
+        self._producer.poll(0)
+        self._raise_refused()
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as error:
+            raise of_ending(error.args[0], self._sink, self._topics) from None
+
     def _refuse(self, error: KafkaError | None, message: Message) -> None:
         """Keep the first error, or the one that says what is refused for good: the others are only given up with it."""
-        if error is not None and not isinstance(self._refused, RefusedError):
+        if error is None or error.code() in GIVEN_UP:
+            return
+        if not isinstance(self._refused, RefusedError):
             self._refused = of_sending(error, self._sink, str(message.topic()))
 
     def _raise_refused(self) -> None:

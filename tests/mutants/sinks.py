@@ -9,6 +9,7 @@ from tests.mutants.mutant import Mutant
 _SINK: Final = ("tests/state/test_kafka_sink.py",)
 _RECORDS: Final = ("tests/state/test_kafka_records.py",)
 _MARKERS: Final = ("integration_tests/sinks/test_markers.py",)
+_BAD: Final = "integration_tests/sinks/test_bad_input.py"
 _ENDS: Final = ("integration_tests/sinks/test_lost_ends.py",)
 _TO_KAFKA: Final = ("integration_tests/dsl/test_dsl_to_kafka.py",)
 _OPEN: Final = "        with closing(self._begin(id_, limits)) as session:\n"
@@ -396,5 +397,40 @@ SINKS: Final = (
         '            if connection.execute(text(longer), {"most": most}).first():\n',
         "            if False:\n",
         _POSTGRES_ROWS,
+    ),
+    Mutant(
+        "bad input of a sink: a right that is missing is told, and not that other records were given up with it",
+        "state/kafka/producing.py",
+        "        if error is None or error.code() in GIVEN_UP:\n",
+        "        if error is None:\n",
+        (f"{_BAD}::test_a_user_without_rights_is_told_each_of_them",),
+    ),
+    Mutant(
+        "bad input of a sink: why a transaction has failed is told where more of it is sent",
+        "state/kafka/producing.py",
+        "                if error.args[0].code() == KafkaError._STATE:\n",
+        "                if False:\n",
+        (f"{_BAD}::test_a_user_without_rights_is_told_each_of_them",),
+    ),
+    Mutant(
+        "bad input of a sink: a topic that is gone is told before the call gives up",
+        "state/kafka/producing.py",
+        "str(max(1, int(self._seconds * 500))),\n",
+        '"30000",\n',
+        (f"{_BAD}::test_a_topic_that_is_deleted_once_its_records_are_staged",),
+    ),
+    Mutant(
+        "bad input of a sink: a marker topic that was cut is looked through anew",
+        "state/kafka/errors.py",
+        "    if isinstance(error, python_errors.OffsetOutOfRangeError):\n",
+        "    if False:\n",
+        (f"{_BAD}::test_a_marker_topic_that_was_truncated",),
+    ),
+    Mutant(
+        "bad input of a sink: settings that are not told are no settings",
+        "state/kafka/python_cluster.py",
+        "            if not by_topic.get(name):",
+        "            if name not in by_topic:",
+        ("tests/state/test_hidden_settings.py",),
     ),
 )
