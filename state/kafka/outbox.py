@@ -103,6 +103,12 @@ class Waiting:
     oldest_txid: int
 
 
+def standing_in(connection: Connection, topology: str, sink: str) -> tuple[OutboxRow, int] | None:
+    """Return where a sink stands and the newest txid that was sent, as its outbox says; reads only, locks nothing."""
+    row = _row_in(connection, topology, sink, locked=False)
+    return None if row is None else (row, _sent_before_in(connection, topology, sink, row))
+
+
 def waiting_in(connection: Connection, topology: str) -> tuple[Waiting, ...]:
     """Return what waits in each sink of a topology; nothing where no outbox was ever made. Reads only."""
     if not inspect(connection).has_table(_ENTRIES.name):
@@ -116,6 +122,22 @@ def waiting_in(connection: Connection, topology: str) -> tuple[Waiting, ...]:
     return tuple(Waiting(row[0], row[1], int(row[2]), row[3]) for row in connection.execute(counted))
 
 
+def _row_in(connection: Connection, topology: str, sink: str, *, locked: bool) -> OutboxRow | None:
+    asked = select(_SINKS).where(_SINKS.c.topology == topology, _SINKS.c.sink == sink)
+    row = connection.execute(asked.with_for_update() if locked else asked).mappings().one_or_none()
+    if row is None:
+        return None
+    position = Position(Owner(topology, row["incarnation"]), row["txid"], row["attempt"], row["birth_txid"])
+    return OutboxRow(position, Epoch(row["epoch"], row["token"]), row["newest_txid"])
+
+
+def _sent_before_in(connection: Connection, topology: str, sink: str, row: OutboxRow) -> int:
+    mine = (_ENTRIES.c.topology == topology, _ENTRIES.c.sink == sink)
+    oldest = select(_ENTRIES.c.before_txid).where(*mine).order_by(_ENTRIES.c.txid).limit(1)
+    found: int | None = connection.execute(oldest).scalar()
+    return row.newest_txid if found is None else found
+
+
 @dataclass(frozen=True, slots=True)
 class Outbox:
     """See `OutboxStore`: the rows of one sink in two tables of the ledger's database."""
@@ -125,15 +147,7 @@ class Outbox:
 
     def read(self, transaction: Transaction, topology: str) -> OutboxRow | None:
         """See the protocol: a writer at work is waited for."""
-        return self._read(transaction, topology, locked=True)
-
-    def _read(self, transaction: Transaction, topology: str, *, locked: bool) -> OutboxRow | None:
-        asked = select(_SINKS).where(self._of(_SINKS, topology))
-        row = connection_of(transaction).execute(asked.with_for_update() if locked else asked).mappings().one_or_none()
-        if row is None:
-            return None
-        position = Position(Owner(topology, row["incarnation"]), row["txid"], row["attempt"], row["birth_txid"])
-        return OutboxRow(position, Epoch(row["epoch"], row["token"]), row["newest_txid"])
+        return _row_in(connection_of(transaction), topology, self.sink, locked=True)
 
     def prepare(self) -> None:
         """Make the tables, or bring them to this version."""
@@ -159,7 +173,7 @@ class Outbox:
 
         def found(transaction: SqlTransaction) -> OutboxRow | None:
             OUTBOX_TABLES.migrate(transaction.connection, self.database.schema_terms)
-            return self._read(transaction, topology, locked=False)
+            return _row_in(transaction.connection, topology, self.sink, locked=False)
 
         return rolled_back(self.database.transaction(), found)
 
@@ -246,9 +260,7 @@ class Outbox:
 
     def sent_before(self, transaction: Transaction, topology: str, row: OutboxRow) -> int:
         """Return the newest txid with records before those that wait."""
-        oldest = select(_ENTRIES.c.before_txid).where(self._of(_ENTRIES, topology)).order_by(_ENTRIES.c.txid).limit(1)
-        found: int | None = connection_of(transaction).execute(oldest).scalar()
-        return row.newest_txid if found is None else found
+        return _sent_before_in(connection_of(transaction), topology, self.sink, row)
 
     def has_waiting(self, transaction: Transaction, topology: str, done: int) -> bool:
         """Tell whether there is an entry of a txid up to `done`; looks into none."""

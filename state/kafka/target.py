@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 
 from trident.base.digest import Digest
@@ -67,10 +69,7 @@ class KafkaTarget:
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where the newest marker says that it stands; what an owner left open is ended if it has to be."""
-        bulk = self._bulk
-        found = self._markers.look(
-            topology, (lambda: None) if bulk is None else lambda: bulk.settle(topology, of_all=True)
-        )
+        found = self._markers.look(topology, partial(self._end_shares, topology))
         return found.position if found is not None else None
 
     def prepare(self) -> None:

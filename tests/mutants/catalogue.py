@@ -1075,7 +1075,7 @@ _OF_DEAD_PROCESSES = (
     Mutant(
         "a write id of staged updates is not one that a dead process has used",
         "state/maps/blobs.py",
-        "        write_id = uuid.uuid4().hex\n        values = {",
+        "        write_id = self._draw_id()\n        values = {",
         '        _BLOBS.info["writes"] = _BLOBS.info.get("writes", 0) + 1\n'
         "        write_id = f\"{self._state}/{_BLOBS.info['writes']}\"\n        values = {",
         _MATRIX,
@@ -1677,8 +1677,8 @@ _OF_ADVICE = (
     Mutant(
         "a new incarnation is born above every txid of the rows that it keeps",
         "coordinators/decisions/deciding.py",
-        "birth = max(newest, _birth_txid(taking.snapshot, positions))",
-        "birth = _birth_txid(taking.snapshot, positions)",
+        "birth = max(newest, _birth_txid(taking.snapshot, positions), _newest_sent(taking))",
+        "birth = max(_birth_txid(taking.snapshot, positions), _newest_sent(taking))",
         _ADVICE,
     ),
     Mutant(

@@ -15,7 +15,7 @@ from trident.doctor.findings import Finding, ok, problem
 from trident.doctor.standing import standing_of
 from trident.doctor.subject import KafkaOutput, Subject
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import OUTBOX_TABLES, Outbox
+from trident.state.kafka.outbox import OUTBOX_TABLES, standing_in
 from trident.state.kafka.producing import ConfluentProducers
 from trident.state.kafka.python_cluster import PythonCluster
 from trident.state.positions import Position
@@ -110,11 +110,10 @@ def _by_outbox(topology: str, sink: str, database: PostgresDatabase) -> Expected
     with reading(database) as connection:
         if not OUTBOX_TABLES.version_of(connection):
             return Expected(where, None)
-        outbox = Outbox(sink)
-        row = outbox.read(connection, topology, locked=False)
-        if row is None:
-            return Expected(where, None)
-        sent = outbox.sent_before(connection, topology, row)
+        found = standing_in(connection, topology, sink)
+    if found is None:
+        return Expected(where, None)
+    row, sent = found
     return Expected(where, row.position.owner.incarnation, sent, row.newest_txid)
 
 
