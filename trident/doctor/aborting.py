@@ -14,7 +14,7 @@ from trident.doctor.transactions import OpenTransaction, open_transactions, pref
 from trident.state.kafka.producing import ConfluentProducers
 
 _PATIENCE: Final = timedelta(seconds=30)
-_LIMITS: Final = {"": 1_000_000}
+_ANY_SIZE: Final = 1_000_000
 """How large messages are matters to who sends any."""
 AFTER_ABORT: Final = (
     "none of its records can be read, and where the sink stands has not changed; what it was to send is kept, in the "
@@ -58,7 +58,7 @@ def abort(subject: Subject, wanted: Abortable) -> None:
     _require_free(subject)
     sink = wanted.output.sink
     producers = ConfluentProducers(sink.name, sink.bootstrap_servers, sink.client_options, _PATIENCE)
-    with closing(producers.open(wanted.transaction.id, _LIMITS)):
+    with closing(producers.open(wanted.transaction.id, {sink.marker_topic: _ANY_SIZE})):
         pass
 
 

@@ -112,21 +112,24 @@ def look_at_transactional_ids(subject: Subject, cluster: ClusterAt) -> Iterator[
     of a right, or because there is none, is the answer, and nothing is begun or ended.
     """
     for output in subject.outputs:
-        if output.cluster is not cluster:
-            continue
-        id_ = transactional_id(subject.topology, output.sink.name)
-        about = f"transactional id {id_!r}"
-        try:
-            cluster.ask("ask for a transactional id", partial(_may_use, id_), _DENIED_ID)
-        except _DENIED_ID:
-            yield problem(
-                about,
-                f"sink {output.sink.name!r} lacks DESCRIBE or WRITE on it",
-                "a run stops when it begins a session; nothing is sent, and what is done waits",
-                f"grant both to its user on TransactionalId {id_}",
-            )
-        else:
-            yield ok(about, f"sink {output.sink.name!r} may use it")
+        if output.cluster is cluster:
+            shares = range(output.sink.producers) if output.sink.staging_folder is not None else ()
+            for share in (None, *shares):
+                yield _of_id(cluster, output.sink.name, transactional_id(subject.topology, output.sink.name, share))
+
+
+def _of_id(cluster: ClusterAt, sink: str, id_: str) -> Finding:
+    about = f"transactional id {id_!r}"
+    try:
+        cluster.ask("ask for a transactional id", partial(_may_use, id_), _DENIED_ID)
+    except _DENIED_ID:
+        return problem(
+            about,
+            f"sink {sink!r} lacks DESCRIBE or WRITE on it",
+            "a run stops when it begins a session; nothing is sent, and what is done waits",
+            f"grant both to its user on TransactionalId {id_}",
+        )
+    return ok(about, f"sink {sink!r} may use it")
 
 
 def _may_use(id_: str, admin: KafkaAdminClient) -> None:
