@@ -49,6 +49,8 @@ class Effort:
     """Whether these blocks are drawn anew in each run."""
     matrix_share: float
     """How many of the crash matrix's cases are drawn, beside each border in one variant."""
+    matrix_share_with_kafka: float
+    """The same, of the cases with a sink in Kafka, which take seconds each."""
     freezes: int
     """At how many messages to the server an owner freezes, per set-up; a run has some 450."""
     sink_transactions: int
@@ -78,6 +80,7 @@ _EFFORTS = {
         json_examples=5,
         json_from_anew=False,
         matrix_share=0.0,
+        matrix_share_with_kafka=0.0,
         freezes=1,
         sink_transactions=20,
         every_pair=False,
@@ -99,6 +102,7 @@ _EFFORTS = {
         json_examples=15,
         json_from_anew=True,
         matrix_share=0.2,
+        matrix_share_with_kafka=0.0,
         freezes=6,
         sink_transactions=1_000,
         every_pair=True,
@@ -112,6 +116,7 @@ _EFFORTS[Length.WHOLE] = replace(
     length=Length.WHOLE,
     seeds=20_000,
     matrix_share=1.0,
+    matrix_share_with_kafka=1.0,
     json_examples=60,
     sink_transactions=10_000,
     demo_records=1_000_000,

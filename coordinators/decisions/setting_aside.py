@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 
+from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import Decision, DecisionKind, Diverted
 from trident.coordinators.holding.keeping import holder_name
@@ -32,9 +33,11 @@ def set_aside(taking: TakeOver, txid: int, sink: str) -> Decision:
 
         def take_out(transaction: Transaction) -> None:
             relaying.take_out_in(transaction, owner, epoch, txid)
+            reached(CrashPoint.IN_SETTING_ASIDE, txid)
 
         move = partial(taking.ledger.set_aside, owner, epoch, txid, attempt, kept, take_out)
         taking.repeater.call("taking out what waits", move)
+        reached(CrashPoint.AFTER_SETTING_ASIDE, txid)
     return Decision(DecisionKind.DIVERT, txid, attempt, sink, holder_name())
 
 

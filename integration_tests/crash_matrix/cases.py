@@ -6,55 +6,14 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
+from integration_tests.crash_matrix import borders
+from integration_tests.crash_matrix.sites import DECISIONS, OF_SESSIONS, WITH_KAFKA, WITH_SINKS, Script, Site
 from trident.base.crash_points import CrashPoint as P
 from trident.spouts.base import SpoutKind
 from trident.state import StateKind
 
 STATE_KINDS = (StateKind.OPAQUE, StateKind.TRANSACTIONAL)
-TARGET = 2
-"""The txid that is in flight when the coordinator dies."""
-
-
-class Site(StrEnum):
-    """Where ledger and states live."""
-
-    SQLITE = "sqlite"
-    """One file: the shortcut."""
-    POSTGRES = "postgres"
-    """One database: the shortcut."""
-    APART = "apart"
-    """The state in a database of its own."""
-    TWO_DATABASES = "two databases"
-    """Two states in two databases, none of them the ledger's."""
-    BESIDE_AND_APART = "beside and apart"
-    """One state beside the ledger, applied with the pin, and one in a database of its own, applied after it."""
-    PER_KEY = "per key"
-    """A per-key backing map with a conditional put."""
-
-
-class Script(StrEnum):
-    """What happens around the death."""
-
-    BATCH = "batch"
-    """The coordinator dies with the target txid in flight; the next one runs to the end."""
-    BIRTH = "birth"
-    """The first coordinators ever die while they take over."""
-    TAKE_OVER = "take-over"
-    """One dies with the target in flight, then its successors while they take over."""
-    RESET = "reset"
-    """One dies with the target in flight, then those who reset the topology."""
-    RETRY = "retry"
-    """A state refuses the target, nothing of it is pinned, and a person has it tried again."""
-    UNDO = "undo"
-    """The target is pinned and in part applied, and a person undoes it."""
-    DIVERT = "divert"
-    """A state refuses the target, and a person diverts its rows."""
-    ADDED = "a state is added"
-    """One dies with the target in flight, then one with a version that has one more state, while it takes over."""
-    WRONG_VERSION = "a wrong version"
-    """One dies with the target in flight, then a version that has to be refused dies, and is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +30,18 @@ class Case:
     """Whether the successor finds other limits and a longer topic.
 
     For a reset: whether rows are kept. For a decision that was cut off: whether the next start finishes
-    it, and not the person who asks again. For an added state: whether the version before is started again in between.
+    it, and not the person who asks again. For an added end: whether the version before is started again in between.
     For a wrong version: whether it is what lives at the new state's place that is wrong, not its description.
     """
+    visit: int = 1
+    """Which session of a take-over it dies in: the first one raises a fence, those after it register or reset."""
 
     @property
     def name(self) -> str:
         """What the case is called in reports, and how one is run alone."""
         kinds = f"{self.spout} spout, {self.state} state"
-        return f"{self.site} / {self.script} / {self.point.name} / {kinds} / {self.tries} / {self._contents}"
+        visit = f" ({self.visit})" if self.visit > 1 else ""
+        return f"{self.site} / {self.script} / {self.point.name}{visit} / {kinds} / {self.tries} / {self._contents}"
 
     @property
     def _contents(self) -> str:
@@ -94,52 +56,6 @@ class Case:
         return "other contents" if self.other else "same contents"
 
 
-DECISIONS = (Script.RETRY, Script.UNDO, Script.DIVERT)
-_EVERYWHERE = (
-    P.BEFORE_PLAN,
-    P.AFTER_PLAN,
-    P.READING,
-    P.AFTER_PROCESSING,
-    P.AFTER_STAGING,
-    P.AFTER_ACK,
-    P.IN_TURN,
-    P.AFTER_DONE,
-)
-_TOGETHER = (P.IN_PIN_TRANSACTION,)
-_STEP_BY_STEP = (P.BEFORE_PIN, P.AFTER_PIN, P.AFTER_APPLY, P.BEFORE_DONE)
-_BATCH_POINTS = {
-    Site.SQLITE: (*_EVERYWHERE, *_TOGETHER),
-    Site.POSTGRES: (*_EVERYWHERE, *_TOGETHER, P.AFTER_COPY),
-    Site.APART: (*_EVERYWHERE, *_STEP_BY_STEP, P.IN_APPLY, P.AFTER_COPY),
-    Site.TWO_DATABASES: (*_EVERYWHERE, *_STEP_BY_STEP, P.IN_APPLY, P.AFTER_COPY),
-    Site.BESIDE_AND_APART: (*_EVERYWHERE, *_STEP_BY_STEP, *_TOGETHER, P.IN_APPLY, P.AFTER_COPY),
-    Site.PER_KEY: (*_EVERYWHERE, *_STEP_BY_STEP, P.BETWEEN_CHUNKS, P.BEFORE_POSITION),
-}
-_UPKEEP_POINTS = (P.BEFORE_CLEAN_UP, P.BETWEEN_CLEAN_UPS, P.BEFORE_RENEWAL, P.AFTER_RENEWAL)
-_TAKE_OVER_POINTS = (
-    P.AFTER_LEASE,
-    P.AFTER_LOOKING,
-    P.AFTER_PREPARATION,
-    P.AFTER_FENCE,
-    P.AFTER_READING_LEDGER,
-    P.AFTER_CHECKING,
-    P.AFTER_REGISTRATION,
-)
-_RESET_POINTS = (P.AFTER_DECIDING_RESET, P.AFTER_RESETTING_STATE, P.AFTER_RESET)
-_RETRY_POINTS = {Site.SQLITE: (P.AFTER_REFUSING, P.AFTER_DECIDING_RETRY)}
-_RETRY_POINTS[Site.POSTGRES] = _RETRY_POINTS[Site.SQLITE]
-_UNDO_POINTS = {
-    Site.APART: (P.AFTER_REFUSING, P.AFTER_DECIDING_UNDO, P.IN_UNDO, P.AFTER_UNDOING_STATE, P.AFTER_UNPINNING),
-    Site.PER_KEY: (P.AFTER_DECIDING_UNDO, P.BETWEEN_UNDONE_CHUNKS, P.AFTER_UNDOING_STATE, P.AFTER_UNPINNING),
-}
-_UNDO_POINTS[Site.TWO_DATABASES] = _UNDO_POINTS[Site.APART]
-_UNDO_POINTS[Site.BESIDE_AND_APART] = _UNDO_POINTS[Site.APART]
-_DIVERT_POINTS = {
-    site: (P.AFTER_DECIDING_DIVERT,)
-    if site in (Site.SQLITE, Site.POSTGRES)
-    else (P.AFTER_DECIDING_DIVERT, P.AFTER_DIVERTING)
-    for site in Site
-}
 _PAIRS = (
     (SpoutKind.OPAQUE, StateKind.OPAQUE),
     (SpoutKind.TRANSACTIONAL, StateKind.TRANSACTIONAL),
@@ -148,47 +64,74 @@ _PAIRS = (
 
 def cases_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
     """Yield all cases of one place and one pair of kinds."""
-    for point in _BATCH_POINTS[site]:
+    is_pair = (spout, state) in _PAIRS
+    if site in WITH_SINKS and not is_pair:
+        return  # what leaves has no kind of its own
+    for point in borders.BATCH_POINTS[site]:
         for tries in (1, 3):
             for other in (False, True) if spout is SpoutKind.OPAQUE else (False,):
                 yield Case(site, Script.BATCH, point, spout, state, tries, other)
-    if (spout, state) in _PAIRS:
+    if is_pair:
         for script, points in (
-            (Script.BATCH, _UPKEEP_POINTS),
-            (Script.BIRTH, _TAKE_OVER_POINTS),
-            (Script.TAKE_OVER, _TAKE_OVER_POINTS),
+            (Script.BATCH, borders.CLEAN_UP_POINTS if site in WITH_KAFKA else borders.UPKEEP_POINTS),
+            (Script.BIRTH, borders.TAKE_OVER_POINTS),
+            (Script.TAKE_OVER, borders.TAKE_OVER_POINTS),
         ):
             for point in points:
                 yield from (Case(site, script, point, spout, state, tries, False) for tries in (1, 3))
         # stored once: whoever comes after finds it done
-        for point in (P.AFTER_RECORDING_BIRTHS, P.AFTER_BIRTH, P.AFTER_STARTS):
+        for point in (*borders.BIRTH_POINTS, P.AFTER_STARTS):
             yield Case(site, Script.BIRTH, point, spout, state, 1, False)
-        for point in _RESET_POINTS:
+        for point in borders.RESET_POINTS:
             yield from (Case(site, Script.RESET, point, spout, state, 1, other) for other in (False, True))
         yield from _versions_of(site, spout, state)
         yield from _decisions_of(site, spout, state)
+        if site in WITH_KAFKA:
+            yield from _sessions_of(site, spout, state)
 
 
 def _versions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
     """Of one pair of kinds: they decide nothing while another version takes over."""
     if (spout, state) != (SpoutKind.OPAQUE, StateKind.OPAQUE):
         return
-    for point in (*_TAKE_OVER_POINTS, P.AFTER_RECORDING_BIRTHS, P.AFTER_BIRTH):
+    for point in (*borders.TAKE_OVER_POINTS, *borders.BIRTH_POINTS):
         yield from (Case(site, Script.ADDED, point, spout, state, 1, other) for other in (False, True))
     # a refused version gets no further
-    yield from (Case(site, Script.WRONG_VERSION, P.AFTER_LEASE, spout, state, 1, other) for other in (False, True))
+    for other in (False,) if site in WITH_SINKS else (False, True):
+        yield Case(site, Script.WRONG_VERSION, P.AFTER_LEASE, spout, state, 1, other)
 
 
 def _decisions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
-    for point in _RETRY_POINTS.get(site, ()):
+    for point in borders.RETRY_POINTS.get(site, ()):
         yield Case(site, Script.RETRY, point, spout, state, 1, other=True)
-    for point in _UNDO_POINTS.get(site, ()) if state is StateKind.OPAQUE else ():
+    for point in borders.UNDO_POINTS.get(site, ()) if state is StateKind.OPAQUE else ():
         # once it is unpinned there is nothing left to ask for
         for other in (True,) if point in (P.AFTER_UNPINNING, P.AFTER_REFUSING) else (False, True):
             yield Case(site, Script.UNDO, point, spout, state, 1, other)
-    for point in _DIVERT_POINTS[site]:
+    for point in borders.DIVERT_POINTS[site]:
         for other in (True,) if point is P.AFTER_DIVERTING else (False, True):
             yield Case(site, Script.DIVERT, point, spout, state, 1, other)
+    for point in borders.SET_ASIDE_POINTS.get(site, ()):
+        # what was cut off is nowhere on record
+        for other in (False,) if point is P.IN_SETTING_ASIDE else (False, True):
+            yield Case(site, Script.SET_ASIDE, point, spout, state, 1, other)
+
+
+def _sessions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:
+    """Yield those that die in a session which sends nothing: one that fences, one that registers, one that resets."""
+    for point in borders.OWN_SESSION_POINTS:
+        for tries in (1, 3):
+            yield Case(site, Script.BIRTH, point, spout, state, tries, False)
+            yield Case(site, Script.TAKE_OVER, point, spout, state, tries, False)
+        yield Case(site, Script.BIRTH, point, spout, state, 1, False, visit=2)
+        for visit in (1, 2):
+            yield from (Case(site, Script.RESET, point, spout, state, 1, other, visit) for other in (False, True))
+    if site is not Site.KAFKA:
+        yield Case(site, Script.BIRTH, P.BETWEEN_BIRTHS, spout, state, 1, False)
+    if (spout, state) == (SpoutKind.OPAQUE, StateKind.OPAQUE):
+        own = () if site is Site.KAFKA else ((P.BETWEEN_BIRTHS, 1),)
+        for point, visit in ((P.AFTER_END_OF_TRANSACTION, 2), (P.AFTER_END_OF_TRANSACTION, 3), *own):
+            yield from (Case(site, Script.ADDED, point, spout, state, 1, other, visit) for other in (False, True))
 
 
 def all_cases() -> tuple[Case, ...]:
@@ -198,16 +141,26 @@ def all_cases() -> tuple[Case, ...]:
     )
 
 
-def drawn_cases(seed: int, share: float = 0.0) -> frozenset[Case]:
+def drawn_cases(seed: int, share: float = 0.0, of_kafka: float = 0.0) -> frozenset[Case]:
     """Return each border of a batch once at each place, every other border at one place, in a variant that is drawn.
 
     The variants of a border differ in kinds, tries and contents, most of which are decided far from it; a take-over
-    and a decision go the same way wherever the states live. Of all cases that share is drawn besides.
+    and a decision go the same way wherever the states live, beside rows and beside a sink in Kafka; the sessions of
+    such a sink are met at each place. Of all cases that share is drawn besides, of those with Kafka one of their own.
     """
-    variants: dict[tuple[Script, P, Site | None], list[Case]] = defaultdict(list)
+    variants: dict[tuple[Script, P, Site | str, int], list[Case]] = defaultdict(list)
     for case in all_cases():
-        site = case.site if case.script is Script.BATCH else None
-        variants[case.script, case.point, site].append(case)
+        variants[_border(case)].append(case)
     rng = random.Random(seed)
-    borders = frozenset(rng.choice(cases) for cases in variants.values())
-    return borders | frozenset(rng.sample(all_cases(), round(share * len(all_cases()))))
+    drawn = frozenset(rng.choice(cases) for cases in variants.values())
+    with_kafka = [case for case in all_cases() if case.site in WITH_KAFKA]
+    others = [case for case in all_cases() if case.site not in WITH_KAFKA]
+    besides = [(others, share), (with_kafka, of_kafka)]
+    return drawn.union(*(rng.sample(cases, round(part * len(cases))) for cases, part in besides))
+
+
+def _border(case: Case) -> tuple[Script, P, Site | str, int]:
+    if case.script is Script.BATCH or case.point in OF_SESSIONS:
+        return case.script, case.point, case.site, case.visit
+    kind = "kafka" if case.site in WITH_KAFKA else "rows" if case.site in WITH_SINKS else ""
+    return case.script, case.point, kind, case.visit

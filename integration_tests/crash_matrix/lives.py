@@ -6,17 +6,19 @@ import os
 import random
 import signal
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import partial
 from typing import Literal, cast
 
 import pyarrow as pa
 
-from integration_tests.crash_matrix.cases import TARGET, Case
-from integration_tests.crash_matrix.places import LEASE, Addresses, Place
-from tests.coordinators.fakes import LAYOUT, ListProcessor, ListSpout, Topic
+from integration_tests.crash_matrix.cases import Case
+from integration_tests.crash_matrix.ends import End, Taken
+from integration_tests.crash_matrix.places import Addresses, Place
+from integration_tests.crash_matrix.sites import OF_RELAYS, OF_SESSIONS, TARGET
+from tests.coordinators.fakes import ListProcessor, ListSpout, Topic
 from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
@@ -31,19 +33,14 @@ from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.registered import TopologySpec
 from trident.spouts.base import Limits, Source, Spout
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
-from trident.state.target import State, Target
+from trident.state.target import OpensTarget, Target
 
 _ACCOUNTS = 9
 _PARTITIONS = 2
 _RENEWALS = (CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL)
-OPTIONS = RunOptions(
-    until=Until.CAUGHT_UP,
-    max_pending=2,
-    lease=LEASE,
-    retry_pause=timedelta(0),
-    idle_interval=timedelta(milliseconds=2),
-    give_up_after=timedelta(seconds=10),
-)
+_SENT = (CrashPoint.SENDING, CrashPoint.BEFORE_MARKER, CrashPoint.BEFORE_END_OF_TRANSACTION)
+_ARRIVES = 0.2
+"""In so many seconds what a producer has taken has come to the broker, unless the machine is busy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +57,11 @@ class Life:
     """Records per batch."""
     dies_at: CrashPoint | None = None
     version: Literal["first", "added", "renamed", "foreign"] = "first"
-    """The first one; one with a state more; one with a state renamed; one whose new state's table is another's."""
+    """The first one; one with an end more; one with an end renamed; one whose new state's table is another's."""
     is_refused: bool = False
-    """Whether the last state can't take the target's sums."""
+    """Whether one end can't take what the target brings."""
+    takes_over: bool = False
+    """Whether it dies in a session that is of no txid."""
 
     @property
     def place(self) -> Place:
@@ -70,16 +69,28 @@ class Life:
         return Place(self.case, self.addresses, self.key)
 
     @property
-    def states(self) -> tuple[State, ...]:
-        """The states of this version."""
+    def ends(self) -> tuple[End, ...]:
+        """The states and sinks of this version."""
         place = self.place
         match self.version:
             case "first":
-                return place.states()
+                return place.ends()
             case "renamed":
-                return (*place.states()[1:], place.added())
+                return (*place.ends()[1:], place.added())
             case _:
-                return (*place.states(), place.added())
+                return (*place.ends(), place.added())
+
+    @property
+    def options(self) -> RunOptions:
+        """How it runs, or decides."""
+        return RunOptions(
+            until=Until.CAUGHT_UP,
+            max_pending=2,
+            lease=self.place.lease,
+            retry_pause=timedelta(0),
+            idle_interval=timedelta(milliseconds=2),
+            give_up_after=timedelta(seconds=10),
+        )
 
     @property
     def topic(self) -> Topic:
@@ -94,15 +105,15 @@ def live(life: Life) -> None:
     with armed(death):
         match life.does:
             case "run":
-                TopologyRun(_plan(life, death), life.place.ledger(), OPTIONS).run()
+                TopologyRun(_plan(life, death), life.place.ledger(), life.options).run()
             case "reset":
                 _reset(life)
             case "retry":
-                retry_topology(life.place.topology, life.place.ledger(), TARGET, OPTIONS)
+                retry_topology(life.place.topology, life.place.ledger(), TARGET, life.options)
             case "undo":
                 _decide(life, WantedDecision(DecisionKind.UNDO, TARGET))
             case "divert":
-                _decide(life, WantedDecision(DecisionKind.DIVERT, TARGET, life.place.states()[-1].name))
+                _decide(life, WantedDecision(DecisionKind.DIVERT, TARGET, life.place.refuser()))
 
 
 @dataclass
@@ -111,47 +122,80 @@ class _Death:
 
     life: Life
     target_is_processed: threading.Event = field(default_factory=threading.Event)
+    visits: int = 0
 
     def __call__(self, point: CrashPoint, txid: int) -> None:
-        is_in_flight = point not in _RENEWALS or self.target_is_processed.is_set()
-        if point is self.life.dies_at and txid in (0, TARGET) and is_in_flight:
-            os.kill(os.getpid(), signal.SIGKILL)
-            threading.Event().wait()  # the signal is on its way
+        if point is not self.life.dies_at or not self._is_meant(point, txid):
+            return
+        self.visits += 1
+        if self.life.takes_over and self.visits < self.life.case.visit:
+            return
+        if point in _SENT:
+            time.sleep(_ARRIVES)  # else the broker may know of no transaction
+        os.kill(os.getpid(), signal.SIGKILL)
+        threading.Event().wait()  # the signal is on its way
+
+    def _is_meant(self, point: CrashPoint, txid: int) -> bool:
+        if point in _RENEWALS:
+            return self.target_is_processed.is_set()
+        if point in OF_SESSIONS or point in OF_RELAYS:
+            # several txids are sent together, under the newest one's number
+            return txid == 0 if self.life.takes_over else txid >= TARGET
+        return txid in (0, TARGET)
 
 
 @dataclass
 class _Processor(ListProcessor):
     """Stages as the case needs it: by the driver, or by a writer as a Spark task does it."""
 
+    ends: Sequence[End] = ()
+    refuser: str = ""
+    """Which end gets something of the target that it can't take."""
     stores: Mapping[str, Target] = field(default_factory=dict)
     writes: bool = False
 
     def process(self, request: ProcessRequest) -> ProcessResult:
         reached(CrashPoint.READING, request.batch.txid)
         result = super().process(request)
-        if not self.writes:
-            return result
-        return replace(result, updates={name: self._written(request, name, x) for name, x in result.updates.items()})
+        updates = {**result.updates, **self._rows(request)}
+        if self.refuser and request.batch.txid == TARGET and self.refuser in result.updates:
+            updates[self.refuser] = _too_large(result.updates[self.refuser])
+        if self.writes:
+            updates = {name: self._written(request, name, given) for name, given in updates.items()}
+        return replace(result, updates=updates)
 
-    def _written(self, request: ProcessRequest, state: str, updates: StagedUpdates) -> WrittenUpdates:
-        writing = self.stores[state].capabilities.writing
-        assert writing is not None
+    def _rows(self, request: ProcessRequest) -> dict[str, StagedUpdates]:
+        ((_, edges),) = request.edges.items()
+        taken = sorted(
+            Taken(edge.range.id.partition, offset, *self.topic.partitions[edge.range.id.partition][offset])
+            for edge in edges
+            for offset in range(edge.range.start, edge.range.stop)
+        )
+        found: dict[str, StagedUpdates] = {}
+        for end in self.ends:
+            is_refused = end.name == self.refuser and request.batch.txid == TARGET
+            rows = end.staged(taken, is_refused=is_refused)
+            if rows is not None:
+                found[end.name] = HeldUpdates(rows)
+        return found
+
+    def _written(self, request: ProcessRequest, end: str, updates: StagedUpdates) -> StagedUpdates:
+        writing = self.stores[end].capabilities.writing
+        if writing is None:
+            return updates
         assert isinstance(updates, HeldUpdates)
         words = [decode(word) for word in writing.writer(request.batch)(iter(updates.rows.to_batches()))]
         return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
 
 
 def _plan(life: Life, death: _Death) -> RunnableTopology:
-    topic, states = life.topic, life.states
+    topic, ends = life.topic, life.ends
     spout = ListSpout(topic, kind=life.case.spout, limits=Limits(max_records=life.limit))
     failures = life.case.tries - 1 if life.dies_at and life.case.tries > 1 else 0
 
     def meddle(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid != TARGET:
             return result
-        if life.is_refused:
-            last = states[-1].name
-            result = replace(result, updates={**result.updates, last: _too_large(result.updates[last])})
         if request.tries <= failures:
             raise RetryableError("an ordinary failure")
         if life.dies_at in _RENEWALS:
@@ -160,23 +204,19 @@ def _plan(life: Life, death: _Death) -> RunnableTopology:
         return result
 
     def make_processor(_: Mapping[str, Source], stores: Mapping[str, Target]) -> _Processor:
-        names = [state.name for state in states]
+        names = [end.name for end in ends if not end.is_sink]
         by_tasks = life.case.point is CrashPoint.AFTER_COPY
-        return _Processor(topic, names, meddle, stores=stores, writes=by_tasks)
+        refuser = life.place.refuser() if life.is_refused else ""
+        return _Processor(topic, names, meddle, ends=ends, refuser=refuser, stores=stores, writes=by_tasks)
 
     return RunnableTopology(
-        _spec(life),
-        {"s": cast(Spout, spout)},
-        {state.name: partial(state.open, LAYOUT) for state in states},
-        make_processor,
+        _spec(life), {"s": cast(Spout, spout)}, {end.name: end.open for end in ends}, make_processor
     )
 
 
 def _spec(life: Life) -> TopologySpec:
     return TopologySpec(
-        life.place.topology,
-        {"s": {"spout": "list"}},
-        {state.name: state.description() for state in life.states},
+        life.place.topology, {"s": {"spout": "list"}}, {end.name: end.description() for end in life.ends}
     )
 
 
@@ -189,15 +229,18 @@ def _too_large(updates: StagedUpdates) -> HeldUpdates:
 
 
 def _decide(life: Life, wanted: WantedDecision) -> None:
-    states = {state.name: partial(state.open, LAYOUT) for state in life.place.states()}
-    decide_topology(_spec(life), states, life.place.ledger(), wanted, OPTIONS)
+    decide_topology(_spec(life), _targets(life), life.place.ledger(), wanted, life.options)
 
 
 def _reset(life: Life) -> None:
-    states = {state.name: partial(state.open, LAYOUT) for state in life.place.states()}
     keep_rows = life.case.other
     start = "latest" if keep_rows else None
-    reset_topology(_spec(life), states, life.place.ledger(), keep_rows=keep_rows, start=start, options=OPTIONS)
+    ledger = life.place.ledger()
+    reset_topology(_spec(life), _targets(life), ledger, keep_rows=keep_rows, start=start, options=life.options)
+
+
+def _targets(life: Life) -> dict[str, OpensTarget]:
+    return {end.name: end.open for end in life.place.ends()}
 
 
 def _records(partition: int, count: int) -> list[tuple[str, int]]:

@@ -1,54 +1,42 @@
-"""Where a case's ledger and states live: only names and addresses, so that every life finds the same ones."""
+"""Where a case's ledger and ends live: only names and addresses, so that every life finds the same ones."""
 
 from __future__ import annotations
 
-import pickle
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 import psycopg
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
 from psycopg import sql
 
-from integration_tests.crash_matrix.cases import Case, Site
+from integration_tests.crash_matrix.cases import Case
+from integration_tests.crash_matrix.ends import End, RowsEnd, StateEnd, TopicEnd
+from integration_tests.crash_matrix.maps import SqliteMap
+from integration_tests.crash_matrix.sites import DECISIONS, ON_SQLITE, WITH_KAFKA, WITH_ROWS, Script, Site
 from trident.coordinators.ledger import PostgresLedger, SqliteLedger
-from trident.state import BackingMapState, PostgresState, SqliteState
-from trident.state.folding import current
-from trident.state.maps.maps import BackingKey, BackingPosition, BackingValue
-from trident.state.target import State
+from trident.state import BackingMapState, KafkaSink, PostgresState, PostgresTable, SqliteState, SqliteTable
 
-Rows = dict[str, tuple[int, int]]
-"""Count and total by account."""
-
-LEASE = timedelta(seconds=1)
-"""Long enough for connections of a loaded machine, which may be silent for half of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One look of a reader: the txid that the state says it holds (None: not registered), and its rows."""
-
-    txid: int | None
-    rows: Rows
-
-
-NOTHING = Seen(None, {})
+_MARKERS = {"cleanup.policy": "compact"}
+_SMALL = {"max.message.bytes": "3000"}
+"""What takes a batch, and not the record that is to be refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What the run offers: three databases of one server, and a folder for files."""
+    """What the run offers: three databases of one server, a folder for files, a broker for those who need one."""
 
     databases: tuple[str, str, str]
     folder: str
+    kafka: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One case's ledger and states; `key` tells it from the other cases in the same databases."""
+    """One case's ledger and ends; `key` tells it from the other cases in the same databases."""
 
     case: Case
     addresses: Addresses
@@ -59,58 +47,85 @@ class Place:
         """The topology's name, of this case only."""
         return f"topology_{self.key}"
 
+    @property
+    def lease(self) -> timedelta:
+        """Long enough for connections of a loaded machine, which may be silent for half of it."""
+        return timedelta(seconds=3 if self.case.site in WITH_KAFKA else 1)
+
     def ledger(self) -> SqliteLedger | PostgresLedger:
         """Return a new ledger object."""
-        if self.case.site in (Site.SQLITE, Site.PER_KEY):
-            return SqliteLedger(self._file("ledger"), busy_seconds=2 * LEASE.total_seconds())
+        if self.case.site in ON_SQLITE:
+            return SqliteLedger(self._file("ledger"), busy_seconds=2 * self.lease.total_seconds())
         return PostgresLedger(self.addresses.databases[0], pool_size=3)
 
-    def states(self) -> tuple[State, ...]:
-        """Return the case's states."""
-        kind, name = self.case.state, f"balances_{self.key}"
+    def ends(self) -> tuple[End, ...]:
+        """Return the case's states and sinks."""
+        name = f"balances_{self.key}"
         match self.case.site:
-            case Site.SQLITE:
-                return (SqliteState(name, kind=kind),)
-            case Site.POSTGRES:
-                return (PostgresState(name, kind=kind),)
+            case Site.SQLITE | Site.POSTGRES:
+                return (self._state(name),)
             case Site.APART:
-                return (PostgresState(name, kind=kind, dsn=self.addresses.databases[1]),)
+                return (self._state(name, 1),)
             case Site.TWO_DATABASES:
-                first, second = self.addresses.databases[1:]
-                names = (f"{name}_first", f"{name}_second")
-                return (PostgresState(names[0], kind=kind, dsn=first), PostgresState(names[1], kind=kind, dsn=second))
+                return (self._state(f"{name}_first", 1), self._state(f"{name}_second", 2))
             case Site.BESIDE_AND_APART:
-                names = (f"{name}_beside", f"{name}_apart")
-                apart = PostgresState(names[1], kind=kind, dsn=self.addresses.databases[1])
-                return (PostgresState(names[0], kind=kind), apart)
+                return (self._state(f"{name}_beside"), self._state(f"{name}_apart", 1))
             case Site.PER_KEY:
-                return (BackingMapState(name, SqliteMap(self._file("map")), kind=kind, chunk_rows=3),)
+                map_ = SqliteMap(self._file("map"))
+                return (StateEnd(BackingMapState(name, map_, kind=self.case.state, chunk_rows=3), ""),)
+            case Site.SQLITE_ROWS | Site.ROWS_BESIDE:
+                return (self._state(name), self._rows("rows", 0), self._rows("last", 0, keeps_last=True))
+            case Site.ROWS_APART:
+                # the one that refuses comes first where they are applied, so that no other one has written
+                return (self._state(name), self._rows("rows", 1), self._rows("last", 1, keeps_last=True))
+            case Site.KAFKA | Site.OUTBOX:
+                return (self._state(name), self._topic("alerts"))
+            case Site.OUTBOX_APART:
+                return (self._state(name, 1), self._topic("alerts"))
 
-    def added(self) -> State:
-        """Return the state that a newer version has: beside the ledger, or apart where one is beside it already."""
-        name = f"added_{self.key}"
-        match self.case.site:
-            case Site.SQLITE | Site.PER_KEY:
-                return SqliteState(name, kind=self.case.state)
-            case Site.BESIDE_AND_APART:
-                return PostgresState(name, kind=self.case.state, dsn=self.addresses.databases[2])
-            case _:
-                return PostgresState(name, kind=self.case.state)
+    def added(self) -> End:
+        """Return the end that a newer version has: beside the ledger, or apart where one is beside it already."""
+        if self.case.site in WITH_KAFKA:
+            return self._topic("more")
+        if self.case.site in WITH_ROWS:
+            return self._rows("more", 0)
+        return self._state(f"added_{self.key}", 2 if self.case.site is Site.BESIDE_AND_APART else 0)
+
+    def refuser(self) -> str:
+        """Return which end refuses, where one is to: the last one, or the one that is apart from the ledger."""
+        first, *others = self.ends()
+        is_first = self.case.site is Site.OUTBOX_APART or self.case.site is Site.OUTBOX
+        return first.name if not others or (is_first and self.case.script is not Script.SET_ASIDE) else others[-1].name
+
+    def make_ready(self) -> None:
+        """Make what is there before the first life: topics, and tables where one of them is to refuse something."""
+        ends = (*self.ends(), *((self.added(),) if self.case.script is Script.ADDED else ()))
+        decides = self.case.script in DECISIONS
+        if decides:
+            for end in ends:
+                if isinstance(end, RowsEnd):
+                    end.make()
+        topics = [NewTopic(end.topic, 2, 1, topic_configs=_SMALL) for end in ends if isinstance(end, TopicEnd)]
+        if topics and self.case.script is not Script.BIRTH:  # else its marker topic is made by who needs it
+            topics.append(NewTopic(self._markers, 1, 1, topic_configs=_MARKERS))
+        if topics:
+            with closing(KafkaAdminClient(bootstrap_servers=self.addresses.kafka)) as admin:
+                admin.create_topics(topics)
 
     def occupy(self) -> None:
         """Put a table of somebody else where the added state would live."""
-        state = self.added()
+        end = self.added()
         columns = "(account TEXT, wrong TEXT NOT NULL)"
-        if isinstance(state, PostgresState):
-            with psycopg.connect(state.dsn or self.addresses.databases[0]) as session:
-                session.execute(sql.SQL("CREATE TABLE {} " + columns).format(sql.Identifier(state.name)))
+        if isinstance(end, StateEnd) and isinstance(end.state, PostgresState):
+            with psycopg.connect(end.database) as session:
+                session.execute(sql.SQL("CREATE TABLE {} " + columns).format(sql.Identifier(end.name)))
             return
         with closing(sqlite3.connect(self._file("ledger"))) as file, file:
-            file.execute(f"CREATE TABLE {state.name} {columns}")
+            file.execute(f"CREATE TABLE {end.name} {columns}")
 
     def ledger_rows(self, *queries: str) -> list[list[tuple[object, ...]]]:
         """Return what each query finds of this topology in the ledger; all in one snapshot, empty before its tables."""
-        if self.case.site in (Site.SQLITE, Site.PER_KEY):
+        if self.case.site in ON_SQLITE:
             with closing(sqlite3.connect(self._file("ledger"), isolation_level=None)) as connection:
                 connection.execute("BEGIN")
                 if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'trident_pin'").fetchone():
@@ -126,114 +141,33 @@ class Place:
                 connection.execute(f"{query} WHERE topology = %s", (self.topology,)).fetchall() for query in queries
             ]
 
-    def seen(self, state: State) -> Seen:
-        """Return what a reader sees now, in one snapshot of a connection of its own."""
-        match state:
-            case SqliteState(name):
-                return self._seen_in_sqlite(name)
-            case PostgresState(name, dsn=dsn):
-                return self._seen_in_postgres(name, dsn or self.addresses.databases[0])
-            case BackingMapState(_, backing_map) if isinstance(backing_map, SqliteMap):
-                return backing_map.seen()
-        raise TypeError(f"no way to read a {type(state).__name__}")
+    def _state(self, name: str, database: int = 0) -> StateEnd:
+        """Return a state beside the ledger, or in a database of its own."""
+        kind, address = self.case.state, self.addresses.databases[database]
+        if self.case.site in ON_SQLITE:
+            return StateEnd(SqliteState(name, kind=kind), str(self._file("ledger")))
+        return StateEnd(PostgresState(name, kind=kind, dsn=address if database else None), address)
+
+    def _rows(self, name: str, database: int, *, keeps_last: bool = False) -> RowsEnd:
+        name, address = f"{name}_{self.key}", self.addresses.databases[database]
+        if self.case.site in ON_SQLITE:
+            return RowsEnd(SqliteTable(name), str(self._file("ledger")), keeps_last)
+        return RowsEnd(PostgresTable(name, dsn=address if database else None), address, keeps_last)
+
+    def _topic(self, name: str) -> TopicEnd:
+        # what is compressed is refused by the broker only, behind the pin
+        options = {"compression.type": "gzip"} if self.case.script in DECISIONS else {}
+        sink = KafkaSink(
+            f"{name}_{self.key}",
+            bootstrap_servers=self.addresses.kafka,
+            marker_topic=self._markers,
+            client_options=options,
+        )
+        return TopicEnd(sink, f"{name}-{self.key}", sends_later=self.case.site is not Site.KAFKA)
+
+    @property
+    def _markers(self) -> str:
+        return f"markers-{self.key}"
 
     def _file(self, name: str) -> Path:
         return Path(self.addresses.folder) / f"{name}-{self.key}.sqlite"
-
-    def _seen_in_sqlite(self, name: str) -> Seen:
-        with closing(sqlite3.connect(self._file("ledger"), isolation_level=None)) as connection:
-            connection.execute("BEGIN")
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone():
-                return NOTHING
-            txid = connection.execute("SELECT txid FROM trident_applied WHERE state = ?", (name,)).fetchone()
-            return Seen(
-                txid[0] if txid else None, _by_account(connection.execute(f"SELECT account, n, total FROM {name}"))
-            )
-
-    def _seen_in_postgres(self, name: str, dsn: str) -> Seen:
-        with psycopg.connect(dsn) as connection:
-            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-            if connection.execute("SELECT to_regclass(%s)", (name,)).fetchone() == (None,):
-                return NOTHING
-            txid = connection.execute("SELECT txid FROM trident_applied WHERE state = %s", (name,)).fetchone()
-            query = sql.SQL("SELECT account, n, total FROM {}").format(sql.Identifier(name))
-            return Seen(txid[0] if txid else None, _by_account(connection.execute(query)))
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteMap:
-    """A user's durable key-value store: one row per key, no transaction over several of them."""
-
-    path: Path
-
-    def multi_get(self, keys: Sequence[BackingKey]) -> list[BackingValue | None]:
-        """Return the values in the keys' order."""
-        with self._open() as connection:
-            return [_get(connection, key) for key in keys]
-
-    def multi_put(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> None:
-        """Store each item for itself."""
-        for key, value in items:
-            with self._open() as connection:
-                _put(connection, key, value)
-
-    def multi_put_if(self, changes: Sequence[tuple[BackingKey, BackingValue | None, BackingValue]]) -> list[bool]:
-        """Store each item whose key holds what is expected, each for itself."""
-        stored = []
-        for key, expected, new in changes:
-            with self._open() as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                matches = _get(connection, key) == expected
-                if matches:
-                    _put(connection, key, new)
-                stored.append(matches)
-        return stored
-
-    def multi_remove_if(self, changes: Sequence[tuple[BackingKey, BackingValue]]) -> list[bool]:
-        """Delete each key that holds what is expected, each for itself."""
-        removed = []
-        for key, expected in changes:
-            with self._open() as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                matches = _get(connection, key) == expected
-                if matches:
-                    connection.execute("DELETE FROM kv WHERE k = ?", (pickle.dumps(key, 4),))
-                removed.append(matches)
-        return removed
-
-    def clear(self) -> None:
-        """Delete every key."""
-        with self._open() as connection:
-            connection.execute("DELETE FROM kv")
-
-    def seen(self) -> Seen:
-        """Return the position and the rows."""
-        with self._open() as connection:
-            pairs = [
-                (pickle.loads(key), pickle.loads(value)) for key, value in connection.execute("SELECT k, v FROM kv")
-            ]
-        # the other one says whose map it is
-        said = [value for _, value in pairs if isinstance(value, BackingPosition)]
-        txid = next((each.txid for each in said if each.txid is not None), None)
-        rows = ((key[0], *current(value)) for key, value in pairs if not isinstance(value, BackingPosition))
-        return Seen(txid, _by_account(rows))
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self.path, timeout=5)) as connection, connection:
-            connection.execute("PRAGMA synchronous = OFF")  # the machine stays up, only processes die
-            connection.execute("CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB)")
-            yield connection
-
-
-def _get(connection: sqlite3.Connection, key: BackingKey) -> BackingValue | None:
-    found = connection.execute("SELECT v FROM kv WHERE k = ?", (pickle.dumps(key, 4),)).fetchone()
-    return pickle.loads(found[0]) if found else None
-
-
-def _put(connection: sqlite3.Connection, key: BackingKey, value: BackingValue) -> None:
-    connection.execute("INSERT OR REPLACE INTO kv VALUES (?, ?)", (pickle.dumps(key, 4), pickle.dumps(value, 4)))
-
-
-def _by_account(rows: Iterable[tuple[str, int, int]]) -> Rows:
-    return {account: (n, total) for account, n, total in rows}

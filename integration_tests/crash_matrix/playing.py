@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -12,42 +13,55 @@ from integration_tests.crash_matrix.audit import (
     facts_of,
     problems_after_a_death,
     problems_at_the_end,
+    problems_of_a_cleared,
     trace_of,
 )
-from integration_tests.crash_matrix.cases import Case, Script, Site
+from integration_tests.crash_matrix.cases import Case
 from integration_tests.crash_matrix.forking import Forker
 from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Addresses
+from integration_tests.crash_matrix.sites import OF_SESSIONS, Script, Site
 from trident.base.crash_points import CrashPoint
 
-_IS_IN_FORCE = (CrashPoint.AFTER_REGISTRATION, CrashPoint.AFTER_RECORDING_BIRTHS, CrashPoint.AFTER_BIRTH)
+_IS_IN_FORCE = (
+    CrashPoint.AFTER_REGISTRATION,
+    CrashPoint.AFTER_RECORDING_BIRTHS,
+    CrashPoint.BETWEEN_BIRTHS,
+    CrashPoint.AFTER_BIRTH,
+)
 """Where a newer version has stored its description, so that the old one is refused."""
+_FENCES = 2
+"""So many sessions of a version with two sinks raise fences; what comes after is in force."""
 _LONGER = 21
 _OTHER_LIMIT = 7
+_LOOKS = 20
+"""How often what may still be on its way is looked at: Kafka ends a transaction in each partition for itself."""
 
 
 def play(case: Case, addresses: Addresses, forker: Forker) -> list[str]:
     """Return everything that was wrong, each with the case's name; nothing means that it holds."""
     key = hashlib.sha256(case.name.encode()).hexdigest()[:12]
-    return [f"{case.name}: {problem}" for problem in _play(Life(case, addresses, key), forker)]
+    life = Life(case, addresses, key)
+    life.place.make_ready()
+    return [f"{case.name}: {problem}" for problem in _play(life, forker)]
 
 
 def _play(life: Life, forker: Forker) -> Iterator[str]:
     case = life.case
     match case.script:
         case Script.BATCH:
-            yield from _die(replace(life, dies_at=case.point), forker)
+            yield from _die_at_its_point(life, forker)
         case Script.BIRTH:
             yield from _die_in_a_row(life, forker)
         case Script.TAKE_OVER:
-            yield from _die(replace(life, dies_at=_in_flight(case)), forker)
+            yield from _die(replace(life, dies_at=_in_flight(life)), forker)
             yield from _die_in_a_row(life, forker)
         case Script.RESET:
             yield from _reset(life, forker)
             return
         case Script.RETRY | Script.UNDO:
             yield from _refuse_and_decide(life, forker)
-        case Script.DIVERT:
+        case Script.DIVERT | Script.SET_ASIDE:
             yield from _divert(life, forker)
             return
         case Script.ADDED:
@@ -62,22 +76,31 @@ def _play(life: Life, forker: Forker) -> Iterator[str]:
     yield from problems_at_the_end(last, facts, facts.decided, covers_the_log=True)
 
 
-def _in_flight(case: Case) -> CrashPoint:
+def _in_flight(life: Life) -> CrashPoint:
     """Return where the first one dies so that its successor finds as much as possible half done."""
-    match case.site:
-        case Site.SQLITE | Site.POSTGRES:
+    match life.case.site:
+        case Site.SQLITE | Site.POSTGRES | Site.SQLITE_ROWS | Site.ROWS_BESIDE:
             return CrashPoint.IN_PIN_TRANSACTION
         case Site.PER_KEY:
             return CrashPoint.BETWEEN_CHUNKS
-        case Site.APART | Site.BESIDE_AND_APART:
+        case Site.APART | Site.BESIDE_AND_APART | Site.OUTBOX_APART | Site.ROWS_APART:
             return CrashPoint.AFTER_PIN
         case Site.TWO_DATABASES:
             return CrashPoint.AFTER_APPLY
+        case Site.KAFKA | Site.OUTBOX:
+            is_open = int(life.key, 16) % 2
+            return CrashPoint.BEFORE_END_OF_TRANSACTION if is_open else CrashPoint.AFTER_END_OF_TRANSACTION
 
 
 def _die_in_a_row(life: Life, forker: Forker) -> Iterator[str]:
     for _ in range(life.case.tries):
-        yield from _die(replace(life, dies_at=life.case.point), forker)
+        yield from _die_at_its_point(life, forker)
+
+
+def _die_at_its_point(life: Life, forker: Forker) -> Iterator[str]:
+    """Die where the case is about: in its own session, where that is a session's point and no batch's."""
+    takes_over = life.case.script not in (Script.BATCH, Script.UNDO) and life.case.point in OF_SESSIONS
+    yield from _die(replace(life, dies_at=life.case.point, takes_over=takes_over), forker)
 
 
 def _die(life: Life, forker: Forker) -> Iterator[str]:
@@ -85,7 +108,17 @@ def _die(life: Life, forker: Forker) -> Iterator[str]:
     if end != -signal.SIGKILL:
         yield f"it ended with {end} instead of dying at {life.dies_at}: {forker.said()}"
     if life.does == "run":
-        yield from problems_after_a_death(life, facts_of(life))
+        yield from _problems_after_a_death(life)
+
+
+def _problems_after_a_death(life: Life) -> list[str]:
+    problems: list[str] = []
+    for _ in range(_LOOKS):
+        problems = list(problems_after_a_death(life, facts_of(life)))
+        if not problems or not any(end.is_sink for end in life.ends):
+            break
+        time.sleep(0.1)
+    return problems
 
 
 def _finish(life: Life, forker: Forker) -> Iterator[str]:
@@ -107,7 +140,7 @@ def _refuse_and_decide(life: Life, forker: Forker) -> Iterator[str]:
         yield from _be_refused(life, forker)
     decides = replace(life, does="retry" if case.script is Script.RETRY else "undo")
     if case.point is not CrashPoint.AFTER_REFUSING:
-        yield from _die(replace(decides, dies_at=case.point), forker)
+        yield from _die_at_its_point(decides, forker)
     if not case.other or case.point is CrashPoint.AFTER_REFUSING:
         yield from _finish(decides, forker)
 
@@ -115,7 +148,7 @@ def _refuse_and_decide(life: Life, forker: Forker) -> Iterator[str]:
 def _be_refused(life: Life, forker: Forker) -> Iterator[str]:
     if forker.end_of(replace(life, is_refused=True)) != 1:
         yield f"nothing refused the target: {forker.said()}"
-    yield from problems_after_a_death(life, facts_of(life))
+    yield from _problems_after_a_death(life)
     if forker.end_of(life) != 1:
         yield "the next start went on without a decision"
 
@@ -123,24 +156,25 @@ def _be_refused(life: Life, forker: Forker) -> Iterator[str]:
 def _divert(life: Life, forker: Forker) -> Iterator[str]:
     yield from _be_refused(life, forker)
     decides = replace(life, does="divert")
-    yield from _die(replace(decides, dies_at=life.case.point), forker)
+    yield from _die_at_its_point(decides, forker)
     if not life.case.other:
         yield from _finish(decides, forker)
     # what refused it would refuse it still
     last = replace(life, is_refused=True)
     yield from _finish(last, forker)
     facts = facts_of(last)
-    yield from problems_at_the_end(last, facts, facts.decided, covers_the_log=True, diverts_target=True)
+    yield from problems_at_the_end(last, facts, facts.decided, covers_the_log=True, diverted_from=life.place.refuser())
 
 
 def _add(life: Life, forker: Forker) -> Iterator[str]:
     """Let a version with a state more die at its border, and another one of it go on, or the old one before that."""
     point = life.case.point
-    yield from _die(replace(life, dies_at=_in_flight(life.case)), forker)
-    newer = replace(life, version="added", dies_at=point)
+    yield from _die(replace(life, dies_at=_in_flight(life)), forker)
+    newer = replace(life, version="added")
     born = _last_decided(life)
-    yield from _die(newer, forker)
-    if life.case.other and point not in _IS_IN_FORCE:
+    yield from _die_at_its_point(newer, forker)
+    is_in_force = point in _IS_IN_FORCE or life.case.visit > _FENCES
+    if life.case.other and not is_in_force:
         yield from _finish(life, forker)  # nothing of the newer version was stored
         born = _last_decided(life)
     elif life.case.other:
@@ -149,7 +183,7 @@ def _add(life: Life, forker: Forker) -> Iterator[str]:
             yield f"the old version was not refused: {forker.said()}"
         if trace_of(newer) != before:
             yield f"the old version, which was refused, has changed {before} to {trace_of(newer)}"
-    last = replace(newer, dies_at=None, each=_LONGER)
+    last = replace(newer, each=_LONGER)
     yield from _finish(last, forker)
     facts = facts_of(last)
     if facts.births.get(life.place.added().name) != born:
@@ -166,7 +200,7 @@ def _last_decided(life: Life) -> int:
 
 def _be_refused_as_a_version(life: Life, forker: Forker) -> Iterator[str]:
     """Let a version that must be refused die before it is, and then be: the old one goes on as if nothing had been."""
-    yield from _die(replace(life, dies_at=_in_flight(life.case)), forker)
+    yield from _die(replace(life, dies_at=_in_flight(life)), forker)
     if life.case.other:
         life.place.occupy()
     wrong = replace(life, version="foreign" if life.case.other else "renamed")
@@ -181,17 +215,22 @@ def _be_refused_as_a_version(life: Life, forker: Forker) -> Iterator[str]:
 
 
 def _reset(life: Life, forker: Forker) -> Iterator[str]:
-    yield from _die(replace(life, dies_at=_in_flight(life.case)), forker)
-    yield from _die(replace(life, does="reset", dies_at=life.case.point), forker)
-    yield from _finish(replace(life, does="reset"), forker)
+    yield from _die(replace(life, dies_at=_in_flight(life)), forker)
+    at_death = facts_of(life)
+    resets, keeps = replace(life, does="reset"), life.case.other
+    yield from _die_at_its_point(resets, forker)
+    yield from _finish(resets, forker)
     before = facts_of(life)
+    if not keeps:
+        yield from problems_of_a_cleared(life, at_death, before)
     yield from _finish(life, forker)
     last = replace(life, each=_LONGER)
     yield from _finish(last, forker)
     facts = facts_of(last)
-    keeps = life.case.other
     counted = [each for each in facts.decided if keeps or each.incarnation == facts.incarnation]
-    yield from problems_at_the_end(last, facts, counted, covers_the_log=not keeps)
+    kept = {end.name: seen.rows for end, seen in zip(life.ends, before.seen, strict=True) if end.is_sink}
+    earlier = {} if keeps else kept
+    yield from problems_at_the_end(last, facts, counted, covers_the_log=not keeps, earlier=earlier)
     if keeps:
         yield from _problems_of_adoption(life, before, facts)
 

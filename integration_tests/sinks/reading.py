@@ -17,6 +17,7 @@ def committed(bootstrap_servers: str, topic: str) -> list[Message]:
         "enable.partition.eof": "true",
         "enable.auto.commit": "false",
         "auto.offset.reset": "error",
+        "fetch.wait.max.ms": "20",
     }
     found: dict[int, list[Message]] = {}
     with closing(Consumer(options)) as consumer:

@@ -102,6 +102,7 @@ class Markers:
             session.begin()
             for record in change.records:
                 session.send(record)
+                reached(CrashPoint.SENDING, txid)
             reached(CrashPoint.BEFORE_MARKER, txid)
             session.send(Record(self._topic, id_.encode(), encode(change.marker), ()), partition)
             reached(CrashPoint.BEFORE_END_OF_TRANSACTION, txid)

@@ -84,6 +84,7 @@ class OutboxRelay:
         )
 
     def _send(self, owner: Owner, epoch: Epoch, entries: Sequence[Entry], rows: list[pa.Table]) -> None:
+        reached(CrashPoint.BEFORE_RELAY, entries[-1].txid)
         if writes := unlisted(self.name, rows[0]):
             rows = [ROWS.empty_table()]
             self._sender().settle(owner.topology)
@@ -165,5 +166,6 @@ class OutboxRelay:
             self.outbox.owned(transaction, owner, epoch)
             self.outbox.trim(transaction, owner.topology, sent)
             is_left = self.outbox.has_waiting(transaction, owner.topology, done)
+            reached(CrashPoint.IN_TRIM, sent)
         reached(CrashPoint.AFTER_TRIM, sent)
         return sent if is_left else done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.mutants.mutant import Mutant
+from tests.mutants.mutant import Layer, Mutant
 
 _SINK: Final = ("tests/state/test_kafka_sink.py",)
 _RECORDS: Final = ("tests/state/test_kafka_records.py",)
@@ -17,6 +17,12 @@ _MATRIX: Final = (
     "integration_tests/crash_matrix/test_sinks.py::test_every_record_leaves_once_wherever_a_coordinator_dies"
 )
 _OUTBOX_LIVES: Final = ("tests/coordinators/test_outbox_lives.py",)
+_BEGIN: Final = (
+    "        with self.outbox.work_for(owner.topology, epoch) as transaction:\n"
+    "            self.outbox.owned(transaction, owner, epoch)\n"
+    "            self.outbox.trim(transaction, owner.topology, birth_txid)\n"
+    "            self.outbox.bear(transaction, owner, epoch, birth_txid)\n"
+)
 _FIND: Final = "            here = session.cluster_id()\n            marker, partition = self._find(topology, here)\n"
 
 _OUTBOX = ("tests/state/test_outbox.py",)
@@ -131,6 +137,22 @@ SINKS: Final = (
         "            marker, _ = self._find(topology, self._cluster.id(), briefly=True)\n",
         '            raise StillOpenError("")\n',
         _SINK,
+    ),
+    Mutant(
+        "what a process that died left open is ended by a session of its successor",
+        "state/kafka/markers.py",
+        "        return self._producers.open(id_, {**limits, **of_topic})\n",
+        "        return self._producers.open(f\"{id_}.{__import__('os').getpid()}\", {**limits, **of_topic})\n",
+        (f"{_MATRIX}[kafka-take-over]",),
+        Layer.MATRIX,
+    ),
+    Mutant(
+        "a reset moves the marker of an outbox before its row",
+        "state/kafka/outbox_keeping.py",
+        f"        self.marker.adopt(owner, epoch, birth_txid)\n{_BEGIN}",
+        f"{_BEGIN}        self.marker.adopt(owner, epoch, birth_txid)\n",
+        (f"{_MATRIX}[outbox-reset]",),
+        Layer.MATRIX,
     ),
     Mutant(
         "a newer epoch's marker stops an old owner",

@@ -34,6 +34,7 @@ class MemoryKafkaHarness(SinkHarness):
     points: tuple[CrashPoint, ...] = (
         CrashPoint.AFTER_SESSION,
         CrashPoint.AFTER_READING_MARKER,
+        CrashPoint.SENDING,
         CrashPoint.BEFORE_MARKER,
         CrashPoint.BEFORE_END_OF_TRANSACTION,
         CrashPoint.AFTER_END_OF_TRANSACTION,

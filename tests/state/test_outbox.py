@@ -41,7 +41,13 @@ class SendsAtOnce(OutboxTarget):
 class OutboxHarness(MemoryKafkaHarness):
     """A SQLite file, and a cluster in memory."""
 
-    points: tuple[CrashPoint, ...] = (CrashPoint.IN_APPLY, *MemoryKafkaHarness.points)
+    points: tuple[CrashPoint, ...] = (
+        CrashPoint.IN_APPLY,
+        *MemoryKafkaHarness.points,
+        CrashPoint.BEFORE_RELAY,
+        CrashPoint.IN_TRIM,
+        CrashPoint.AFTER_TRIM,
+    )
 
     def __init__(self, folder: Path, kind: type[OutboxTarget] = OutboxTarget) -> None:
         super().__init__()

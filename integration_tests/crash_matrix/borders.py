@@ -1,0 +1,79 @@
+"""Which borders there are at each place, by what happens around the death."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from integration_tests.crash_matrix.sites import OF_RELAYS, OF_SESSIONS, WITH_KAFKA, Site
+from trident.base.crash_points import CrashPoint as P
+
+_EVERYWHERE = (
+    P.BEFORE_PLAN,
+    P.AFTER_PLAN,
+    P.READING,
+    P.AFTER_PROCESSING,
+    P.AFTER_STAGING,
+    P.AFTER_ACK,
+    P.IN_TURN,
+    P.AFTER_DONE,
+)
+_TOGETHER = (P.IN_PIN_TRANSACTION,)
+_STEP_BY_STEP = (P.BEFORE_PIN, P.AFTER_PIN, P.AFTER_APPLY, P.BEFORE_DONE)
+_IN_SESSION = tuple(point for point in P if point in OF_SESSIONS)
+_IN_RELAY = tuple(point for point in P if point in OF_RELAYS)
+BATCH_POINTS: Final[Mapping[Site, tuple[P, ...]]] = {
+    Site.SQLITE: (*_EVERYWHERE, *_TOGETHER),
+    Site.POSTGRES: (*_EVERYWHERE, *_TOGETHER, P.AFTER_COPY),
+    Site.APART: (*_EVERYWHERE, *_STEP_BY_STEP, P.IN_APPLY, P.AFTER_COPY),
+    Site.TWO_DATABASES: (*_EVERYWHERE, *_STEP_BY_STEP, P.IN_APPLY, P.AFTER_COPY),
+    Site.BESIDE_AND_APART: (*_EVERYWHERE, *_STEP_BY_STEP, *_TOGETHER, P.IN_APPLY, P.AFTER_COPY),
+    Site.PER_KEY: (*_EVERYWHERE, *_STEP_BY_STEP, P.BETWEEN_CHUNKS, P.BEFORE_POSITION),
+    Site.SQLITE_ROWS: (*_EVERYWHERE, *_TOGETHER),
+    Site.ROWS_BESIDE: (*_EVERYWHERE, *_TOGETHER, P.AFTER_COPY),
+    Site.ROWS_APART: (*_EVERYWHERE, *_STEP_BY_STEP, *_TOGETHER, P.IN_APPLY, P.AFTER_COPY),
+    Site.KAFKA: (*_EVERYWHERE, *_STEP_BY_STEP, *_TOGETHER, *_IN_SESSION),
+    Site.OUTBOX: (*_EVERYWHERE, *_TOGETHER, *_IN_SESSION, *_IN_RELAY),
+    Site.OUTBOX_APART: (*_EVERYWHERE, *_STEP_BY_STEP, *_TOGETHER, P.IN_APPLY, *_IN_SESSION, *_IN_RELAY),
+}
+CLEAN_UP_POINTS: Final = (P.BEFORE_CLEAN_UP, P.BETWEEN_CLEAN_UPS)
+UPKEEP_POINTS: Final = (*CLEAN_UP_POINTS, P.BEFORE_RENEWAL, P.AFTER_RENEWAL)
+TAKE_OVER_POINTS: Final = (
+    P.AFTER_LEASE,
+    P.AFTER_LOOKING,
+    P.AFTER_PREPARATION,
+    P.AFTER_FENCE,
+    P.AFTER_READING_LEDGER,
+    P.AFTER_CHECKING,
+    P.AFTER_REGISTRATION,
+)
+BIRTH_POINTS: Final = (P.AFTER_RECORDING_BIRTHS, P.AFTER_BIRTH)
+RESET_POINTS: Final = (P.AFTER_DECIDING_RESET, P.AFTER_RESETTING_STATE, P.AFTER_RESET)
+OWN_SESSION_POINTS: Final = (
+    P.AFTER_SESSION,
+    P.AFTER_READING_MARKER,
+    P.BEFORE_END_OF_TRANSACTION,
+    P.AFTER_END_OF_TRANSACTION,
+)
+"""Of a session that moves a marker and sends nothing: a fence's, a birth's, a reset's."""
+
+_RETRIED = (P.AFTER_REFUSING, P.AFTER_DECIDING_RETRY)
+RETRY_POINTS: Final[Mapping[Site, tuple[P, ...]]] = dict.fromkeys(
+    (Site.SQLITE, Site.POSTGRES, Site.SQLITE_ROWS, Site.ROWS_BESIDE, Site.OUTBOX), _RETRIED
+)
+_UNDONE = (P.AFTER_REFUSING, P.AFTER_DECIDING_UNDO, P.IN_UNDO, P.AFTER_UNDOING_STATE, P.AFTER_UNPINNING)
+UNDO_POINTS: Final[Mapping[Site, tuple[P, ...]]] = {
+    Site.PER_KEY: (P.AFTER_DECIDING_UNDO, P.BETWEEN_UNDONE_CHUNKS, P.AFTER_UNDOING_STATE, P.AFTER_UNPINNING),
+    **dict.fromkeys(
+        (Site.APART, Site.TWO_DATABASES, Site.BESIDE_AND_APART, Site.ROWS_APART, Site.OUTBOX_APART), _UNDONE
+    ),
+    Site.KAFKA: (*_UNDONE, P.AFTER_SESSION, P.AFTER_READING_MARKER),
+}
+_PINNED_WHEN_REFUSED = frozenset(Site) - RETRY_POINTS.keys()
+DIVERT_POINTS: Final[Mapping[Site, tuple[P, ...]]] = {
+    site: (P.AFTER_DECIDING_DIVERT, P.AFTER_DIVERTING) if site in _PINNED_WHEN_REFUSED else (P.AFTER_DECIDING_DIVERT,)
+    for site in Site
+}
+SET_ASIDE_POINTS: Final[Mapping[Site, tuple[P, ...]]] = dict.fromkeys(
+    WITH_KAFKA - {Site.KAFKA}, (P.IN_SETTING_ASIDE, P.AFTER_SETTING_ASIDE)
+)
