@@ -23,6 +23,7 @@ from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.pace import Pace
+from trident.coordinators.batches.relays import Relays
 from trident.coordinators.batches.requests import Lane, RecordStop, Request, RunBatch, WorkTurn
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.work import Parts, Work
@@ -33,6 +34,7 @@ from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.transitions import Status
 from trident.coordinators.registered import Keep, Lease
 from trident.coordinators.retrying import Repeater, Result
+from trident.state.capabilities import names_relaying
 
 _NEVER_REPEATED = (RunBatch, WorkTurn, RecordStop, Release)
 
@@ -222,6 +224,7 @@ class Coordinator:
             Pace.of(around.options)._replace(clean_up_every=around.clean_up_every),
             self._draw,
             outcome_of_pin(pin) if pin is not None else None,
+            Relays.of(names_relaying(around.stores)),
         )
         self.host.took_over(self)
         self._start(self.loop.begin(self.host.moment()))

@@ -12,12 +12,14 @@ from functools import partial
 from typing import Final
 
 from tests.simulation.data import OUT, SINK
+from tests.simulation.outbox_rows import MemoryOutbox
 from tests.simulation.stores import Circumstances
 from tests.state.memory_kafka import Entry, MemoryKafka, MemorySession, Producer
 from trident.base.errors import OutcomeUnknownError, RefusedError, RetryableError
 from trident.base.identity import Epoch
 from trident.state.kafka.cluster import FoundMarker, StillOpenError, TopicSettings
 from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox_target import OutboxTarget
 from trident.state.kafka.records import Record
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
@@ -159,6 +161,11 @@ class SimulatedSession(MemorySession):
             raise error
         super().send(record, partition)
 
+    def close(self) -> None:
+        """Whoever dies here has committed, and does nothing more."""
+        if self._kafka.at_step is not None:
+            self._kafka.at_step()
+
     def commit(self) -> None:
         try:
             self._kafka.step()
@@ -179,6 +186,23 @@ class SimulatedSink(KafkaTarget):
     @refuses.setter
     def refuses(self, error: RefusedError | None) -> None:
         self.kafka.refusing = error
+
+
+class SimulatedOutbox(OutboxTarget):
+    """A sink whose records wait beside the ledger; its cluster can be told to refuse one."""
+
+    kafka: SimulatedKafka
+    refuses: RefusedError | None = None
+    """Nothing is refused when it is laid down."""
+
+
+def make_outbox(kafka: SimulatedKafka, database: MemoryDatabase) -> SimulatedOutbox:
+    """Return a sink whose records wait in the ledger's database."""
+    markers = Markers(SINK, MARKERS, kafka, kafka)
+    sender = KafkaTarget(SINK, markers, kafka, open_blobs(SINK, database), lineage=True, compressed=False)
+    sink = SimulatedOutbox(sender, MemoryOutbox(SINK, database), markers, kafka, lineage=True, compressed=False)
+    sink.kafka = kafka
+    return sink
 
 
 def make_sink(kafka: SimulatedKafka, database: MemoryDatabase, draw_id: Callable[[], str]) -> SimulatedSink:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.simulation.brokers import SimulatedSink
+from tests.simulation.brokers import SimulatedOutbox, SimulatedSink
 from tests.simulation.data import SINK
 from tests.simulation.faults import BATCH_TIMEOUT_MS, IN_TURN, LONGEST_MS, SINK_CALLS, Call, Fault, FaultKind
 from tests.simulation.jobs import Job, Release, Start
@@ -147,7 +147,7 @@ class CallFaults:
         stores = request.actor.around.stores
         others = sorted(name for name in stores if name != SINK)
         store = stores[command.state] if type(command) is Apply else stores[others[fault.number % len(others)]]
-        assert isinstance(store, SimulatedStore | SimulatedSink)
+        assert isinstance(store, SimulatedStore | SimulatedSink | SimulatedOutbox)
         store.refuses = _REFUSALS[fault.kind]()
         world.execute(request)
         if store.refuses is None:

@@ -20,6 +20,8 @@ OUTCOMES = (
     "mismatch noticed",
     "healed by restoring together",
     "restored without what was sent since",
+    "what is done was refused by its topic",
+    "what waited in an outbox was taken out",
     "healed by a reset",
     "stopped for lost offsets",
     "stopped, run again",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
-from tests.simulation.brokers import SimulatedSink
+from tests.simulation.brokers import SimulatedOutbox, SimulatedSink
 from tests.simulation.data import TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.jobs import Job
 from tests.simulation.stores import SimulatedStore
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.simulation.actor import Coordinator
 
 
-SimulatedTarget = SimulatedStore | SimulatedSink
+SimulatedTarget = SimulatedStore | SimulatedSink | SimulatedOutbox
 
 
 class Host(Protocol):

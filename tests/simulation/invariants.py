@@ -40,8 +40,10 @@ from tests.simulation.diverting import (
     is_decided,
     refused_since,
 )
-from tests.simulation.sent import SinkAccount, check_one_batch
+from tests.simulation.outbox_rows import ENTRIES, POSITIONS
+from tests.simulation.sent import SentTxid, SinkAccount, check_one_batch, diverted_sums, sources_of, sums_of
 from tests.simulation.since_birth import Life
+from tests.simulation.sinking import SinkMode
 from tests.simulation.stores import SimulatedDatabase
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.decided import DecisionKind
@@ -56,17 +58,24 @@ class Monitor:
     """Raises ViolationError at the first transaction that breaks a rule."""
 
     def __init__(
-        self, ledger: SimulatedDatabase, homes: Mapping[str, SimulatedDatabase], *, has_sink: bool = False
+        self,
+        ledger: SimulatedDatabase,
+        homes: Mapping[str, SimulatedDatabase],
+        *,
+        sink: SinkMode = SinkMode.NONE,
     ) -> None:
         self._ledger = ledger
         self._homes = homes
+        self._mode = sink
         self.account = LedgerAccount()
-        self.states = {name: StateAccount() for name in (*homes, *((SINK,) if has_sink else ()))}
+        self.states = {name: StateAccount() for name in (*homes, *((SINK,) if sink is not SinkMode.NONE else ()))}
         self.sink = SinkAccount()
         """What was sent, where there is a sink; where it stands is with the states."""
         self.commits = 0
         self.torn = False
         """One store was put back alone: nothing may be decided or applied until a person has healed it."""
+        self.is_marker_apart = False
+        """Ledger and states are of one moment, only an outbox's marker is not: a reset may roll a pin forward."""
         self.held_when_torn: int | None = None
         """Up to where the lost states were, when coordinators run on that had looked before; None when none does."""
 
@@ -76,8 +85,9 @@ class Monitor:
         return self._ledger.tables
 
     def copy(self, ledger: SimulatedDatabase, homes: Mapping[str, SimulatedDatabase]) -> Monitor:
-        other = Monitor(ledger, homes)
+        other = Monitor(ledger, homes, sink=self._mode)
         other.account, other.states, other.sink = self.account, dict(self.states), self.sink
+        other.is_marker_apart = self.is_marker_apart
         other.commits, other.torn, other.held_when_torn = self.commits, self.torn, self.held_when_torn
         return other
 
@@ -97,6 +107,8 @@ class Monitor:
                     rows = _ROWS[name]
                     standing = positions.get((TOPOLOGY, name))
                     self._check_state(name, standing, tables.get(rows, _EMPTY), epoch, is_touched=rows in touched)
+        if self._mode is SinkMode.OUTBOX and database is self._ledger and not _OF_FENCE.issuperset(touched):
+            self._check_outbox(tables, epoch)
         if self.account.done != before.done and before.entry is not None:
             self._check_all_have(self.account)
             self._check_lives()
@@ -105,6 +117,9 @@ class Monitor:
         """Look at a transaction of a sink's cluster that took effect; `epoch` is that of the session that began it."""
         before = self.sink
         after = before.after(records)
+        if self._mode is SinkMode.OUTBOX:
+            self.sink = self._relayed(before, after, epoch)
+            return
         self.sink = after.emptied() if self._begins_anew(after) else after
         old, new = before.standing(), after.standing()
         self._check_state(SINK, new, self.sink.rows, epoch, is_touched=True)
@@ -119,6 +134,60 @@ class Monitor:
             batch = self.account.decided or self.account.last
             assert batch is not None
             check_one_batch(sent, new.position, batch, is_diverted=SINK in batch.diverted)
+
+    def _relayed(self, before: SinkAccount, after: SinkAccount, epoch: Epoch | None) -> SinkAccount:
+        """Records leave once their txid is done, each after all before it; the marker names the newest one."""
+        old, new = before.marker, after.marker
+        assert new is not None
+        if old is not None and old.epoch != new.epoch:
+            require(old.epoch.number < new.epoch.number, f"a marker of {new.epoch} came after one of {old.epoch}")
+        require(epoch == new.epoch, f"a marker bears {new.epoch}, its writer is {epoch}")
+        sent = after.new_since(before)
+        is_moved = old is not None and old.position is not None and new.position != old.position
+        if not is_moved or (old is not None and new.owner != old.owner):
+            require(not sent, f"with {new} was sent {sent}")
+            return after.emptied() if self._begins_anew(after) else after
+        assert new.position is not None
+        going = [each for each in before.due if each.txid <= new.position.txid]
+        require(bool(going) and going[-1].txid == new.position.txid, f"{new} names no txid of {before.due}")
+        left_out = [each for each in going if self._is_set_aside(each)]
+        wanted = tuple(each for each in going if each not in left_out)
+        require(tuple(sent) == wanted, f"{sent} was sent where {wanted} was due")
+        return after.with_due(before.due[len(going) :], has_left_out=bool(left_out))
+
+    def _is_set_aside(self, txid: SentTxid) -> bool:
+        """Tell whether a person has taken out what was to be sent; then it is kept, exactly."""
+        entry = self.account.entry
+        assert entry is not None
+        key = (TOPOLOGY, entry.progress.incarnation, txid.txid, SINK)
+        kept = self.tables.get("trident_diverted", _EMPTY).get(key)
+        if kept is None:
+            return False
+        found = diverted_sums(kept.rows)
+        require(found == sums_of([txid]), f"of txid {txid} was to be kept all, the ledger has {kept}")
+        return True
+
+    def _check_outbox(self, tables: Tables, epoch: Epoch | None) -> None:
+        """Where the sink stands moves as a state does; what waits is what was pinned and not sent, no more, no less."""
+        row = tables.get(POSITIONS, _EMPTY).get((TOPOLOGY, SINK))
+        if row is not None:
+            account = self.states[SINK]
+            standing = Standing(row.position, row.epoch)
+            if account.standing != standing:
+                self._check_state(SINK, standing, _EMPTY, epoch, is_touched=False)
+        if self.torn or row is None or row.position.owner.incarnation != self._incarnation():
+            return
+        decided, sent = self.account.decided, self.sink.marker
+        due = [each.txid for each in self.sink.due]
+        if decided is not None and row.position.txid == decided.txid and SINK not in decided.diverted:
+            due += [decided.txid] if sources_of(decided.read) else []
+        passed = sent.position.txid if sent is not None and sent.position is not None else 0
+        waiting = sorted(entry.txid for entry in tables.get(ENTRIES, _EMPTY).values() if entry.txid > passed)
+        require(waiting == due, f"txids {waiting} wait in the outbox, {due} are to be sent")
+
+    def _incarnation(self) -> str:
+        entry = self.account.entry
+        return entry.progress.incarnation if entry is not None else ""
 
     def _begins_anew(self, after: SinkAccount) -> bool:
         """Tell whether the sink follows a reset that empties the states: what is sent from here on counts alone."""
@@ -198,7 +267,10 @@ class Monitor:
                     f"the ledger went to the new incarnation before state {name!r} did",
                 )
             check_new_life(entry)
-            self.torn, self.held_when_torn = False, None
+            waiting = [each for each in self.sink.due if not self._is_set_aside(each)]
+            require(self.torn or not waiting, f"a new incarnation begins, and {waiting} was not sent")
+            self.sink = self.sink.with_due((), has_left_out=False)
+            self.torn, self.held_when_torn, self.is_marker_apart = False, None, False
         self.account = LedgerAccount(entry, progress.done, _covered(entry))
 
     def _finish(self, account: LedgerAccount, entry: Entry, tables: Tables) -> LedgerAccount:
@@ -225,11 +297,20 @@ class Monitor:
         losses = account.losses.union(lost) if lost else account.losses
         refused = {} if account.refused else account.refused
         done = records_of(plan)
+        self._let_go(batch, entry)
         for birth in entry.births:
             state = self.states[birth.state]
             if state.life is not None and birth.state not in batch.diverted:
                 self.states[birth.state] = replace(state, life=state.life.with_done(done))
         return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read, refused)
+
+    def _let_go(self, batch: Batch, entry: Entry) -> None:
+        """What waits of a txid is to be sent from now on."""
+        if self._mode is SinkMode.OUTBOX and SINK in born(entry) and SINK not in batch.diverted:
+            sources = sources_of(batch.read)
+            if sources:
+                due = SentTxid(batch.txid, batch.attempt, sources)
+                self.sink = self.sink.with_due((*self.sink.due, due), has_left_out=self.sink.has_left_out)
 
     def _check_dead_letters(self, entry: Entry, batch: Batch, tables: Tables) -> None:
         stored = tables.get("trident_dead_letter", _EMPTY).get((TOPOLOGY, entry.progress.incarnation, batch.txid), ())
@@ -256,7 +337,7 @@ class Monitor:
                 raise ViolationError(f"state {name!r} bears {standing.epoch}, its writer is {epoch}")
             account = self._moved(name, account, standing)
             self.states[name] = account
-        if standing is not old or is_touched:
+        if (standing is not old or is_touched) and not self._waits(name):
             self._compare(name, account, rows)
 
     def _moved(self, name: str, account: StateAccount, standing: Standing) -> StateAccount:
@@ -267,7 +348,8 @@ class Monitor:
         assert new is not None, f"state {name!r} has no position any more"
         if old is None or new.owner != old.owner:
             return self._rebound(name, account, standing)
-        if self.torn and (self.held_when_torn is None or new.txid > self.held_when_torn + 1):
+        rolls_forward = self.is_marker_apart and self.account.decided is not None
+        if self.torn and not rolls_forward and (self.held_when_torn is None or new.txid > self.held_when_torn + 1):
             raise ViolationError(f"state {name!r} was written although one store was put back alone")
         if new.txid == old.txid - 1:
             return self._undone(name, account, standing)
@@ -333,18 +415,27 @@ class Monitor:
         assert account.life is not None
         if not self.torn and account.life.sums != account.expected:
             raise ViolationError(f"state {name!r} is kept with {account.expected}, done was {account.life.sums}")
-        kept = account.expected
+        # of a sink that was put back alone only what readers can see is kept
+        kept = self.sink.rows if self.torn and self._waits(name) else account.expected
         return StateAccount(kept, {}, standing, Life(position.txid, kept))
 
     def _was_under_way(self, account: LedgerAccount, before: LedgerAccount) -> bool:
         """Tell whether a coordinator that had looked before may have written this; done is what all states had."""
         if self.held_when_torn is None:
-            return account.decided is before.decided and account.done == before.done
+            stays = account.decided is before.decided and account.done == before.done
+            is_pinned = before.decided is not None and account.done == before.decided.txid
+            return stays or (self.is_marker_apart and is_pinned)
         return account.done <= self.held_when_torn
+
+    def _waits(self, name: str) -> bool:
+        """Tell whether what it is given is seen later by readers."""
+        return name == SINK and self._mode is SinkMode.OUTBOX
 
     def _check_lives(self) -> None:
         assert self.account.entry is not None
         for name in born(self.account.entry) if not self.torn else ():
+            if self._waits(name):
+                continue
             check_holds(name, self.states[name].life, self._rows(name))
 
     def _rows(self, name: str) -> Mapping[Any, Any]:
@@ -416,6 +507,8 @@ class Monitor:
         for name in born(self.account.entry):
             state = self.states[name]
             require(_position(state).txid == self.account.done, f"state {name!r} does not stand at done")
+            if self._waits(name) and self.sink.has_left_out:
+                continue  # what a person has taken out was done
             check_holds(name, state.life, self._rows(name))
 
     def is_covered(self, topic: Topic) -> bool:
@@ -426,11 +519,26 @@ class Monitor:
 
     def _standing(self, name: str) -> Standing | None:
         """Return where a state stands by what is stored now."""
-        if name == SINK:
+        if name == SINK and self._mode is SinkMode.DIRECT:
             return self.sink.standing()
+        if name == SINK:
+            row = self.tables.get(POSITIONS, _EMPTY).get((TOPOLOGY, SINK))
+            return None if row is None else Standing(row.position, row.epoch)
         tables: Tables = self._homes[name].tables
         found: Standing | None = tables.get("state positions", _EMPTY).get((TOPOLOGY, name))
         return found
+
+    def _marker_follows(self) -> bool:
+        """Tell whether the marker stands where what waits begins, or at what waits."""
+        row = self.tables.get(POSITIONS, _EMPTY).get((TOPOLOGY, SINK))
+        entries = sorted(self.tables.get(ENTRIES, _EMPTY).values(), key=lambda entry: entry.txid)
+        position = self.sink.marker.position if self.sink.marker is not None else None
+        if row is None or position is None:
+            return row is None and position is None
+        sent = entries[0].before_txid if entries else row.newest_txid
+        same = all(entry.attempt == position.attempt for entry in entries if entry.txid == position.txid)
+        is_between: bool = sent <= position.txid <= row.newest_txid
+        return same and is_between and position.owner == row.position.owner
 
     def is_consistent(self) -> bool:
         """Tell whether every state stands where the ledger says, by what is stored now."""
@@ -444,6 +552,8 @@ class Monitor:
             if position is None and (name not in births or (births[name] == progress.done and pin is None)):
                 continue  # it is born, or born again before anything was in it
             if position is None or position.owner.incarnation != progress.incarnation:
+                return False
+            if self._waits(name) and not self._marker_follows():
                 return False
             at_done = position.txid == progress.done and position.attempt in (progress.done_attempt, 0)
             if not at_done and not (pin and (position.txid, position.attempt) == (pin.txid, pin.attempt)):
@@ -463,4 +573,5 @@ def _covered(entry: Entry) -> dict[int, int]:
 
 _EMPTY: Mapping[Any, Any] = {}
 _ROWS = {name: f"state {name} rows" for name in ("first", "second", "third")}
+_OF_FENCE = frozenset(("trident_fence",))
 _LEDGER_ONLY = frozenset(f"trident_{name}" for name in ("fence", "topology", "finished", "dead_letter", "loss"))

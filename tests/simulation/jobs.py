@@ -11,7 +11,7 @@ from trident.coordinators.batches import requests
 from trident.coordinators.batches.requests import Lane, Request
 
 START = "start"
-ONE_BY_ONE = (START, Lane.PLAN.value, Lane.COMMIT.value, Lane.HISTORY.value)
+ONE_BY_ONE = (START, Lane.PLAN.value, Lane.COMMIT.value, Lane.HISTORY.value, Lane.RELAY.value)
 """Plain strings: an enum's hash is computed in Python, and these are looked up for every request."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.simulation.accounts import TOPOLOGY, LedgerAccount, StateAccount
@@ -11,7 +12,7 @@ from tests.simulation.brokers import Logs
 from tests.simulation.data import SINK
 from tests.simulation.faults import Fault, FaultKind
 from tests.simulation.sent import SinkAccount
-from tests.simulation.sinking import SinkFaults
+from tests.simulation.sinking import SinkFaults, SinkMode
 from trident.state.memory.database import MemoryTable
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ class Mishaps:
         if fault.kind is FaultKind.LEDGER_RESTORED:
             world.databases[home].restore(backup.tables[home], lambda table: table.startswith("trident_"))
             monitor.account = backup.account
+            self._put_back_outbox(backup)
         elif fault.kind is FaultKind.SINK_RESTORED:
             self._restore_sink(backup)
         else:
@@ -159,6 +161,7 @@ class Mishaps:
                 database.open_transactions = opened[name]
             return False
         self._tear(backup)
+        monitor.is_marker_apart = fault.kind is FaultKind.SINK_RESTORED and world.mode is SinkMode.OUTBOX
         return True
 
     def _lose_one(self, fault: Fault) -> bool:
@@ -254,7 +257,8 @@ class Mishaps:
         """Put ledger, states and what was sent back to the same moment."""
         self._world.era += 1
         self._put_back(backup)
-        self._world.monitor.torn, self._world.monitor.held_when_torn = False, None
+        monitor = self._world.monitor
+        monitor.torn, monitor.held_when_torn, monitor.is_marker_apart = False, None, False
 
     def restore_databases(self, backup: Backup) -> None:
         """Put ledger and states back to the same moment: what was sent since is there, and who starts must see it."""
@@ -262,8 +266,10 @@ class Mishaps:
         self._world.era += 1
         of_sink = monitor.states[SINK]
         self._put_back_databases(backup)
-        monitor.states[SINK] = of_sink
+        if self._world.mode is SinkMode.DIRECT:
+            monitor.states[SINK] = of_sink
         monitor.held_when_torn = None
+        monitor.is_marker_apart = self._world.mode is SinkMode.OUTBOX
         if monitor.is_consistent():
             self.restore_all(backup)
 
@@ -277,12 +283,23 @@ class Mishaps:
             database.restore(backup.tables[name], lambda _: True)
         self._world.monitor.account = backup.account
         self._world.monitor.states = dict(backup.states)
+        self._put_back_outbox(backup)
+
+    def _put_back_outbox(self, backup: Backup) -> None:
+        """What waits lies beside the ledger, and comes back with it."""
+        monitor = self._world.monitor
+        if self._world.mode is SinkMode.OUTBOX:
+            monitor.states[SINK] = backup.states[SINK]
+            monitor.sink = replace(monitor.sink, due=backup.sink.due, has_left_out=backup.sink.has_left_out)
 
     def _restore_sink(self, backup: Backup) -> None:
         assert self._world.kafka is not None
         self._world.kafka.restore(backup.logs)
-        self._world.monitor.sink = backup.sink
-        self._world.monitor.states[SINK] = backup.states[SINK]
+        monitor = self._world.monitor
+        if self._world.mode is SinkMode.OUTBOX:
+            monitor.sink = replace(backup.sink, due=monitor.sink.due, has_left_out=monitor.sink.has_left_out)
+        else:
+            monitor.sink, monitor.states[SINK] = backup.sink, backup.states[SINK]
 
 
 def _is_of_states(table: str) -> bool:

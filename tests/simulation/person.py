@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from tests.simulation import scripts
 from tests.simulation.accounts import TOPOLOGY, ViolationError
 from tests.simulation.actor import Coordinator
+from tests.simulation.data import SINK
 from tests.simulation.operating import Cut, Operator
 from tests.simulation.scripts import Tape
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
@@ -54,10 +56,23 @@ class Person:
             self._heal_torn()
         elif type(error) is DecisionNeededError:
             self._decide_refused()
+        elif type(error) is RefusedError and "is done, and its" in str(error):
+            self._mend_or_take_out(error)
         elif type(error) in (FatalError, StoppedError):
             self._judge_fatal(actor, error)
         else:
             raise ViolationError(f"{actor.name} ended with {error!r}") from error
+
+    def _mend_or_take_out(self, error: BaseException) -> None:
+        """Records of a done txid were refused: another start may do, or they are taken out."""
+        world = self.world
+        world.counts["what is done was refused by its topic"] += 1
+        found = re.search(r"Txid (\d+) is done", str(error))
+        assert found is not None
+        if self._is_busy() or world.rng.random() < 0.4:
+            return
+        self._stop_all()
+        self._ask(WantedDecision(DecisionKind.DIVERT, int(found[1]), SINK), None)
 
     def _roll_back(self, actor: Coordinator, error: BaseException) -> bool:
         """Deploy again what was there before a version that the topology refuses; tells whether that was it."""
@@ -202,6 +217,8 @@ class Person:
         world.note(f"the {wanted.kind} ended:", repr(error))
         if error is None:
             world.counts[f"{wanted.kind} carried out"] += 1
+            takes_out = wanted.state == SINK and wanted.txid <= world.monitor.account.done
+            world.counts["what waited in an outbox was taken out"] += takes_out
         elif type(error) is CannotUndoError:
             world.counts["an undo was not possible"] += 1
             if self._is_refused(wanted.txid):

@@ -40,6 +40,7 @@ from trident.coordinators.protocol.transitions import Status, Word
 from trident.state.kafka import target as kafka_target
 from trident.state.kafka import undoing as kafka_undoing
 from trident.state.kafka.markers import Markers
+from trident.state.kafka.relaying import OutboxRelay
 from trident.state.layout import StateKind
 from trident.state.memory import place as memory_place
 from trident.state.memory import target as memory_target
@@ -409,5 +410,11 @@ BUGS = (
         "what a sink has sent is sent again",
         _patched(kafka_target, "is_in", sink_mistakes.is_not_in),
         _SINK_LOST_END,
+    ),
+    PlantedBug("an outbox sends before done", _patched(OutboxRelay, "relay", sink_mistakes.sends_what_is_pinned)),
+    PlantedBug("an entry is trimmed before its marker", _patched(OutboxRelay, "_send", sink_mistakes.trims_first)),
+    PlantedBug(
+        "what an outbox has sent and not trimmed is sent again",
+        _patched(OutboxRelay, "_following", sink_mistakes.sends_all_that_lies_there),
     ),
 )

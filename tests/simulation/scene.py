@@ -23,7 +23,7 @@ from tests.simulation.invariants import Monitor
 from tests.simulation.jobs import Job, Start
 from tests.simulation.scene_key import hashed, key_of_job
 from tests.simulation.scripts import Answer
-from tests.simulation.sinking import reaches_the_sink
+from tests.simulation.sinking import SinkMode, reaches_the_sink
 from tests.simulation.stores import Circumstances, Ending, SimulatedDatabase, make_store
 from tests.simulation.turning import with_turn_work
 from tests.simulation.words import told
@@ -99,7 +99,9 @@ class Scene:
         if empty:
             return
         self.topic = Topic([scope.records])
-        self.monitor = Monitor(self.databases["ledger"], self.homes, has_sink=scope.sink)
+        self.monitor = Monitor(
+            self.databases["ledger"], self.homes, sink=SinkMode.DIRECT if scope.sink else SinkMode.NONE
+        )
         self.kafka = SimulatedKafka(self.call, self.monitor.sent)
         self.kafka.waits = True
         self._surround()

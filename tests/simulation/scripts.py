@@ -22,7 +22,7 @@ from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.registered import Acquired, Lease, TopologySpec
 from trident.coordinators.retrying import Repeater, Result
-from trident.state.capabilities import Capabilities, Divertible, Resettable, Undoable
+from trident.state.capabilities import Capabilities, CountsRows, Divertible, Relays, Resettable, Undoable
 
 GIVE_UP_AFTER = 12
 """So many failures of one call in a row are the time after which a coordinator gives up."""
@@ -116,11 +116,19 @@ class Taped:
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
         if isinstance(found, Capabilities):
-            return _taped_parts(self._tape, found)
+            parts = self.__dict__[name] = _taped_parts(self._tape, found)  # they are asked for again and again
+            return parts
         if not callable(found):
             return found
         asked = f"{getattr(self._target, 'name', type(self._target).__name__)}.{name}"
         return lambda *arguments: self._tape.call(asked, lambda: found(*arguments))
+
+
+class _TapedRelays(Taped):
+    """What is sent later; taking something out is part of a transaction of the ledger's, and no call of its own."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name) if name == "take_out_in" else super().__getattr__(name)
 
 
 def _taped_parts(tape: Tape, can: Capabilities) -> Capabilities:
@@ -130,6 +138,8 @@ def _taped_parts(tape: Tape, can: Capabilities) -> Capabilities:
         undoing=can.undoing and cast(Undoable, Taped(tape, can.undoing)),
         resetting=can.resetting and cast(Resettable, Taped(tape, can.resetting)),
         diverting=can.diverting and cast(Divertible, Taped(tape, can.diverting)),
+        counting=can.counting and cast(CountsRows, Taped(tape, can.counting)),
+        relaying=can.relaying and cast(Relays, _TapedRelays(tape, can.relaying)),
     )
 
 

@@ -40,6 +40,10 @@ class SinkAccount:
     marker: Marker | None = None
     rows: Mapping[tuple[object, ...], tuple[int, int]] = field(default_factory=dict)
     """What was sent since the life began that the sink is in, counted and summed as a state would."""
+    due: tuple[SentTxid, ...] = ()
+    """What is done and waits to be sent, the oldest first; nothing where it is sent before done."""
+    has_left_out: bool = False
+    """Whether a person has taken something out since the life began."""
 
     @property
     def last_txid(self) -> int:
@@ -67,7 +71,11 @@ class SinkAccount:
         if txids:
             stands = marker.position
             require(stands is not None and stands.txid >= txids[-1].txid, f"{txids[-1]} was sent with {marker}")
-        return SinkAccount((*self.sent, *txids), marker, _added(self.rows, txids))
+        return replace(self, sent=(*self.sent, *txids), marker=marker, rows=_added(self.rows, txids))
+
+    def with_due(self, due: tuple[SentTxid, ...], *, has_left_out: bool) -> SinkAccount:
+        """Return it with something else to be sent."""
+        return replace(self, due=due, has_left_out=self.has_left_out or has_left_out)
 
     def new_since(self, before: SinkAccount) -> tuple[SentTxid, ...]:
         """Return what was sent since then."""
@@ -106,7 +114,12 @@ def key_bytes(source: Source) -> bytes:
 def diverted_sums(rows: Iterable[str]) -> Rows:
     """Return what records that were taken out of a sink, as the ledger keeps them, would count as in a state."""
     sources = [json.loads(row)["source"].removeprefix("t[").split("]@") for row in rows]
-    return dict(_added({}, [SentTxid(0, 0, tuple((int(partition), int(offset)) for partition, offset in sources))]))
+    return sums_of([SentTxid(0, 0, tuple((int(partition), int(offset)) for partition, offset in sources))])
+
+
+def sums_of(sent: Iterable[SentTxid]) -> Rows:
+    """Return what records would count as in a state."""
+    return _added({}, sent)
 
 
 def _added(rows: Mapping[tuple[object, ...], tuple[int, int]], sent: Iterable[SentTxid]) -> Rows:

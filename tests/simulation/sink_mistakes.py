@@ -6,17 +6,23 @@ epoch that it has, since all coordinators of a world share one sink.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
 
 from tests.simulation.brokers import SimulatedKafka
 from tests.state.memory_kafka import Producer
-from trident.base.identity import BatchId, Epoch
+from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.kafka.marker import Marker, encode, transactional_id
 from trident.state.kafka.markers import Change, Markers
+from trident.state.kafka.outbox_store import Entry
 from trident.state.kafka.records import Record
+from trident.state.kafka.relaying import OutboxRelay
 from trident.state.positions import Position, is_in
 
 _CHANGE, _FIND = Markers.change, Markers._find
+_RELAY, _SEND = OutboxRelay.relay, OutboxRelay._send
 _BEGUN = SimulatedKafka.begun
 Decide = Callable[[Marker | None, str], Change | None]
 
@@ -75,3 +81,23 @@ def is_of_any_epoch(found: Marker | None, epoch: Epoch, name: str) -> Marker:
 def is_not_in(position: Position | None, batch: BatchId, name: str) -> bool:
     """Take what was sent for something that is still to be sent."""
     return is_in(position, batch, name) and False
+
+
+def sends_what_is_pinned(relay: OutboxRelay, owner: Owner, epoch: Epoch, done: int) -> int:
+    """Send what lies there, whether it is done or not."""
+    return min(_RELAY(relay, owner, epoch, done + 1), done)
+
+
+def trims_first(relay: OutboxRelay, owner: Owner, epoch: Epoch, entries: Sequence[Entry], rows: list[pa.Table]) -> None:
+    """Delete what waits, then send it."""
+    relay._trimmed(owner, epoch, entries[-1].txid, entries[-1].txid)
+    _SEND(relay, owner, epoch, entries, rows)
+
+
+def sends_all_that_lies_there(
+    relay: OutboxRelay, mine: Marker, owner: Owner, entries: Sequence[Entry]
+) -> Position | None:
+    """Send every entry, also what the marker has passed and nobody has trimmed."""
+    position = mine.position
+    assert position is not None
+    return replace(position, txid=entries[0].before_txid)

@@ -24,6 +24,7 @@ class SinkMode(Enum):
 
     NONE = "there is none"
     DIRECT = "it sends before done"
+    OUTBOX = "what it sends waits beside the ledger until it is done"
 
 
 _ENDS: Final = {
@@ -43,7 +44,8 @@ class DiedError(BaseException):
 
 def draw_mode(seed: int) -> SinkMode:
     """Return it; what else is drawn with the seed does not depend on it."""
-    return SinkMode.DIRECT if random.Random(seed ^ 0x51AC).random() < _SHARE else SinkMode.NONE
+    drawn = random.Random(seed ^ 0x51AC).random()
+    return SinkMode.DIRECT if drawn < _SHARE else SinkMode.OUTBOX if drawn < 2 * _SHARE else SinkMode.NONE
 
 
 def draw_sink_faults(seed: int, commits: int) -> Iterator[Fault]:

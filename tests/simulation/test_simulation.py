@@ -10,14 +10,24 @@ import pytest
 
 from tests.effort import base_seed, effort, processes
 from tests.simulation import __main__ as command
+from tests.simulation.outbox_rows import MemoryOutbox
 from tests.simulation.planted import BUGS, PlantedBug
 from tests.simulation.running import digest_of, first_failing, run_chunk, run_seeds, shrink, trace_of
 from tests.simulation.stores import PlainState
 from tests.state.harnesses import MemoryHarness
+from tests.state.test_kafka_sink import MemoryKafkaHarness
+from trident.base.crash_points import CrashPoint
+from trident.base.identity import BatchId
+from trident.state.capabilities import relaying_of
+from trident.state.kafka.markers import Markers
+from trident.state.kafka.outbox_target import OutboxTarget
+from trident.state.kafka.target import KafkaTarget
 from trident.state.layout import StateKind, StateLayout
+from trident.state.maps.blobs import open_blobs
 from trident.state.memory.database import MemoryDatabase
+from trident.state.staged import StagedUpdates
 from trident.state.target import Target
-from trident.testing import StateHarness
+from trident.testing import SessionSinkContract, StateHarness
 from trident.testing.state_contract import StateContract
 
 _BROKEN = ("TypeError", "AttributeError", "NameError", "KeyError")
@@ -108,6 +118,32 @@ class TestSimulatedState(StateContract):
         assert isinstance(harness, MemoryHarness)
         with harness.database.transaction() as transaction:
             transaction.table("state counts rows")["ann",] = (1, 1)
+
+
+class TestSimulatedOutbox(SessionSinkContract):
+    """So does its outbox, relayed with each batch."""
+
+    @pytest.fixture
+    def harness(self) -> MemoryKafkaHarness:
+        return _OutboxHarness()
+
+
+class _SendsAtOnce(OutboxTarget):
+    def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
+        super().apply(batch, updates)
+        relaying_of(self).relay(batch.owner, batch.epoch, batch.txid)
+
+
+class _OutboxHarness(MemoryKafkaHarness):
+    points = (CrashPoint.IN_APPLY, *MemoryKafkaHarness.points)
+
+    def open(self) -> OutboxTarget:
+        markers = Markers("alerts", "markers", self.kafka, self.kafka)
+        sender = KafkaTarget(
+            "alerts", markers, self.kafka, open_blobs("alerts", self.ledger), lineage=True, compressed=False
+        )
+        rows = MemoryOutbox("alerts", self.ledger)
+        return _SendsAtOnce(sender, rows, markers, self.kafka, lineage=True, compressed=False)
 
 
 class _PlainHarness(MemoryHarness):

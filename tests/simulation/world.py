@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tests.simulation.accounts import TOPOLOGY, StateAccount, ViolationError
 from tests.simulation.actor import Coordinator
-from tests.simulation.brokers import SimulatedKafka, make_sink
+from tests.simulation.brokers import SimulatedKafka, make_outbox, make_sink
 from tests.simulation.calls import CallFaults
 from tests.simulation.data import SINK, SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.faults import (
@@ -137,13 +137,15 @@ class World:
             for name, home in self.homes.items()
         }
         has_sink = self.mode is not SinkMode.NONE
-        self.monitor = Monitor(self.databases["ledger"], self.homes, has_sink=has_sink)
+        self.monitor = Monitor(self.databases["ledger"], self.homes, sink=self.mode)
         self.kafka = SimulatedKafka(self.call, self.monitor.sent) if has_sink else None
         described = {name: {"kind": str(kinds[name])} for name in stores}
         targets: dict[str, SimulatedTarget] = dict(stores)
         if self.kafka is not None:
             self.kafka.when_begun = partial(self.at, TRANSACTION_TIMEOUT_MS)
-            targets[SINK] = make_sink(self.kafka, self.databases["ledger"], self._draw_id)
+            ledger = self.databases["ledger"]
+            waits = self.mode is SinkMode.OUTBOX
+            targets[SINK] = make_outbox(self.kafka, ledger) if waits else make_sink(self.kafka, ledger, self._draw_id)
             described[SINK] = {"kind": "sink"}
         spec = TopologySpec(TOPOLOGY, {SPOUT: self.spout.description()}, described)
         self.source.when_told = self.monitor.check_told
@@ -238,7 +240,8 @@ class World:
             or any(home.open_transactions for home in self.databases.values())
         ):
             return False
-        return self.monitor.account.decided is None and self.monitor.is_covered(self.topic)
+        is_sent = not self.monitor.sink.due
+        return is_sent and self.monitor.account.decided is None and self.monitor.is_covered(self.topic)
 
     def _check_end(self) -> None:
         self.monitor.check_covered(self.topic)
