@@ -36,13 +36,15 @@ def keeps_the_session(kafka: SimulatedKafka, transactional_id: str) -> Producer:
     return _BEGUN(kafka, transactional_id)
 
 
-def remembers_the_marker(markers: Markers, topology: str, here: str) -> tuple[Marker | None, int]:
+def remembers_the_marker(
+    markers: Markers, topology: str, here: str, *, briefly: bool = False
+) -> tuple[Marker | None, int]:
     """Go by the marker that was read before, until a change of one's own is confirmed."""
     kafka = markers._cluster
     assert isinstance(kafka, SimulatedKafka)
     kept = vars(kafka).setdefault("kept", {})
     if kafka.call.epoch not in kept:
-        kept[kafka.call.epoch] = _FIND(markers, topology, here)
+        kept[kafka.call.epoch] = _FIND(markers, topology, here, briefly=briefly)
     found: tuple[Marker | None, int] = kept[kafka.call.epoch]
     return found
 
