@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trident.base.advice import RETRY
 from trident.base.identity import BatchId
 from trident.state.capabilities import CannotUndoError
 from trident.state.kafka.bulk.sending import BulkSender
@@ -53,7 +52,7 @@ class KafkaUndoing:
         if not is_there and self.bulk is not None and (count := self.bulk.sent_of(batch)):
             raise CannotUndoError(
                 f"{batch}: some producers of sink {self.name!r} have sent their share of it, {count} records: what "
-                f"Kafka has committed can't be taken back. Mend what keeps the others from it, then let "
-                f"it go on: {RETRY}"
+                "Kafka has committed can't be taken back. Mend what keeps the others from it and start the topology "
+                "again, which sends the rest"
             )
         return is_there
