@@ -86,6 +86,11 @@ class KafkaSink:
         return {"store": "kafka", "markers": self.marker_topic, **shared}
 
     @property
+    def shares(self) -> range:
+        """The numbers of its producers beside its own transactional id; none without a folder."""
+        return range(0 if self.staging_folder is None else self.producers)
+
+    @property
     def schema(self) -> pa.Schema:
         """A row per record."""
         return ROWS

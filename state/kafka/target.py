@@ -69,7 +69,7 @@ class KafkaTarget:
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where the newest marker says that it stands; what an owner left open is ended if it has to be."""
-        found = self._markers.look(topology, partial(self._end_shares, topology))
+        found = self._markers.look(topology, partial(self._end_what_is_open, topology))
         return found.position if found is not None else None
 
     def prepare(self) -> None:
@@ -150,9 +150,9 @@ class KafkaTarget:
         """Let go of connections."""
         self._cluster.close()
 
-    def _end_shares(self, topology: str) -> None:
+    def _end_what_is_open(self, topology: str) -> None:
         if self._bulk is not None:
-            self._bulk.settle(topology, of_all=True)
+            self._bulk.settle_all(topology)
 
     def _apply_bulk(self, batch: BatchId, updates: WrittenUpdates) -> None:
         topology, bulk = batch.owner.topology, self._sender()

@@ -99,7 +99,7 @@ SINKS: Final = (
     Mutant(
         "what tasks have left open hides no marker",
         "state/kafka/bulk/sending.py",
-        "        self.settle(owner.topology, of_all=True)\n",
+        "        self.settle_all(owner.topology)\n",
         "",
         _BULK,
     ),
@@ -127,7 +127,7 @@ SINKS: Final = (
     Mutant(
         "a take-over does not wait for a transaction that its predecessor left open",
         "state/kafka/target.py",
-        "        found = self._markers.look(topology, partial(self._end_shares, topology))\n",
+        "        found = self._markers.look(topology, partial(self._end_what_is_open, topology))\n",
         "        found = self._markers.read(topology)\n",
         _OUTBOX_LIVES,
     ),

@@ -119,7 +119,7 @@ class Scene:
             for name, home in self.homes.items()
         }
         if scope.sink:
-            stores[SINK] = make_sink(self.kafka, self.databases["ledger"], self._draw_blob)
+            stores[SINK] = make_sink(self.kafka, self.databases["ledger"], self._draw_write)
         policy = LostOffsets.RESUME_AT_EARLIEST if scope.kind is SpoutKind.OPAQUE else LostOffsets.STOP
         self.around = Surroundings(
             _WITH_SINK if scope.sink else _SPEC,
@@ -182,10 +182,6 @@ class Scene:
     def _draw_write(self) -> str:
         self.writing += "'"
         return self.writing
-
-    def _draw_blob(self) -> str:
-        """A dot in the id of a write says that it lies in a task's file."""
-        return self._draw_write().replace(".", "-")
 
     # what coordinators ask of their host
 

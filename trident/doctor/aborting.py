@@ -44,9 +44,10 @@ def abortable(subject: Subject, id_: str) -> Abortable:
     if not subject.outputs:
         raise MismatchError(f"topology {subject.topology!r} has no sink in Kafka; nothing was aborted")
     for output in subject.outputs:
-        for found in open_transactions(output.cluster, subject.topology):
-            if found.id == id_:
-                return Abortable(found, output)
+        if id_ in output.ids(subject.topology):
+            for found in open_transactions(output.cluster, subject.topology):
+                if found.id == id_:
+                    return Abortable(found, output)
     raise MismatchError(f"no transaction of {id_!r} is open, or its sink may not describe it; nothing was aborted")
 
 

@@ -16,7 +16,6 @@ from trident.base.kafka.admin import UNKNOWN_TOPIC
 from trident.doctor.clients import ClusterAt
 from trident.doctor.findings import Finding, ok, problem, warning
 from trident.doctor.subject import Subject
-from trident.state.kafka.marker import transactional_id
 
 _READ: Final = ("DESCRIBE", "READ")
 _WRITE: Final = ("DESCRIBE", "DESCRIBE_CONFIGS", "WRITE")
@@ -113,9 +112,8 @@ def look_at_transactional_ids(subject: Subject, cluster: ClusterAt) -> Iterator[
     """
     for output in subject.outputs:
         if output.cluster is cluster:
-            shares = range(output.sink.producers) if output.sink.staging_folder is not None else ()
-            for share in (None, *shares):
-                yield _of_id(cluster, output.sink.name, transactional_id(subject.topology, output.sink.name, share))
+            for id_ in output.ids(subject.topology):
+                yield _of_id(cluster, output.sink.name, id_)
 
 
 def _of_id(cluster: ClusterAt, sink: str, id_: str) -> Finding:

@@ -18,6 +18,7 @@ from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox import OUTBOX_TABLES, standing_in
 from trident.state.kafka.producing import ConfluentProducers
 from trident.state.kafka.python_cluster import PythonCluster
+from trident.state.kafka.sink import KafkaSink
 from trident.state.positions import Position
 from trident.state.postgres.database import PostgresDatabase
 
@@ -51,6 +52,26 @@ def look_at_markers(subject: Subject, output: KafkaOutput) -> Iterator[Finding]:
             return None if found is None else found.position
 
         yield compared(about, position, lambda: _expected(subject, sink.name))
+        if position() is not None:
+            yield from _of_producers(subject, sink, cluster, producers)
+
+
+def _of_producers(
+    subject: Subject, sink: KafkaSink, cluster: PythonCluster, producers: ConfluentProducers
+) -> Iterator[Finding]:
+    """Say whether each producer of a sink that was registered has its marker: a start asks for them."""
+    for share in sink.shares:
+        found = Markers(sink.name, sink.marker_topic, cluster, producers, share).read(subject.topology)
+        about = f"marker of producer {share} of sink {sink.name!r}"
+        if found is None or found.position is None:
+            yield problem(
+                about,
+                "it is gone: the marker topic was emptied, or made anew",
+                "a start is refused, and nothing is sent: without it nobody can tell what was",
+                "restore the marker topic",
+            )
+        else:
+            yield ok(about, f"it is there, at txid {found.position.txid}")
 
 
 def compared(about: str, position: Callable[[], Position | None], expected: Callable[[], Expected]) -> Finding:

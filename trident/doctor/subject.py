@@ -13,16 +13,15 @@ from trident.base.closing import giving_back
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger
 from trident.doctor.clients import ClusterAt
-from trident.graph.nodes import SinkNode
+from trident.graph.nodes import BY_COLUMN, SinkNode
 from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
+from trident.state.kafka.marker import transactional_id
 from trident.state.kafka.sink import KafkaSink
 from trident.state.tables.sql_target import SqlTarget
 from trident.state.target import Target
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
-
-BY_COLUMN = "by column"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,10 @@ class KafkaOutput:
     sink: KafkaSink
     topic: str | None
     cluster: ClusterAt
+
+    def ids(self, topology: str) -> tuple[str, ...]:
+        """Return the transactional ids of the sink and of each of its producers."""
+        return tuple(transactional_id(topology, self.sink.name, share) for share in (None, *self.sink.shares))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -91,6 +91,10 @@ class PersistNode:
     def schema(self) -> pa.Schema:
         """The columns of its staged updates."""
         return self.layout.schema()
+
+
+BY_COLUMN: Final = "by column"
+"""What a sink's description says for its topic where each record names its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

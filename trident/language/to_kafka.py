@@ -9,14 +9,13 @@ from pyspark.sql import Column
 
 from trident.base.checks import check_instance, check_text, refused
 from trident.base.errors import ConfigurationError
-from trident.graph.nodes import Node, SourceNode, walk
+from trident.graph.nodes import BY_COLUMN, Node, SourceNode, walk
 from trident.operations.kafka_records import RecordParts
 from trident.operations.sending import check_callable_with_batch, check_sendable
 from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
 from trident.state.kafka.records import LINEAGE
 from trident.state.kafka.sink import KafkaSink, check_topic_name
 
-BY_COLUMN: Final = "by column"
 """What the ledger keeps of a topic that each record names."""
 
 _TO_REACH: Final = ("security.", "sasl.", "ssl.", "socket.", "broker.", "client.id")

@@ -111,7 +111,7 @@ class BulkSender:
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch to each producer; before the sink does: what is open hides its marker."""
-        self.settle(owner.topology, of_all=True)
+        self.settle_all(owner.topology)
         self._change_all(owner.topology, fencing(owner, epoch, self._place.sink))
 
     def check_known(self, topology: str) -> None:
@@ -124,10 +124,13 @@ class BulkSender:
                 "made anew. Nothing was sent: restore it, for without it nobody can tell what was sent"
             )
 
-    def settle(self, topology: str, *, of_all: bool = False) -> None:
-        """End what tasks have left open when they failed, those of this process or `of_all`: each hides the others."""
-        if self._is_settled and not of_all:
-            return
+    def settle(self, topology: str) -> None:
+        """End what is open under any id of the sink, if tasks of this process have failed: each hides the others."""
+        if not self._is_settled:
+            self.settle_all(topology)
+
+    def settle_all(self, topology: str) -> None:
+        """End what is open under any id of the sink, whoever has left it."""
         with closing(self._place.reach.cluster()) as cluster:
             for share in (None, *range(self._place.producers)):
                 self._place.markers(cluster, share).settle(topology)

@@ -29,6 +29,8 @@ from trident.state.rows import blocks_of, conform
 from trident.state.staged import StagingLostError
 
 SHARE: Final = "trident_share"
+_OF_A_FILE: Final = "file:"
+"""How the id of a write begins that is a share of a file: a blob's is hexadecimal."""
 _FILE: Final = ROWS.append(pa.field(SHARE, pa.int32()))
 _NUMBERS: Final = ("count", "low", "high", "xor")
 _LISTED: Final = pa.schema({"write_id": pa.string()} | dict.fromkeys(_NUMBERS, pa.int64()))
@@ -120,7 +122,7 @@ def unlisted(sink: str, table: pa.Table) -> tuple[WriteManifest, ...] | None:
 
 def is_bulk(writes: Sequence[WriteManifest]) -> bool:
     """Tell whether these lie in files, for several producers."""
-    return any("." in write.write_id for write in writes)
+    return any(write.write_id.startswith(_OF_A_FILE) for write in writes)
 
 
 def share_of(write: WriteManifest) -> int:
@@ -130,7 +132,7 @@ def share_of(write: WriteManifest) -> int:
 
 def read_share(folder: StagingFolder, batch: BatchId, write: WriteManifest) -> pa.Table:
     """Return the rows of an accepted write; raises StagingLostError when they are not what was accepted."""
-    name, _, share = write.write_id.rpartition(".")
+    name, _, share = write.write_id.removeprefix(_OF_A_FILE).rpartition(".")
     rows = folder.read(batch, name, SHARE, int(share)).select(ROWS.names).cast(ROWS)
     if digest_of(write.write_id, rows.num_rows) != write.digest:
         raise StagingLostError(
@@ -141,7 +143,7 @@ def read_share(folder: StagingFolder, batch: BatchId, write: WriteManifest) -> p
 
 
 def _manifest(sink: str, name: str, share: int, count: int) -> WriteManifest:
-    write_id = f"{name}.{share}"
+    write_id = f"{_OF_A_FILE}{name}.{share}"
     return WriteManifest(sink, write_id, digest_of(write_id, count))
 
 
