@@ -118,15 +118,53 @@ def measure(name: str, job: Job, workload: Workload, servers: Servers, logs: Pat
         return job.look(servers, dsn, output)
 
 
-def show(results: Sequence[tuple[str, Workload, float, float, bool]], console_width: int = 120) -> None:
-    """Print one line per system: its rate, the time between batches, and both against the job's last system."""
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How fast one run of one system was."""
+
+    system: str
+    workload: Workload
+    records_per_s: float
+    gap_ms: float
+    exact: bool
+
+
+def result_of(system: str, workload: Workload, seen: Seen, expected: np.ndarray) -> Result:
+    """Return what a run comes to."""
+    seconds = max(seen.last_ms - seen.first_ms, 1.0) / 1000
+    gaps = max(workload.records / workload.batch - 1, 1)
+    is_exact = np.array_equal(np.sort(seen.ids), expected)
+    return Result(system, workload, workload.records / seconds, 1000 * seconds / gaps, is_exact)
+
+
+def median_of(results: Sequence[Result]) -> Result:
+    """Return the run with the median rate, the lower one of two; one that was not exact comes first."""
+    wrong = [result for result in results if not result.exact]
+    ordered = sorted(results, key=lambda result: result.records_per_s)
+    return wrong[0] if wrong else ordered[(len(ordered) - 1) // 2]
+
+
+def show(results: Sequence[Result]) -> None:
+    """Print one line per system of a job: its rate, the time between batches, and both against the last one's."""
     table = Table("system", "workload", "records/s", "ratio", "ms between batches", "ratio", "exact")
-    reference = {workload.name: (rate, gap) for _, workload, rate, gap, _ in results}
-    for name, workload, rate, gap, exact in results:
-        rate_of, gap_of = reference[workload.name]
-        words = [f"{rate:,.0f}", f"{rate / rate_of:.2f}", f"{gap:,.0f}", f"{gap / gap_of:.2f}"]
-        table.add_row(name, workload.name, *words, "yes" if exact else "NO")
+    reference = results[-1]
+    for each in results:
+        rate = [f"{each.records_per_s:,.0f}", f"{each.records_per_s / reference.records_per_s:.2f}"]
+        gap = [f"{each.gap_ms:,.0f}", f"{each.gap_ms / reference.gap_ms:.2f}"]
+        table.add_row(each.system, each.workload.name, *rate, *gap, "yes" if each.exact else "NO")
     wide_console().print(table)
+
+
+def run_job(job: Job, workload: Workload, rounds: int, expected: np.ndarray, servers: Servers, logs: Path) -> bool:
+    """Run a job's systems turn by turn, and show their median rounds; returns whether all was exact."""
+    done: dict[str, list[Result]] = {system: [] for system in job.systems}
+    for _ in range(rounds):
+        for system, results in done.items():
+            seen = measure(system, job, workload, servers, logs)
+            results.append(result_of(system, workload, seen, expected))
+    medians = [median_of(results) for results in done.values()]
+    show(medians)
+    return all(result.exact for result in medians)
 
 
 def main() -> int:
@@ -143,18 +181,8 @@ def main() -> int:
         for workload in (each.scaled(given.scale) for each in WORKLOADS if each.name in given.workloads):
             servers.make_topic(workload.topic)
             expected = np.sort(produce(servers, workload))
-            for job in (JOBS[name] for name in given.jobs):
-                rounds: dict[str, list[tuple[float, float, bool]]] = {name: [] for name in job.systems}
-                for _ in range(given.rounds):
-                    for name in job.systems:
-                        seen = measure(name, job, workload, servers, logs)
-                        seconds = (seen.last_ms - seen.first_ms) / 1000
-                        exact = np.array_equal(np.sort(seen.ids), expected)
-                        batches = workload.records / workload.batch
-                        rounds[name].append((workload.records / seconds, 1000 * seconds / (batches - 1), exact))
-                        is_exact &= exact
-                medians = {name: sorted(found)[(len(found) - 1) // 2] for name, found in rounds.items()}
-                show([(name, workload, rate, gap, exact) for name, (rate, gap, exact) in medians.items()])
+            for name in given.jobs:
+                is_exact &= run_job(JOBS[name], workload, given.rounds, expected, servers, logs)
     return 0 if is_exact else 1
 
 

@@ -155,7 +155,7 @@ LONG = (
         ),
     ),
     Scenario(
-        "states and a sink beside the ledger: an outbox",
+        "states apart, staged by tasks, and a sink beside the ledger: an outbox",
         records=400_000,
         max_records=2_500,
         apart=True,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from tests.simulation.accounts import TOPOLOGY
 from tests.simulation.data import SINK
 from tests.simulation.faults import SINK_KINDS, Call, Fault, FaultKind
 from tests.simulation.jobs import Job, Start
@@ -14,6 +15,7 @@ from tests.state.memory_kafka import End
 from trident.base.errors import RefusedError
 from trident.coordinators.batches.requests import CleanUp, CommitStep, Relay
 from trident.coordinators.protocol.messages import Apply
+from trident.state.kafka.marker import transactional_id
 
 if TYPE_CHECKING:
     from tests.simulation.world import Request, World
@@ -105,7 +107,7 @@ class SinkFaults:
         assert kafka is not None
         match fault.kind:
             case FaultKind.SINK_ID_EXPIRED:
-                return kafka.expire(f"sim.{SINK}")
+                return kafka.expire(transactional_id(TOPOLOGY, SINK))
             case FaultKind.SINK_AWAY:
                 kafka.is_away = True
                 world.at(10 + fault.number % 200, self._is_back)
