@@ -23,6 +23,7 @@ from integration_tests.crash_matrix.lives import Life, live
 
 _ROOT = Path(__file__).parents[2]
 _LENGTH = struct.Struct(">I")
+_ENDING_SECONDS = 5.0
 
 
 class Forker:
@@ -83,6 +84,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 def _warm_up(life: Life) -> int:
     live(life)
+    for thread in set(threading.enumerate()) - {threading.current_thread()}:
+        thread.join(_ENDING_SECONDS)  # what is let go of may take a moment
     assert threading.active_count() == 1, f"a fork would inherit the locks of {threading.enumerate()}"
     gc.collect()
     gc.freeze()  # a collection in a fork would touch, and so copy, every page

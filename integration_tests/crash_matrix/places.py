@@ -74,10 +74,11 @@ class Place:
                 map_ = SqliteMap(self._file("map"))
                 return (StateEnd(BackingMapState(name, map_, kind=self.case.state, chunk_rows=3), ""),)
             case Site.SQLITE_ROWS | Site.ROWS_BESIDE:
-                return (self._state(name), self._rows("rows", 0), self._rows("last", 0, keeps_last=True))
+                return (self._state(name), self._rows("last", 0, keeps_last=True), self._rows("rows", 0))
             case Site.ROWS_APART:
-                # the one that refuses comes first where they are applied, so that no other one has written
-                return (self._state(name), self._rows("rows", 1), self._rows("last", 1, keeps_last=True))
+                refuses, other = self._rows("last", 1, keeps_last=True), self._rows("rows", 1)
+                # what the other one has written can't be taken back
+                return (self._state(name), refuses, *(() if self.case.script is Script.UNDO else (other,)))
             case Site.KAFKA | Site.OUTBOX:
                 return (self._state(name), self._topic("alerts"))
             case Site.OUTBOX_APART:
@@ -92,10 +93,12 @@ class Place:
         return self._state(f"added_{self.key}", 2 if self.case.site is Site.BESIDE_AND_APART else 0)
 
     def refuser(self) -> str:
-        """Return which end refuses, where one is to: the last one, or the one that is apart from the ledger."""
+        """Return which end refuses, where one is to: a sink; the state where a topic can refuse only what is done."""
         first, *others = self.ends()
-        is_first = self.case.site is Site.OUTBOX_APART or self.case.site is Site.OUTBOX
-        return first.name if not others or (is_first and self.case.script is not Script.SET_ASIDE) else others[-1].name
+        has_outbox = self.case.site in (Site.OUTBOX, Site.OUTBOX_APART)
+        if not others or (has_outbox and self.case.script is not Script.SET_ASIDE):
+            return first.name
+        return others[0].name
 
     def make_ready(self) -> None:
         """Make what is there before the first life: topics, and tables where one of them is to refuse something."""
