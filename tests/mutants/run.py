@@ -49,7 +49,8 @@ _LEFT_OUT = (
     "__pycache__",
     ".hypothesis",
 )
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+# of the summary: a line of a captured log has more blanks behind its level
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
 _NOT_FOUND = re.compile(r"^ERROR: not found: (?:.*/)?((?:tests|integration_tests)/.+)$", re.MULTILINE)
 _SECONDS = 900
 _QUICK = (
