@@ -339,13 +339,15 @@ def _birth_txid(snapshot: Snapshot, positions: Mapping[str, Position | None]) ->
 
 
 def _newest_sent(taking: TakeOver) -> int:
-    """Return the newest txid that any sink has sent from what waited: its position, beside the ledger, may be older."""
-    asked = (partial(resetting_of(taking.stores[name]).check_adopt, taking.spec.name) for name in _relaying(taking))
+    """Return the newest txid of which any sink has sent something, in part too: its position may be older."""
+    asked = (partial(resetting_of(taking.stores[name]).check_adopt, taking.spec.name) for name in _keeping(taking))
     return max((taking.repeater.call("reading what was sent", ask) or 0 for ask in asked), default=0)
 
 
-def _relaying(taking: TakeOver) -> list[str]:
-    return sorted(names_relaying(taking.stores))
+def _keeping(taking: TakeOver) -> list[str]:
+    """Return those whose position may be older than what they have sent: from an outbox, or by several producers."""
+    capable = ((name, store.capabilities) for name, store in sorted(taking.stores.items()))
+    return [name for name, can in capable if can.relaying is not None or can.tasking is not None]
 
 
 def _require_known_positions(

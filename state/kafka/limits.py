@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trident.base.errors import RefusedError
 from trident.state.kafka.cluster import Cluster
-from trident.state.kafka.records import TOPIC
+from trident.state.kafka.records import TOPIC, check_rows
 
 _AS_LONG: Final = 200
 """How many times an answer does: whoever has made a topic's limit smaller meanwhile is told by a refusal."""
@@ -24,6 +25,26 @@ class MessageLimits:
         self._lock = threading.Lock()
         self._known: dict[str, int] = {}
         self._left = 0
+
+    def check(self, rows: pa.Table, *, compressed: bool) -> None:
+        """Raise RefusedError for a row that can never be sent; a limit that was raised meanwhile is asked for first."""
+        try:
+            check_rows(rows, self._for_one(self.of([rows]), compressed))
+        except RefusedError:
+            self._forget()
+            check_rows(rows, self._for_one(self.of([rows]), compressed))
+
+    @staticmethod
+    def _for_one(limits: Mapping[str, int], compressed: bool) -> Mapping[str, int]:
+        """Return how large a record may be: its topic's limit, or, compressed, what the client takes before that.
+
+        How large it is then only the broker knows.
+        """
+        return dict.fromkeys(limits, max(limits.values(), default=0)) if compressed else limits
+
+    def _forget(self) -> None:
+        with self._lock:
+            self._left = 0
 
     def of(self, tables: Sequence[pa.Table]) -> dict[str, int]:
         """Return the limits of the topics in these rows, those that are there; missing ones are asked for each time."""

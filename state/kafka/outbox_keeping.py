@@ -9,6 +9,7 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import CannotUndoError, Transaction
+from trident.state.kafka.bulk.sending import BulkSender
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox_store import OutboxRow, OutboxStore, ask
 from trident.state.kafka.relaying import OutboxRelay
@@ -98,6 +99,7 @@ class OutboxChecking:
     name: str
     outbox: OutboxStore
     markers: Markers
+    bulk: BulkSender | None = None
 
     def check_rows(self, owner: Owner, epoch: Epoch) -> None:
         """Raise MismatchError unless the marker stands where the outbox says, or at what waits and was sent."""
@@ -123,3 +125,5 @@ class OutboxChecking:
                 "ledger's database was put back to another moment. Nothing was sent: restore both to one moment, or "
                 f"{RESET_CLEARING}."
             )
+        if self.bulk is not None:
+            self.bulk.check_markers(owner, row.newest_txid)

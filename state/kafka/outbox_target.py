@@ -18,7 +18,7 @@ from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox_keeping import OutboxChecking, OutboxResetting, OutboxUndoing
 from trident.state.kafka.outbox_store import OutboxStore, ask
-from trident.state.kafka.records import ROWS, check_rows, in_order
+from trident.state.kafka.records import ROWS, in_order
 from trident.state.kafka.relaying import OutboxRelay
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.target import KafkaTarget
@@ -72,7 +72,7 @@ class OutboxTarget:
             undoing=OutboxUndoing(sender.name, outbox, markers),
             resetting=OutboxResetting(sender.name, outbox, relay, behind),
             diverting=self,
-            counting=OutboxChecking(sender.name, outbox, markers),
+            counting=OutboxChecking(sender.name, outbox, markers, bulk),
             relaying=relay,
             writing=bulk.writing if bulk is not None else None,
             tasking=bulk,
@@ -128,9 +128,7 @@ class OutboxTarget:
         """Check the rows, as far as that can be told before they are sent."""
         rows = in_order(conform(updates.rows, ROWS))
         if rows.num_rows:
-            limits = self._limits.of([rows])
-            # how large a record is once it is compressed only the broker knows
-            check_rows(rows, dict.fromkeys(limits) if self._compressed else limits)
+            self._limits.check(rows, compressed=self._compressed)
         return HeldUpdates(rows)
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
@@ -182,7 +180,7 @@ class OutboxTarget:
             row = self._outbox.owned(transaction, owner, epoch)
             sent = 0 if row is None else self._outbox.sent_before(transaction, owner.topology, row)
         if self._bulk is not None and row is not None and row.position.owner == owner:
-            self._bulk.forget(owner.topology, min(done, sent))
+            self._bulk.forget(owner, min(done, sent))
 
     def close(self) -> None:
         """Let go of connections; the ledger closes its own."""

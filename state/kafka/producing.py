@@ -61,7 +61,7 @@ class ConfluentProducers:
                 f"sink {self._sink!r}: client_options are not what the Kafka client takes "
                 f"({error.args[0].str()}); nothing was sent"
             ) from None
-        _connect(producer, next(iter(limits)), min(_CONNECTING_SECONDS, self._seconds))
+        _connect(producer, next(iter(limits), None), min(_CONNECTING_SECONDS, self._seconds))
         try:
             producer.init_transactions(self._seconds)
         except KafkaException as error:
@@ -74,7 +74,7 @@ class ConfluentProducers:
             **_QUIET,
             **_DEFAULTS,
             "batch.size": str(min([_BATCH_BYTES, *limits.values()])),
-            "message.max.bytes": str(max(limits.values())),
+            "message.max.bytes": str(max(limits.values(), default=_BATCH_BYTES)),
             # a topic that is gone has to be told before a call gives up: by itself the client waits for half a minute
             "topic.metadata.propagation.max.ms": str(max(1, int(self._seconds * 500))),
             **for_librdkafka(self._options),
@@ -84,7 +84,7 @@ class ConfluentProducers:
         }
 
 
-def _connect(producer: Producer, topic: str, seconds: float) -> None:
+def _connect(producer: Producer, topic: str | None, seconds: float) -> None:
     """Wait until there is a connection: librdkafka lets who asks for an epoch before that wait for half a second.
 
     The first answer may come from a connection that is not yet known as a broker's; the second one does not.

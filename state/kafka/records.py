@@ -47,7 +47,7 @@ class Record:
 
 
 def in_order(rows: pa.Table) -> pa.Table:
-    """Return the rows in the order of the records that they are of; those of none stay as they are, before the others.
+    """Return the rows in the order of the records that they are of; those of none stay as they are, behind the others.
 
     What was staged by several tasks comes in any order, and what readers see must not depend on tasks.
     """

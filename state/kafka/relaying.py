@@ -73,7 +73,7 @@ class OutboxRelay:
             raise self._refused(entries[0], error) from None
         upto = self._trimmed(owner, epoch, entries[-1].txid, done)
         if self.bulk is not None and files:
-            self.bulk.forget_soon(owner.topology, entries[-1].txid)
+            self.bulk.forget_soon(owner, entries[-1].txid)
         return upto
 
     def _refused(self, entry: Entry, error: RefusedError) -> RefusedError:

@@ -38,6 +38,12 @@ class KafkaResetting:
         self._begin(owner, epoch, birth_txid)
 
     def _begin(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        if self.bulk is not None:
-            self.bulk.begin_anew(owner, epoch, birth_txid)
-        self.markers.change(owner.topology, beginning_anew(owner, epoch, birth_txid, self.name))
+        begin = beginning_anew(owner, epoch, birth_txid, self.name)
+        if self.bulk is None:
+            self.markers.change(owner.topology, begin)
+            return
+        found = self.markers.read(owner.topology)
+        self.bulk.begin_anew(owner, epoch, birth_txid)
+        self.markers.change(owner.topology, begin)
+        if found is not None and found.position is not None and found.position.owner != owner:
+            self.bulk.forget_life(found.position.owner)

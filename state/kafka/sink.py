@@ -15,7 +15,8 @@ from trident.base.kafka.words import checked_options
 from trident.base.names import check_given_name
 from trident.base.secrets import Secret
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
-from trident.state.kafka.bulk.folder import StagingFolder, check_folder
+from trident.state.kafka.bulk.address import check_folder
+from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.reach import KafkaReach
 from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
 from trident.state.kafka.markers import Markers

@@ -17,7 +17,7 @@ from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Markers, owned
 from trident.state.kafka.moves import bearing, fencing
-from trident.state.kafka.records import ROWS, check_rows, in_order, records_of, shown
+from trident.state.kafka.records import ROWS, in_order, records_of, shown
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.undoing import KafkaUndoing
 from trident.state.maps.blobs import BlobStore
@@ -54,6 +54,7 @@ class KafkaTarget:
             diverting=self,
             writing=bulk.writing if bulk is not None else None,
             tasking=bulk,
+            counting=self if bulk is not None else None,
             keeps_what_left=True,
         )
 
@@ -84,8 +85,6 @@ class KafkaTarget:
         if self._bulk is not None:
             self._bulk.raise_fence(owner, epoch)
         self._markers.change(owner.topology, fencing(owner, epoch, self._name))
-        if self._bulk is not None and self.position(owner.topology) is not None:
-            self._bulk.check_known(owner.topology)
 
     def position(self, topology: str) -> Position | None:
         """Return where the newest marker says that it stands, None when it has never been registered."""
@@ -98,14 +97,18 @@ class KafkaTarget:
             self._bulk.register(owner, epoch, birth_txid)
         self._markers.change(owner.topology, bearing(owner, epoch, birth_txid, self._name))
 
+    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
+        """Raise MismatchError unless each producer of bulk rows stands where it may: at most at the next txid."""
+        position = self.position(owner.topology)
+        if self._bulk is not None and position is not None and position.owner == owner:
+            self._bulk.check_markers(owner, position.txid + 1)
+
     def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
         """Check the rows and commit them to the ledger's database."""
         rows = in_order(conform(updates.rows, ROWS))
         if not rows.num_rows:
             return WrittenUpdates(())
-        limits = self._limits.of([rows])
-        # how large a record is once it is compressed only the broker knows
-        check_rows(rows, dict.fromkeys(limits) if self._compressed else limits)
+        self._limits.check(rows, compressed=self._compressed)
         return WrittenUpdates((self._blobs.put(batch, rows),))
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
@@ -144,7 +147,7 @@ class KafkaTarget:
             raise MismatchError(f"sink {self._name!r} is not of {owner.topology!r}; nothing was deleted")
         self._blobs.forget(owner.topology, min(done, position.txid))
         if self._bulk is not None:
-            self._bulk.forget(owner.topology, min(done, position.txid))
+            self._bulk.forget(owner, min(done, position.txid))
 
     def close(self) -> None:
         """Let go of connections."""
@@ -160,7 +163,7 @@ class KafkaTarget:
         if not self._is_in_session(batch):
             bulk.send(batch, updates.writes)
             self._send(batch, updates, ROWS.empty_table())
-        bulk.forget_soon(topology, batch.txid)
+        bulk.forget_soon(batch.owner, batch.txid)
 
     def _send(self, batch: BatchId, updates: StagedUpdates, rows: pa.Table) -> None:
         def send(found: Marker | None, _: str) -> Change | None:

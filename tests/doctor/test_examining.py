@@ -24,9 +24,20 @@ from trident.doctor.aborting import abortable
 from trident.doctor.bounded import bounded
 from trident.doctor.examining import examine
 from trident.doctor.findings import Check, Finding, Level, ok, problem, span
-from trident.doctor.subject import Subject, opened_subject
+from trident.doctor.subject import KafkaOutput, Subject, opened_subject
+from trident.state import KafkaSink
 
 SHORT = Timeouts(lease=timedelta(seconds=0.1))
+
+
+class NothingOpen:
+    """A cluster in which no transaction is open."""
+
+    def ask(self, what: str, call: object) -> dict[int, list[object]]:
+        return {}
+
+
+OUTPUT = KafkaOutput(KafkaSink("alerts", bootstrap_servers="host:9092"), None, NothingOpen())  # type: ignore[arg-type]
 
 
 def subject() -> Subject:
@@ -80,9 +91,11 @@ def test_a_ledger_in_memory_is_told_so() -> None:
 
 
 def test_only_ids_of_the_topology_are_aborted() -> None:
-    for id_ in ("payments2.alerts", "payments", "another.payments.alerts"):
-        with pytest.raises(MismatchError, match=r"begin with 'payments\.'; nothing was aborted"):
-            abortable(subject(), id_)
+    for id_ in ("payments2.alerts", "payments", "another.payments.alerts", "payments.enrichment-service-1"):
+        with pytest.raises(MismatchError, match=r"which has payments\.alerts; nothing was aborted"):
+            abortable(replace(subject(), outputs=(OUTPUT,)), id_)
+    with pytest.raises(MismatchError, match=r"this ledger knows no topology 'payments'.*; nothing was aborted"):
+        abortable(replace(subject(), outputs=(OUTPUT,)), "payments.alerts")
     with pytest.raises(MismatchError, match="has no sink in Kafka; nothing was aborted"):
         abortable(subject(), "payments.alerts")
 
@@ -91,11 +104,11 @@ def test_nothing_is_aborted_while_a_coordinator_holds_the_topology(tmp_path: Pat
     ledger = Scene(tmp_path, SHORTCUT).ledger()
     ledger.open()
     epoch = ledger.acquire("payments", Lease("somebody", timedelta(seconds=60))).epoch
-    held = replace(subject(), ledger=ledger)
+    held = replace(subject(), ledger=ledger, outputs=(OUTPUT,))
     with pytest.raises(LeaseHeldError, match="held by somebody; nothing was aborted"):
         abortable(held, "payments.alerts")
     ledger.release("payments", epoch)
-    with pytest.raises(MismatchError, match="has no sink in Kafka"):
+    with pytest.raises(MismatchError, match=r"no transaction of 'payments\.alerts' is open"):
         abortable(held, "payments.alerts")
 
 

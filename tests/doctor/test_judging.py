@@ -137,8 +137,3 @@ def test_a_transaction_of_nobody_is_ended_by_kafkas_own_tool():
     assert "nothing more is sent, and nothing is lost" in said.means
     assert problem("a", "b", "c", "d").is_problem
     assert not ok("a", "b").is_problem
-
-
-def test_ids_of_a_topology_are_no_other_ones():
-    assert transactions.prefix_of("pay") == "pay."
-    assert not "pay.eu.alerts".startswith(transactions.prefix_of("pay.eu")), "a dot in a name is written %2E"

@@ -13,15 +13,15 @@ DOCTOR: Final = (
     Mutant(
         "the doctor aborts only ids of the topology",
         "trident/doctor/aborting.py",
-        "    if not id_.startswith(prefix_of(subject.topology)):\n",
+        "    if id_ not in own:\n",
         "    if not id_:\n",
         _EXAMINING,
     ),
     Mutant(
         "the doctor aborts nothing while a coordinator holds the topology",
         "trident/doctor/aborting.py",
-        "    if standing is not None and standing.is_held:\n",
-        "    if standing is not None and False:\n",
+        "    if standing.is_held:\n",
+        "    if False:\n",
         _EXAMINING,
     ),
     Mutant(

@@ -36,8 +36,8 @@ SINKS: Final = (
     Mutant(
         "a producer that has sent its share does not send it again",
         "state/kafka/bulk/sending.py",
-        "        if is_sent(mine, batch, self.place.sink):\n            return None\n",
-        "",
+        "        if is_sent(mine, batch, self.place.sink):\n",
+        "        if False and is_sent(mine, batch, self.place.sink):\n",
         _BULK,
     ),
     Mutant(
@@ -76,6 +76,48 @@ SINKS: Final = (
         _BULK,
     ),
     Mutant(
+        "a share of other records under the same numbers is not taken for this one",
+        "state/kafka/bulk/sending.py",
+        "            if mine.sent != sent:",
+        "            if False and mine.sent != sent:",
+        _BULK,
+    ),
+    Mutant(
+        "a producer without a marker stops the start",
+        "state/kafka/bulk/sending.py",
+        "            if position is None:\n                raise",
+        "            if position is None:\n                continue\n                raise",
+        _BULK,
+    ),
+    Mutant(
+        "a producer that is ahead of its sink stops the start",
+        "state/kafka/bulk/sending.py",
+        "            if position.owner != owner or position.txid > newest:\n",
+        "            if position.owner != owner:\n",
+        _BULK,
+    ),
+    Mutant(
+        "files of two incarnations lie apart",
+        "state/kafka/bulk/folder.py",
+        "        names = (owner.topology, self.sink, owner.incarnation)\n",
+        "        names = (owner.topology, self.sink)\n",
+        _BULK,
+    ),
+    Mutant(
+        "files of attempts that have ended are deleted",
+        "state/kafka/bulk/writing.py",
+        "            self.folder.forget_attempts_before(batch)\n",
+        "            pass\n",
+        _BULK,
+    ),
+    Mutant(
+        "a compressed record is held against what the client takes",
+        "state/kafka/limits.py",
+        "dict.fromkeys(limits, max(limits.values(), default=0)) if compressed else limits",
+        "dict.fromkeys(limits) if compressed else limits",
+        _BULK,
+    ),
+    Mutant(
         "all records of a key have one producer",
         "state/kafka/bulk/writing.py",
         "            shares[number] = zlib.crc32(key, seed) % producers\n",
@@ -85,8 +127,8 @@ SINKS: Final = (
     Mutant(
         "files that were not sent are kept",
         "state/kafka/target.py",
-        "self._bulk.forget(owner.topology, min(done, position.txid))",
-        "self._bulk.forget(owner.topology, done)",
+        "self._bulk.forget(owner, min(done, position.txid))",
+        "self._bulk.forget(owner, done)",
         _BULK,
     ),
     Mutant(

@@ -19,15 +19,24 @@ from tests.state.test_kafka_sink import MemoryKafkaHarness, until_known
 from tests.state.test_outbox import OutboxHarness, SendsAtOnce
 from trident.base.control import decode
 from trident.base.crash_points import CrashPoint
-from trident.base.errors import ConfigurationError, FencedError, MismatchError, OutcomeUnknownError, RefusedError
-from trident.base.identity import BatchId
+from trident.base.errors import (
+    ConfigurationError,
+    FencedError,
+    MismatchError,
+    OutcomeUnknownError,
+    RefusedError,
+    RetryableError,
+)
+from trident.base.identity import BatchId, Epoch
 from trident.base.order import order_of
 from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest, digest_of
 from trident.state.capabilities import CannotUndoError, relaying_of
-from trident.state.kafka.bulk.folder import StagingFolder, check_folder
+from trident.state.kafka.bulk.address import check_folder
+from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
-from trident.state.kafka.bulk.writing import listed, share_of, unlisted
+from trident.state.kafka.bulk.writing import listed, read_share, share_of, unlisted
+from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox import Outbox
 from trident.state.kafka.outbox_target import OutboxTarget
@@ -233,13 +242,13 @@ def test_a_txid_that_is_sent_in_part_is_finished_and_not_taken_back(harness: Bul
         with pytest.raises(CannotUndoError, match=f"have sent their share of it, {sent} records"):
             call(batch_of(1, epoch=NEWER), updates)
     assert resetting(successor).check_adopt("orders") == 1
-    other = batch_of(1, attempt=99, epoch=NEWER)
-    with pytest.raises(MismatchError, match="attempt 10"):
-        successor.apply(other, staged_by_tasks(successor, other, harness.keyed(*KEYS)))
     with pytest.raises(FencedError):
         sink.apply(batch_of(1), updates)
     successor.apply(batch_of(1, epoch=NEWER), updates)
     assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
+    other = batch_of(1, attempt=99, epoch=NEWER)
+    with pytest.raises(MismatchError, match="attempt 10"):
+        successor.apply(other, staged_by_tasks(successor, other, harness.keyed(*KEYS)))
 
 
 def test_a_task_that_comes_late_sends_nothing_for_an_older_epoch(harness: BulkHarness) -> None:
@@ -296,7 +305,7 @@ def test_files_that_are_not_what_was_accepted_stop(harness: BulkHarness, harm: s
             data = bytearray(path.read_bytes())
             data[30] ^= 0xFF
             path.write_bytes(data)
-    with pytest.raises(StagingLostError, match=r"nothing (more )?was sent|nothing of them was sent"):
+    with pytest.raises(StagingLostError, match="nothing of it was sent"):
         sink.apply(batch_of(1), updates)
     assert values_of(harness) == {}
 
@@ -343,15 +352,142 @@ def test_what_can_never_be_sent_is_refused_by_the_task(harness: BulkHarness) -> 
     assert harness.files() == []
 
 
-def test_a_producer_whose_marker_is_gone_stops(harness: BulkHarness) -> None:
+def check(sink: Target, epoch: Epoch = EPOCH) -> None:
+    """Ask what a start asks."""
+    counting = sink.capabilities.counting
+    assert counting is not None
+    counting.check_rows(OWNER, epoch)
+
+
+def test_a_producer_whose_marker_is_gone_stops_the_start_and_is_healed_by_a_reset(harness: BulkHarness) -> None:
     sink = begun(harness)
+    check(sink)
     for log in harness.kafka.logs["markers"]:
         log[:] = [entry for entry in log if entry.record.key != b"orders.alerts.1"]
-    with pytest.raises(MismatchError, match="no marker any more"):
-        harness.open().raise_fence(OWNER, NEWER)
     updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
-    with pytest.raises((MismatchError, FencedError)):
+    with pytest.raises(MismatchError, match="no marker any more"):
         sink.apply(batch_of(1), updates)
+    successor = harness.open()
+    successor.raise_fence(OWNER, NEWER)
+    with pytest.raises(MismatchError, match=r"producer 1 .* has no marker any more.*--states clear"):
+        check(successor, NEWER)
+    second = replace(OWNER, incarnation="second-life")
+    resetting(successor).clear(second, NEWER, 7)
+    batch = batch_of(8, epoch=NEWER, owner=second)
+    before = len(harness.kafka.seen("out"))
+    successor.apply(batch, staged_by_tasks(successor, batch, harness.keyed(*KEYS)))
+    assert len(harness.kafka.seen("out")) - before == len(KEYS)
+
+
+def test_a_share_under_the_same_numbers_of_a_ledger_that_was_put_back_is_not_taken_for_this_one(
+    harness: BulkHarness,
+) -> None:
+    sink = begun(harness)
+    first = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    harness.kafka.ends = [End.ANSWERED, End.REQUEST_LOST]
+    with pytest.raises(OutcomeUnknownError):
+        sink.apply(batch_of(1), first)
+    again = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS, *KEYS))
+    with pytest.raises(MismatchError, match=r"other records as this txid and attempt: the ledger was put back"):
+        sink.apply(batch_of(1), again)
+    sink.apply(batch_of(1), first)
+    assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
+
+
+def test_a_producer_that_is_ahead_of_what_may_have_been_sent_stops_the_start(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    for txid in (1, 2):
+        sink.apply(batch_of(txid), staged_by_tasks(sink, batch_of(txid), harness.keyed(*KEYS)))
+    check(sink)
+    for log in harness.kafka.logs["markers"]:
+        newest = [entry for entry in log if entry.record.key == b"orders.alerts"][-2:]
+        log[:] = [entry for entry in log if entry not in newest]
+    with pytest.raises(MismatchError, match=r"stands at txid 2 .* newest that it can have sent"):
+        check(sink)
+
+
+def test_two_that_share_a_folder_under_one_name_keep_their_files(harness: BulkHarness, tmp_path: Path) -> None:
+    sink = begun(harness)
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    other = BulkHarness(tmp_path)
+    theirs = other.open()
+    theirs.prepare()
+    owner = replace(OWNER, incarnation="of-another-ledger")
+    theirs.raise_fence(owner, EPOCH)
+    theirs.register(owner, EPOCH, 0)
+    for txid in (1, 2):
+        batch = batch_of(txid, owner=owner)
+        theirs.apply(batch, staged_by_tasks(theirs, batch, other.keyed(*KEYS)))
+        theirs.clean_up(owner, EPOCH, txid)
+    sink.apply(batch_of(1), updates)
+    assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
+
+
+def test_what_is_left_of_a_life_is_deleted_with_it(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    resetting(sink).clear(replace(OWNER, incarnation="second-life"), EPOCH, 7)
+    assert harness.files() == []
+
+
+def test_attempts_that_failed_leave_no_files(harness: BulkHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trident.state.kafka.bulk.writing._ROWS", 1)
+    sink = begun(harness)
+    for attempt in (10, 11, 12):
+        staged_by_tasks(sink, batch_of(1, attempt=attempt), harness.keyed("a"))
+    assert harness.files() == ["1"]
+
+    def broken() -> Iterator[pa.RecordBatch]:
+        for _ in range(2):
+            yield from harness.keyed("a").to_batches()
+        raise OSError("no space left")
+
+    writing = sink.capabilities.writing
+    assert writing is not None
+    with pytest.raises(RetryableError):
+        list(writing.writer(batch_of(2))(broken()))
+    assert harness.files() == ["1"]
+
+
+def test_a_txid_that_all_have_sent_is_finished_without_its_files(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    harness.kafka.ends = [End.ANSWERED] * PRODUCERS + [End.REQUEST_LOST]
+    with pytest.raises(OutcomeUnknownError):
+        sink.apply(batch_of(1), updates)
+    for path in harness.folder.glob("**/*.parquet"):
+        path.unlink()
+        path.mkdir()  # what can't be read for now, and is not gone
+    sink.apply(batch_of(1), updates)
+    assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
+
+
+def test_a_share_above_two_gigabytes_can_be_sent() -> None:
+    """Without so many bytes: types whose columns hold them, in what is sorted before it is sent."""
+    with tempfile.TemporaryDirectory() as folder:
+        harness = BulkHarness(Path(folder))
+        sink = begun(harness)
+        (write, *_) = staged_by_tasks(sink, batch_of(1), harness.keyed("a", "a")).writes
+        rows = read_share(StagingFolder(harness.folder.as_uri(), "alerts"), batch_of(1), write)
+    assert rows.schema.field("value").type == pa.large_binary()
+    assert rows.schema.field("key").type == pa.large_binary()
+
+
+def test_a_compressed_record_that_the_client_never_takes_is_refused_before_the_pin(harness: BulkHarness) -> None:
+    harness.kafka.largest = 1_000
+    limits = MessageLimits(harness.kafka)
+    rows = harness.keyed("a" * 2_000)
+    with pytest.raises(RefusedError, match="too large"):
+        limits.check(rows, compressed=True)
+    limits.check(harness.keyed("a" * 300), compressed=True)
+
+
+def test_a_limit_that_was_raised_is_asked_for_before_a_record_is_refused(harness: BulkHarness) -> None:
+    harness.kafka.largest = 1_000
+    limits = MessageLimits(harness.kafka)
+    limits.check(harness.keyed("a"), compressed=False)
+    harness.kafka.largest = 10_000
+    limits.check(harness.keyed("a" * 5_000), compressed=False)
 
 
 def test_files_without_a_folder_are_told(harness: BulkHarness) -> None:
@@ -417,11 +553,31 @@ def test_staged_rows_are_shown_in_their_order(harness: BulkHarness) -> None:
     assert found.column("value").to_pylist() == rows.column("value").to_pylist()
 
 
-@pytest.mark.parametrize("given_", ["relative/folder", "", "s3://key:secret@bucket/folder", 7, None, "no-path://"])
-def test_a_folder_that_is_not_the_same_everywhere_is_refused(given_: object) -> None:
+@pytest.mark.parametrize(
+    "given_",
+    [
+        "relative/folder",
+        "",
+        "s3://key:hunter2@bucket/folder",
+        "s3://AKIA:hun/ter2@bucket/x",
+        "abfss://box@account.dfs.core.windows.net/x?client_secret=hunter2",
+        "hdfs://user:hunter2@host/x",
+        7,
+        None,
+        "no-path://",
+    ],
+)
+def test_a_folder_that_is_not_the_same_everywhere_or_names_a_secret_is_refused(given_: object) -> None:
     with pytest.raises(ConfigurationError) as raised:
         check_folder("staging_folder", given_)
-    assert "secret@" not in str(raised.value)
+    assert "ter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "given_", ["s3://bucket/x?region=eu-west-1", "abfss://box@account.dfs.core.windows.net/x", "hdfs://me@host:8020/x"]
+)
+def test_a_folder_that_names_nothing_secret_is_taken(given_: str) -> None:
+    assert check_folder("staging_folder", given_) == given_
 
 
 def test_a_folder_that_can_not_be_written_to_is_refused(tmp_path: Path) -> None:

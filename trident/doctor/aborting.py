@@ -10,7 +10,7 @@ from typing import Final
 from trident.base.errors import LeaseHeldError, MismatchError
 from trident.doctor.standing import standing_of
 from trident.doctor.subject import KafkaOutput, Subject
-from trident.doctor.transactions import OpenTransaction, open_transactions, prefix_of
+from trident.doctor.transactions import OpenTransaction, open_transactions
 from trident.state.kafka.producing import ConfluentProducers
 
 _PATIENCE: Final = timedelta(seconds=30)
@@ -35,19 +35,17 @@ def abortable(subject: Subject, id_: str) -> Abortable:
 
     Raises MismatchError where nothing of this id is open, LeaseHeldError while a coordinator runs the topology.
     """
-    if not id_.startswith(prefix_of(subject.topology)):
-        raise MismatchError(
-            f"{id_!r} is no transactional id of topology {subject.topology!r}, whose ids begin with "
-            f"{prefix_of(subject.topology)!r}; nothing was aborted: another program's transaction is its own to end"
-        )
-    _require_free(subject)
     if not subject.outputs:
         raise MismatchError(f"topology {subject.topology!r} has no sink in Kafka; nothing was aborted")
-    for output in subject.outputs:
-        if id_ in output.ids(subject.topology):
-            for found in open_transactions(output.cluster, subject.topology):
-                if found.id == id_:
-                    return Abortable(found, output)
+    own = {known: output for output in subject.outputs for known in output.ids(subject.topology)}
+    if id_ not in own:
+        raise MismatchError(
+            f"{id_!r} is no transactional id of topology {subject.topology!r}, which has {', '.join(sorted(own))}; "
+            "nothing was aborted: another program's transaction is its own to end"
+        )
+    _require_free(subject)
+    for found in open_transactions(own[id_].cluster, (id_,)):
+        return Abortable(found, own[id_])
     raise MismatchError(f"no transaction of {id_!r} is open, or its sink may not describe it; nothing was aborted")
 
 
@@ -65,7 +63,12 @@ def abort(subject: Subject, wanted: Abortable) -> None:
 
 def _require_free(subject: Subject) -> None:
     standing = standing_of(subject)
-    if standing is not None and standing.is_held:
+    if standing is None:
+        raise MismatchError(
+            f"this ledger knows no topology {subject.topology!r}, so it can't tell whether a coordinator runs it; "
+            "nothing was aborted. Is it the ledger that the topology runs with?"
+        )
+    if standing.is_held:
         raise LeaseHeldError(
             f"topology {subject.topology!r} is held by {standing.holder}; nothing was aborted: a coordinator that runs "
             "ends its own transactions"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,6 @@ from trident.doctor.clients import ClusterAt
 from trident.doctor.clusters import place_of
 from trident.doctor.findings import Finding, ok, problem, span
 from trident.doctor.subject import Subject
-from trident.state.kafka.marker import transactional_id
 
 OPEN: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 _PARTITIONS_SHOWN: Final = 5
@@ -51,29 +50,27 @@ class HeldBack:
     """The transactional id, where its coordinator knows it and we may."""
 
 
-def prefix_of(topology: str) -> str:
-    """Return what the transactional ids of a topology's sinks begin with."""
-    return transactional_id(topology, "")
+def open_transactions(cluster: ClusterAt, own: Collection[str]) -> tuple[OpenTransaction, ...]:
+    """Return the open transactions of these ids, oldest first, as far as they may be described.
 
-
-def open_transactions(cluster: ClusterAt, topology: str) -> tuple[OpenTransaction, ...]:
-    """Return the open transactions of a topology's sinks, oldest first, as far as they may be described."""
+    Of whole ids: another program may have one that begins like a topology's.
+    """
     listed = cluster.ask("list transactions", lambda admin: admin.list_transactions(state_filters=OPEN))
-    prefix = prefix_of(topology)
-    ids = sorted({each.transactional_id for found in listed.values() for each in found if _is_of(each, prefix)})
-    found = [_described(cluster, id_) for id_ in ids]
+    ids = {str(getattr(each, "transactional_id", "")) for found in listed.values() for each in found}
+    found = [_described(cluster, id_) for id_ in sorted(ids.intersection(own))]
     return tuple(sorted((each for each in found if each is not None), key=lambda each: -each.seconds))
 
 
 def look_at_own(subject: Subject, cluster: ClusterAt) -> Iterator[Finding]:
     """Say which transactions of the topology have been open for long."""
-    about, found = f"transactions in {place_of(cluster)}", open_transactions(cluster, subject.topology)
+    own = {id_ for output in subject.outputs if output.cluster is cluster for id_ in output.ids(subject.topology)}
+    about, found = f"transactions in {place_of(cluster)}", open_transactions(cluster, own)
     hanging = [each for each in found if each.seconds >= subject.open_longer_than.total_seconds()]
     for each in hanging:
         yield said_of_own(about, each)
     if not hanging:
         age = span(subject.open_longer_than.total_seconds())
-        yield ok(about, f"none under {prefix_of(subject.topology)}* has been open for {age}; {len(found)} are open")
+        yield ok(about, f"none of {len(own)} own ids has been open for {age}; {len(found)} are open")
 
 
 def said_of_own(about: str, found: OpenTransaction) -> Finding:
@@ -206,7 +203,3 @@ def _ends(
     asked, patience = dict.fromkeys(places, OffsetSpec.LATEST), int(seconds * 1000)
     told = cluster.ask("list offsets", lambda admin: admin.list_partition_offsets(asked, level, patience))
     return {place: int(told[place].offset) for place in places}
-
-
-def _is_of(listed: object, prefix: str) -> bool:
-    return str(getattr(listed, "transactional_id", "")).startswith(prefix)

@@ -21,6 +21,7 @@ from pyspark.errors.exceptions.captured import convert_exception
 from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError
 from trident.coordinators.batches.processor import StagingRefusedError, UnprocessableError
 from trident.operations.base import UNHELD
+from trident.state.staged import StagingLostError
 
 SPARK_FAILURES = (PySparkException, Py4JError, OSError, EOFError)
 """What an action can raise when a job, a worker or the JVM fails."""
@@ -56,26 +57,26 @@ def session_stopped(job: str) -> FatalError:
     )
 
 
-def classify(error: BaseException, job: str) -> TridentError:
-    """Return what to raise for a failed job; `job` names it in the text.
+def classify(error: BaseException, job: str, became: str = _NOTHING_APPLIED) -> TridentError:
+    """Return what to raise for a failed job; `job` names it in the text, `became` says what became of the data.
 
     Raise the result `from None`: Spark's own text may quote values of records.
     """
     if isinstance(error, PythonException):
-        return _from_python(str(error), job)
+        return _from_python(str(error), job, became)
     if isinstance(error, Py4JJavaError):
         try:
-            return _from_java(error, job)
+            return _from_java(error, job, became)
         except (Py4JError, OSError) as gone:  # the JVM that has the causes died meanwhile
             error = gone
     if isinstance(error, PySparkException):
-        return _from_condition(error, job)
+        return _from_condition(error, job, became)
     if isinstance(error, ConnectionRefusedError):  # what Spark itself could not reach comes as one of its own errors
         return FatalError(
-            f"{job}: Spark's JVM has ended, nobody answers any more. {_NOTHING_APPLIED}; run the topology again in a "
+            f"{job}: Spark's JVM has ended, nobody answers any more. {became}; run the topology again in a "
             "new process: a session of this one can't be used any more."
         )
-    return RetryableError(f"{job}: the connection to Spark failed ({type(error).__name__}). {_NOTHING_APPLIED}.")
+    return RetryableError(f"{job}: the connection to Spark failed ({type(error).__name__}). {became}.")
 
 
 def of_state(refused: RefusedError, state: str, job: str) -> TridentError:
@@ -85,7 +86,7 @@ def of_state(refused: RefusedError, state: str, job: str) -> TridentError:
     return UnprocessableError(f"{job}: {refused}. {_NOTHING_APPLIED}, and the same records would fail again.")
 
 
-def _from_condition(error: PySparkException, job: str) -> TridentError:
+def _from_condition(error: PySparkException, job: str, became: str) -> TridentError:
     condition, state = error.getCondition(), error.getSqlState()
     raised = (error.getMessageParameters() or {}).get("errorMessage", "") if condition == _RAISED_BY_SQL else ""
     if raised.startswith(UNHELD):  # any other text is a user's, and may show what is in a record
@@ -93,13 +94,13 @@ def _from_condition(error: PySparkException, job: str) -> TridentError:
     what = " ".join(filter(None, [type(error).__name__, condition, state and f"(SQLSTATE {state})"]))
     if isinstance(error, _DATA_ERRORS) or (state or "").startswith(_HOPELESS_SQLSTATES):
         return UnprocessableError(
-            f"{job}: Spark can't compute it from these records: {what}. {_NOTHING_APPLIED}, and the same records "
+            f"{job}: Spark can't compute it from these records: {what}. {became}, and the same records "
             "would fail again: change the expression (try_cast, try_divide, a filter) and start again."
         )
-    return RetryableError(f"{job}: the Spark job failed: {what}. {_NOTHING_APPLIED}.")
+    return RetryableError(f"{job}: the Spark job failed: {what}. {became}.")
 
 
-def _from_java(error: Py4JJavaError, job: str) -> TridentError:
+def _from_java(error: Py4JJavaError, job: str, became: str) -> TridentError:
     """Look through the causes for one that says more than that the job was aborted."""
     cause = error.java_exception
     for _ in range(_DEEPEST):
@@ -107,14 +108,14 @@ def _from_java(error: Py4JJavaError, job: str) -> TridentError:
             break
         converted = convert_exception(cause)
         if isinstance(converted, PythonException):
-            return _from_python(str(converted), job)
+            return _from_python(str(converted), job, became)
         if _is_of_the_connector(converted, cause):
             return _unheld_timestamp(job)
         if isinstance(converted, _DATA_ERRORS) or converted.getCondition() == _RAISED_BY_SQL:
-            return _from_condition(converted, job)
+            return _from_condition(converted, job, became)
         cause = cause.getCause()
     name = str(error.java_exception.getClass().getSimpleName())
-    return RetryableError(f"{job}: the Spark job failed or was cancelled ({name}). {_NOTHING_APPLIED}.")
+    return RetryableError(f"{job}: the Spark job failed or was cancelled ({name}). {became}.")
 
 
 def _is_of_the_connector(error: PySparkException, cause: JavaObject) -> bool:
@@ -133,20 +134,22 @@ def _unheld_timestamp(job: str) -> UnprocessableError:
     )
 
 
-def _from_python(traceback: str, job: str) -> TridentError:
+def _from_python(traceback: str, job: str, became: str) -> TridentError:
     module = _unimportable(traceback)
     if module is not None:
         return UnprocessableError(
             f"{job}: Spark's workers can't import the module {module!r}, which a function or combiner of the topology "
-            f"is from, or needs. {_NOTHING_APPLIED}, and each try would fail the same: bring it to them "
+            f"is from, or needs. {became}, and each try would fail the same: bring it to them "
             "(spark.sparkContext.addPyFile, --py-files, or PYTHONPATH where they start) and start again."
         )
     frame, type_, text = _last_raise(traceback)
     own = _own_error(type_)
     kind = FatalError if own is not None and issubclass(own, FatalError) else RetryableError
     if own is not None and text and _is_of_library(frame):  # this library's own texts carry no values; a user's may
-        return RefusedError(text) if issubclass(own, RefusedError) else kind(f"{job}: {text}")
-    return kind(f"{job}: Python code raised {type_} at {frame}. {_NOTHING_APPLIED}.")
+        if issubclass(own, RefusedError):
+            return RefusedError(text)
+        return StagingLostError(f"{job}: {text}") if issubclass(own, StagingLostError) else kind(f"{job}: {text}")
+    return kind(f"{job}: Python code raised {type_} at {frame}. {became}.")
 
 
 def _unimportable(traceback: str) -> str | None:

@@ -1,4 +1,8 @@
-"""What targets give to tasks beside their staging: one Spark task per piece of work."""
+"""What targets give to tasks beside their staging: a Spark job of one task for each piece of work.
+
+A job of its own each: Spark copies a task that is slower than others of its job (speculation), and copies of work that
+goes on under one name would end each other for ever.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -14,12 +19,14 @@ from trident.base.control import CONTROL
 from trident.base.errors import RetryableError
 from trident.base.secrets import Secret
 from trident.engine.errors import SPARK_FAILURES, classify, session_stopped
+from trident.engine.parallel import run_all
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import cancel_tagged, is_stopped, tagged, watched
 from trident.engine.staging import WORDS_ONLY
 from trident.spouts.handing_out import hand_out, learn
 from trident.state.tasks import Work
 
+_SOME_SENT = "What was done stays and is not done again, the rest is tried again"
 _AFTER_STOP = (AttributeError, ValueError)
 """What PySpark raises, besides, once its session was stopped."""
 
@@ -31,13 +38,17 @@ class SparkTasks:
         self._spark = spark
 
     def run(self, works: Sequence[Work], secrets: Sequence[Secret], what: str) -> None:
-        """Run one job with a task for each; ends what is left of it when that fails."""
+        """Run all of them side by side; ends what is left when one fails."""
         tag = f"trident-{uuid.uuid4().hex}"
+        if not works:
+            return
+        run_all([partial(self._run, work, tuple(secrets), tag, what) for work in works], partial(self._cancel, tag))
+
+    def _run(self, work: Work, secrets: tuple[Secret, ...], tag: str, what: str) -> None:
         try:
             with watched(self._spark), tagged(self._spark, tag), quiet_spark_errors():
                 hand_out(self._spark, secrets)
-                numbers = self._spark.range(0, len(works), 1, len(works))
-                done = numbers.mapInArrow(_DoWork(tuple(works), tuple(secrets)), WORDS_ONLY).toArrow()
+                done = self._spark.range(0, 1, 1, 1).mapInArrow(_DoWork(work, secrets), WORDS_ONLY).toArrow()
         except _AFTER_STOP:
             if not is_stopped(self._spark):
                 raise
@@ -45,24 +56,26 @@ class SparkTasks:
         except SPARK_FAILURES as error:
             if is_stopped(self._spark):
                 raise session_stopped(what) from None
-            with suppress(*SPARK_FAILURES):
-                cancel_tagged(self._spark, tag)
-            raise classify(error, what) from None
-        if done.num_rows != len(works):
-            raise RetryableError(f"{what}: {done.num_rows} of {len(works)} tasks have said that they are done")
+            raise classify(error, what, _SOME_SENT) from None
+        if done.num_rows != 1:
+            raise RetryableError(f"{what}: a task has not said that it is done. {_SOME_SENT}")
+
+    def _cancel(self, tag: str) -> None:
+        with suppress(*SPARK_FAILURES, *_AFTER_STOP):
+            cancel_tagged(self._spark, tag)
 
 
 @dataclass(frozen=True, slots=True)
 class _DoWork:
-    """Runs in a Python task: does the pieces whose numbers it gets, and says so."""
+    """Runs in a Python task: does the work, and says so."""
 
-    works: tuple[Work, ...]
+    work: Work
     secrets: tuple[Secret, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run over one task's numbers."""
+        """Run over one task's only row."""
         learn(self.secrets)
         for batch in batches:
-            for number in map(int, batch.column(0).to_numpy()):
-                self.works[number]()
-                yield pa.RecordBatch.from_arrays([pa.array([str(number)], pa.string())], names=[CONTROL])
+            if batch.num_rows:
+                self.work()
+                yield pa.RecordBatch.from_arrays([pa.array(["done"], pa.string())], names=[CONTROL])

@@ -3,82 +3,88 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from trident.base.checks import refused
 from trident.base.errors import ConfigurationError, RetryableError
-from trident.base.identity import BatchId
+from trident.base.identity import BatchId, Owner
 from trident.state.staged import StagingLostError
 
 _PROBE: Final = "trident-probe"
-_ALLOWED: Final = (
-    "a folder that driver and executors share: an absolute path, or an address that Arrow knows (file://, hdfs://, "
-    "s3://, gs://, abfs://) without a password in it"
-)
 _DIGITS: Final = 19
+_DEEP: Final = 5
+"""How many folders a file is in, from that of its txid to the one that a user named."""
 _OF_BYTES: Final = ("checksum", "corrupt", "decompress", "deserialize", "unexpected end of stream")
-
-
-def check_folder(what: str, given: object) -> str:
-    """Return a folder's address; raises ConfigurationError for one that can't be the same everywhere."""
-    text = str(given) if isinstance(given, Path) else given
-    if not isinstance(text, str) or not text.isprintable():
-        raise refused(what, _ALLOWED, given)
-    if Path(text).is_absolute():
-        return Path(text).as_uri()
-    parts = urlsplit(text)
-    if not parts.scheme or not parts.path or parts.username or parts.password:
-        raise ConfigurationError(f"{what} must be {_ALLOWED}; nothing was changed")
-    return text.rstrip("/")
+_REFUSED: Final = (PermissionError, FileNotFoundError, NotADirectoryError, pa.ArrowException, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
 class StagingFolder:
     """The staged files of one sink; can be pickled, keeps no connection.
 
-    A file is written once, under a name that nobody had before; one that no manifest names is garbage.
+    A file is written once, under a name that nobody had before; one that no manifest names is garbage. They lie by
+    topology, sink, incarnation and txid: whoever shares the folder under the same names has another incarnation.
     """
 
     address: str
     sink: str
+
+    @property
+    def shown(self) -> str:
+        """The address for people: what follows its path may say how to log in."""
+        return self.address.partition("?")[0]
 
     def prepare(self) -> None:
         """Make the folder, and see that files can be written to it and deleted; raises ConfigurationError."""
         try:
             files, root = fs.FileSystem.from_uri(self.address)
             files.create_dir(root)
-            with files.open_output_stream(f"{root}/{_PROBE}-{os.getpid()}") as probe:
-                probe.write(b"")
-            files.delete_file(f"{root}/{_PROBE}-{os.getpid()}")
-        except (OSError, pa.ArrowException, ValueError) as error:
+            probe = f"{root}/{_PROBE}-{uuid.uuid4().hex}"
+            with files.open_output_stream(probe) as file:
+                file.write(b"")
+            files.delete_file(probe)
+        except _REFUSED as error:
             raise ConfigurationError(
-                f"sink {self.sink!r} can't write to its staging_folder {self.address!r} ({type(error).__name__}); "
+                f"sink {self.sink!r} can't write to its staging_folder {self.shown!r} ({type(error).__name__}); "
                 "nothing was changed. Tasks and the driver need to reach it under this address, and may write to it"
+            ) from None
+        except OSError as error:
+            raise RetryableError(
+                f"sink {self.sink!r} can't reach its staging_folder {self.shown!r} now ({type(error).__name__}); "
+                "nothing was changed"
             ) from None
 
     @contextmanager
     def writing(self, batch: BatchId, name: str) -> Iterator[BinaryIO | pa.NativeFile]:
-        """Yield a new file; when the block has ended its content lies there durably."""
+        """Yield a new file; when the block has ended its content lies there durably, and nothing where it failed."""
         try:
             files, path = self._of(batch, name)
             files.create_dir(path.rpartition("/")[0])
-            if isinstance(files, fs.LocalFileSystem):
-                with _kept(Path(path)) as local:
-                    yield local
-            else:
-                with files.open_output_stream(path) as remote:
-                    yield remote
+            try:
+                if isinstance(files, fs.LocalFileSystem):
+                    with _kept(Path(path)) as local:
+                        yield local
+                else:
+                    with files.open_output_stream(path) as remote:
+                        yield remote
+            except BaseException:
+                with suppress(OSError):
+                    files.delete_file(path)
+                raise
         except OSError as error:
-            raise self._away(batch, "could not write", error) from None
+            raise RetryableError(
+                f"{batch}: sink {self.sink!r} could not write a staged file in {self.shown!r} "
+                f"({type(error).__name__}); nothing of it was sent"
+            ) from None
 
     def read(self, batch: BatchId, name: str, column: str, value: int) -> pa.Table:
         """Return the rows of a file whose column has that value; raises StagingLostError where it is gone or broken."""
@@ -93,23 +99,48 @@ class StagingFolder:
             )
         except (OSError, pa.ArrowException) as error:
             if isinstance(error, OSError) and not _is_broken(error):
-                raise self._away(batch, "could not read", error) from None
+                raise RetryableError(
+                    f"{batch}: sink {self.sink!r} could not read a staged file in {self.shown!r} "
+                    f"({type(error).__name__}); what it has, was not sent yet, unless its marker says so"
+                ) from None
             raise StagingLostError(
                 f"{batch}: a file that was staged for sink {self.sink!r} is gone or broken ({type(error).__name__}): "
-                f"{self.address}/{self._place(batch, name)}; nothing more was sent. Put the folder back as it was"
+                f"{self.shown}/{self._place(batch, name)}; nothing of it was sent. Put the folder back as it was"
             ) from None
 
-    def forget(self, topology: str, txid: int) -> None:
+    def forget(self, owner: Owner, txid: int) -> None:
         """Delete all files of txids up to one; whether they were accepted or not."""
-        try:
-            files, root = fs.FileSystem.from_uri(self.address)
-            mine = fs.FileSelector(f"{root}/{self._home(topology)}", allow_not_found=True)
-            for found in files.get_file_info(mine):
+        with self._tidying() as (files, root):
+            for found in self._listed(files, f"{root}/{self._life(owner)}"):
                 if found.base_name.isdigit() and int(found.base_name) <= txid:
                     files.delete_dir(found.path)
+
+    def forget_attempts_before(self, batch: BatchId) -> None:
+        """Delete what earlier attempts at a txid have left: none of it can be pinned any more."""
+        with self._tidying() as (files, root):
+            for found in self._listed(files, f"{root}/{self._txid(batch)}"):
+                attempt = found.base_name.partition("-")[0]
+                if attempt.isdigit() and int(attempt) < batch.attempt:
+                    files.delete_file(found.path)
+
+    def forget_life(self, owner: Owner) -> None:
+        """Delete all files of an incarnation that has ended."""
+        with self._tidying() as (files, root):
+            if files.get_file_info(f"{root}/{self._life(owner)}").type is fs.FileType.Directory:
+                files.delete_dir(f"{root}/{self._life(owner)}")
+
+    def _listed(self, files: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+        return list(files.get_file_info(fs.FileSelector(folder, allow_not_found=True)))
+
+    @contextmanager
+    def _tidying(self) -> Iterator[tuple[fs.FileSystem, str]]:
+        try:
+            yield fs.FileSystem.from_uri(self.address)
+        except FileNotFoundError:
+            return  # somebody else has tidied up
         except OSError as error:
             raise RetryableError(
-                f"sink {self.sink!r} could not delete old files in {self.address!r} ({type(error).__name__})"
+                f"sink {self.sink!r} could not delete old files in {self.shown!r} ({type(error).__name__})"
             ) from None
 
     def _of(self, batch: BatchId, name: str) -> tuple[fs.FileSystem, str]:
@@ -117,21 +148,14 @@ class StagingFolder:
         return files, f"{root}/{self._place(batch, name)}"
 
     def _place(self, batch: BatchId, name: str) -> str:
-        return f"{self._home(batch.owner.topology)}/{batch.txid:0{_DIGITS}}/{batch.attempt}-{name}.parquet"
+        return f"{self._txid(batch)}/{batch.attempt}-{name}.parquet"
 
-    def _home(self, topology: str) -> str:
-        return "/".join(quote(name, safe="").replace(".", "%2E") for name in (topology, self.sink))
+    def _txid(self, batch: BatchId) -> str:
+        return f"{self._life(batch.owner)}/{batch.txid:0{_DIGITS}}"
 
-    def _away(self, batch: BatchId, problem: str, error: OSError) -> RetryableError:
-        return RetryableError(
-            f"{batch}: sink {self.sink!r} {problem} a staged file in {self.address!r} ({type(error).__name__}); "
-            "nothing of it was sent"
-        )
-
-
-def _is_broken(error: OSError) -> bool:
-    """Whether reading it again would not help: Arrow has no class of its own for bytes that are not what they were."""
-    return isinstance(error, FileNotFoundError) or any(word in str(error).lower() for word in _OF_BYTES)
+    def _life(self, owner: Owner) -> str:
+        names = (owner.topology, self.sink, owner.incarnation)
+        return "/".join(quote(name, safe="").replace(".", "%2E") for name in names)
 
 
 @contextmanager
@@ -141,9 +165,14 @@ def _kept(path: Path) -> Iterator[BinaryIO]:
         yield file
         file.flush()
         os.fsync(file.fileno())
-    for folder in (path.parent, path.parent.parent, path.parent.parent.parent):
+    for folder in list(path.parents)[:_DEEP]:
         number = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(number)
         finally:
             os.close(number)
+
+
+def _is_broken(error: OSError) -> bool:
+    """Whether reading it again would not help: Arrow has no class of its own for bytes that are not what they were."""
+    return isinstance(error, FileNotFoundError) or any(word in str(error).lower() for word in _OF_BYTES)

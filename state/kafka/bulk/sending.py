@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
-from trident.base.errors import MismatchError, RetryableError
+from trident.base.errors import MismatchError, RefusedError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.writes import WriteManifest
 from trident.state.kafka.bulk.folder import StagingFolder
@@ -66,7 +67,7 @@ class SendShare:
         try:
             tables = [read_share(self.place.folder, self.batch, write) for write in self.writes]
             rows, lost = in_order(pa.concat_tables(tables)), None
-        except StagingLostError as error:
+        except (StagingLostError, RetryableError) as error:
             rows, lost = ROWS.empty_table(), error
 
         def send(found: Marker | None, _: str) -> Change | None:
@@ -83,11 +84,17 @@ class SendShare:
     def _change(self, found: Marker | None, rows: pa.Table) -> Change | None:
         batch = self.batch
         mine = owned(found, batch.epoch, self.place.sink)
+        sent = Sent(sum(write.rows for write in self.writes), sum((write.digest for write in self.writes), Digest()))
         if is_sent(mine, batch, self.place.sink):
+            if mine.sent != sent:  # a ledger that was put back gives the same numbers out again
+                raise MismatchError(
+                    f"{batch}: a producer of sink {self.place.sink!r} has sent {mine.sent.count} other records as this "
+                    "txid and attempt: the ledger was put back to another moment. Nothing of its share was sent: "
+                    "restore ledger and marker topic to one moment"
+                )
             return None
         assert mine.position is not None
         position = Position(batch.owner, batch.txid, batch.attempt, mine.position.birth_txid)
-        sent = Sent(sum(write.rows for write in self.writes), sum((write.digest for write in self.writes), Digest()))
         marker = mine.moved(position, batch.epoch, sent)
         return Change(marker, records_of(rows, batch, lineage=self.place.lineage))
 
@@ -114,15 +121,24 @@ class BulkSender:
         self.settle_all(owner.topology)
         self._change_all(owner.topology, fencing(owner, epoch, self._place.sink))
 
-    def check_known(self, topology: str) -> None:
-        """Raise MismatchError unless each producer has a position, as all do where the sink was registered."""
+    def check_markers(self, owner: Owner, newest: int) -> None:
+        """Raise MismatchError unless each producer has a position of this life, none above what may have been sent."""
         with self._all() as each:
-            found = [markers.read(topology) for markers in each]
-        if any(marker is None or marker.position is None for marker in found):
-            raise MismatchError(
-                f"a producer of sink {self._place.sink!r} has no marker any more: its marker topic was emptied, or "
-                "made anew. Nothing was sent: restore it, for without it nobody can tell what was sent"
-            )
+            found = [markers.read(owner.topology) for markers in each]
+        sink = self._place.sink
+        for number, position in enumerate(marker.position if marker else None for marker in found):
+            if position is None:
+                raise MismatchError(
+                    f"producer {number} of sink {sink!r} has no marker any more: its marker topic was emptied, or made "
+                    "anew. Nothing was sent: restore it, for without it nobody can tell what was sent; or "
+                    f"{RESET_CLEARING}."
+                )
+            if position.owner != owner or position.txid > newest:
+                raise MismatchError(
+                    f"producer {number} of sink {sink!r} {stands(position)}, and txid {newest} is the newest that it "
+                    "can have sent: the marker topic or the ledger was put back to another moment. Nothing was sent: "
+                    f"restore both to one moment, or {RESET_CLEARING}."
+                )
 
     def settle(self, topology: str) -> None:
         """End what is open under any id of the sink, if tasks of this process have failed: each hides the others."""
@@ -152,7 +168,12 @@ class BulkSender:
             for share in shares
         ]
         self._is_settled = False
-        self._tasks.run(works, self._place.reach.secrets, f"{batch}, sending of the sink {self._place.sink!r}")
+        what = f"{batch}, sending of the sink {self._place.sink!r}"
+        try:
+            self._tasks.run(works, self._place.reach.secrets, what)
+        except RefusedError as error:
+            others = f"{len(works) - 1} other producers may have sent their share"
+            raise RefusedError(f"{error}. This is one producer's; {others}") from None
         self._is_settled = True
         reached(CrashPoint.AFTER_SHARES, batch.txid)
 
@@ -173,14 +194,19 @@ class BulkSender:
         tables = [read_share(self._place.folder, batch, write) for write in writes]
         return in_order(pa.concat_tables(tables)) if tables else ROWS.empty_table()
 
-    def forget(self, topology: str, txid: int) -> None:
+    def forget(self, owner: Owner, txid: int) -> None:
         """Delete the files of txids up to one that is sent."""
-        self._place.folder.forget(topology, txid)
+        self._place.folder.forget(owner, txid)
 
-    def forget_soon(self, topology: str, txid: int) -> None:
+    def forget_soon(self, owner: Owner, txid: int) -> None:
         """Do the same as far as it can be done now: a clean-up comes by later, and these files are large."""
         with suppress(RetryableError):
-            self.forget(topology, txid)
+            self.forget(owner, txid)
+
+    def forget_life(self, owner: Owner) -> None:
+        """Delete the files of an incarnation that a reset has ended, as far as it can be done now."""
+        with suppress(RetryableError):
+            self._place.folder.forget_life(owner)
 
     def _change_all(self, topology: str, decide: Decide) -> None:
         with self._all() as each:

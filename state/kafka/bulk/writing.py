@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -18,13 +18,14 @@ import pyarrow.parquet as pq
 from trident.base.control import encode
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
+from trident.base.errors import RetryableError
 from trident.base.identity import BatchId
 from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest, digest_of
 from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.reach import Reach
 from trident.state.kafka.limits import MessageLimits
-from trident.state.kafka.records import KEY, ROWS, TOPIC, check_rows
+from trident.state.kafka.records import KEY, ROWS, TOPIC, VALUE
 from trident.state.rows import blocks_of, conform
 from trident.state.staged import StagingLostError
 
@@ -34,6 +35,10 @@ _OF_A_FILE: Final = "file:"
 _FILE: Final = ROWS.append(pa.field(SHARE, pa.int32()))
 _NUMBERS: Final = ("count", "low", "high", "xor")
 _LISTED: Final = pa.schema({"write_id": pa.string()} | dict.fromkeys(_NUMBERS, pa.int64()))
+_LARGE: Final = pa.schema(
+    [field.with_type(pa.large_binary()) if field.name in (KEY, VALUE) else field for field in ROWS]
+)
+"""What a share is read as: a whole one may have more than two gigabytes, which Arrow's small types don't hold."""
 _ROWS: Final = 200_000
 _BYTES: Final = 64 << 20
 """From how many rows or bytes on a block is written: what a task holds."""
@@ -54,7 +59,9 @@ class BulkWriting:
         return self.reach.secrets
 
     def writer(self, batch: BatchId) -> BulkWriter:
-        """Return a writer of one file per task."""
+        """Return a writer of one file per task; what earlier attempts have left is deleted, as far as it can be."""
+        with suppress(RetryableError):
+            self.folder.forget_attempts_before(batch)
         return BulkWriter(self.folder, self.reach, self.producers, self.compressed, batch)
 
 
@@ -79,7 +86,7 @@ class BulkWriter:
             file: pq.ParquetWriter | None = None
             for block in blocks_of(batches, _ROWS, _BYTES):
                 rows = conform(block, ROWS)
-                self._check(rows)
+                _limits_of(self.reach).check(rows, compressed=self.compressed)
                 if file is None:
                     place = stack.enter_context(self.folder.writing(self.batch, name))
                     file = stack.enter_context(
@@ -92,11 +99,6 @@ class BulkWriter:
         for share, count in enumerate(counts):
             if count:
                 yield encode(_manifest(self.folder.sink, name, share, count))
-
-    def _check(self, rows: pa.Table) -> None:
-        limits = _limits_of(self.reach).of([rows])
-        # how large a record is once it is compressed only the broker knows
-        check_rows(rows, dict.fromkeys(limits) if self.compressed else limits)
 
 
 def listed(writes: Sequence[WriteManifest]) -> pa.Table:
@@ -133,7 +135,7 @@ def share_of(write: WriteManifest) -> int:
 def read_share(folder: StagingFolder, batch: BatchId, write: WriteManifest) -> pa.Table:
     """Return the rows of an accepted write; raises StagingLostError when they are not what was accepted."""
     name, _, share = write.write_id.removeprefix(_OF_A_FILE).rpartition(".")
-    rows = folder.read(batch, name, SHARE, int(share)).select(ROWS.names).cast(ROWS)
+    rows = folder.read(batch, name, SHARE, int(share)).select(ROWS.names).cast(_LARGE)
     if digest_of(write.write_id, rows.num_rows) != write.digest:
         raise StagingLostError(
             f"{batch}: {rows.num_rows} rows are staged for write {write.write_id}, {write.rows} rows were accepted; "
