@@ -97,6 +97,7 @@ class _DeathError(Exception):
     pass
 
 
+@pytest.mark.verify(short=True, one_in=2)
 def test_each_record_arrives_once_whoever_stages_it(spark: SparkSession, scene: Scene) -> None:
     records = payments(1_800)
     scene.produce(records[:900])
@@ -111,6 +112,7 @@ def test_each_record_arrives_once_whoever_stages_it(spark: SparkSession, scene: 
     assert scene.files() == 0
 
 
+@pytest.mark.verify(short=True, one_in=4)
 @pytest.mark.parametrize("point", [CrashPoint.AFTER_SHARES, CrashPoint.BEFORE_END_OF_TRANSACTION])
 def test_a_run_that_dies_in_the_middle_is_finished_by_the_next(
     spark: SparkSession, scene: Scene, point: CrashPoint
