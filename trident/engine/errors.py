@@ -26,7 +26,7 @@ from trident.state.staged import StagingLostError
 SPARK_FAILURES = (PySparkException, Py4JError, OSError, EOFError)
 """What an action can raise when a job, a worker or the JVM fails."""
 
-_NOTHING_APPLIED = "Nothing of the batch was applied"
+NOTHING_APPLIED = "Nothing of the batch was applied"
 _DATA_ERRORS = (
     ArithmeticException,
     ArrayIndexOutOfBoundsException,
@@ -51,13 +51,13 @@ _INSIDE = f"/{_PACKAGE.name}/"
 def session_stopped(job: str) -> FatalError:
     """Return what to raise once the user's code has stopped the session."""
     return FatalError(
-        f"{job}: the Spark session was stopped (spark.stop()) while the topology ran. {_NOTHING_APPLIED}, what was "
+        f"{job}: the Spark session was stopped (spark.stop()) while the topology ran. {NOTHING_APPLIED}, what was "
         "done before stays. Make a new session, build the topology in it and run it again: it goes on where this run "
         "has ended. To end a run, call the topology's stop() and wait for run() to return before you stop Spark."
     )
 
 
-def classify(error: BaseException, job: str, became: str = _NOTHING_APPLIED) -> TridentError:
+def classify(error: BaseException, job: str, became: str = NOTHING_APPLIED) -> TridentError:
     """Return what to raise for a failed job; `job` names it in the text, `became` says what became of the data.
 
     Raise the result `from None`: Spark's own text may quote values of records.
@@ -83,7 +83,7 @@ def of_state(refused: RefusedError, state: str, job: str) -> TridentError:
     """Return the refusal of the state whose job it was; what several states share is computed for none of them."""
     if state:
         return StagingRefusedError(state, str(refused))
-    return UnprocessableError(f"{job}: {refused}. {_NOTHING_APPLIED}, and the same records would fail again.")
+    return UnprocessableError(f"{job}: {refused}. {NOTHING_APPLIED}, and the same records would fail again.")
 
 
 def _from_condition(error: PySparkException, job: str, became: str) -> TridentError:
@@ -128,7 +128,7 @@ def _is_of_the_connector(error: PySparkException, cause: JavaObject) -> bool:
 def _unheld_timestamp(job: str) -> UnprocessableError:
     return UnprocessableError(
         f"{job}: Spark's Kafka connector can't hold the timestamp of a record that it reads, used or not (one in "
-        f"nanoseconds, as a rule: Kafka's are milliseconds). {_NOTHING_APPLIED}, and the same records would fail "
+        f"nanoseconds, as a rule: Kafka's are milliseconds). {NOTHING_APPLIED}, and the same records would fail "
         "again: give the spout reader=ArrowReader(), which reads it where nothing asks for its timestamp, and makes "
         "that record alone a bad one where something does, and start again."
     )

@@ -10,19 +10,19 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from trident.base.errors import ConfigurationError, RefusedError
+from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.engine.acting import AFTER_STOP, acting
 from trident.engine.collecting import Collected, Readings, empty_result, joined, read_table
 from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
-from trident.engine.errors import SPARK_FAILURES, classify, of_state, session_stopped
+from trident.engine.errors import SPARK_FAILURES, of_state
 from trident.engine.lowering import Lowering, from_source, words_of
 from trident.engine.parallel import run_all
-from trident.engine.quiet import quiet_spark_errors
 from trident.engine.reading import Readers, width_of
-from trident.engine.spark import cancel_tagged, engine_session, is_stopped, parallelism_of, tagged, watched
+from trident.engine.spark import cancel_tagged, engine_session, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
 from trident.graph.jobs import Job, Trunk
@@ -33,9 +33,6 @@ from trident.spouts.handing_out import hand_out
 from trident.state.target import Target
 
 T = TypeVar("T")
-
-_AFTER_STOP = (AttributeError, ValueError)
-"""What PySpark raises, besides, once its session was stopped: it lets go of the JVM's objects, or of its channel."""
 
 
 class SparkProcessor:
@@ -75,7 +72,7 @@ class SparkProcessor:
 
     def cancel(self, batch: BatchId) -> None:
         """Ask running jobs of the attempt to end; a hint, never relied on for correctness."""
-        with suppress(*SPARK_FAILURES, *_AFTER_STOP):  # where Spark is gone its jobs are too
+        with suppress(*SPARK_FAILURES, *AFTER_STOP):  # where Spark is gone its jobs are too
             cancel_tagged(self._spark, _tag(batch))
 
     def _run(self, attempt: _Attempt) -> ProcessResult:
@@ -162,24 +159,14 @@ class SparkProcessor:
             yield keep
         finally:
             # where Spark is gone its storage is too, and what ended the block is to be raised
-            with suppress(*SPARK_FAILURES, *_AFTER_STOP):
+            with suppress(*SPARK_FAILURES, *AFTER_STOP):
                 for frame in kept:
                     frame.unpersist()
 
     def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T], state: str = "") -> T:
         job = f"{attempt.batch}, {what}"
-        try:
-            with watched(self._spark), tagged(self._spark, _tag(attempt.batch)), quiet_spark_errors():
-                return action()
-        except _AFTER_STOP:
-            if not is_stopped(self._spark):
-                raise
-            raise session_stopped(job) from None
-        except SPARK_FAILURES as error:
-            if is_stopped(self._spark):
-                raise session_stopped(job) from None
-            classified = classify(error, job)
-            raise (of_state(classified, state, job) if isinstance(classified, RefusedError) else classified) from None
+        with acting(self._spark, _tag(attempt.batch), job, of_refusal=lambda refused: of_state(refused, state, job)):
+            return action()
 
 
 @dataclass(frozen=True, slots=True)

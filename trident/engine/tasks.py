@@ -18,17 +18,15 @@ from pyspark.sql import SparkSession
 from trident.base.control import CONTROL
 from trident.base.errors import RetryableError
 from trident.base.secrets import Secret
-from trident.engine.errors import SPARK_FAILURES, classify, session_stopped
+from trident.engine.acting import AFTER_STOP, acting
+from trident.engine.errors import SPARK_FAILURES
 from trident.engine.parallel import run_all
-from trident.engine.quiet import quiet_spark_errors
-from trident.engine.spark import cancel_tagged, is_stopped, tagged, watched
+from trident.engine.spark import cancel_tagged
 from trident.engine.staging import WORDS_ONLY
 from trident.spouts.handing_out import hand_out, learn
 from trident.state.tasks import Work
 
-_SOME_SENT = "What was done stays and is not done again, the rest is tried again"
-_AFTER_STOP = (AttributeError, ValueError)
-"""What PySpark raises, besides, once its session was stopped."""
+_SOME_DONE = "What was done stays and is not done again, the rest is tried again"
 
 
 class SparkTasks:
@@ -45,23 +43,14 @@ class SparkTasks:
         run_all([partial(self._run, work, tuple(secrets), tag, what) for work in works], partial(self._cancel, tag))
 
     def _run(self, work: Work, secrets: tuple[Secret, ...], tag: str, what: str) -> None:
-        try:
-            with watched(self._spark), tagged(self._spark, tag), quiet_spark_errors():
-                hand_out(self._spark, secrets)
-                done = self._spark.range(0, 1, 1, 1).mapInArrow(_DoWork(work, secrets), WORDS_ONLY).toArrow()
-        except _AFTER_STOP:
-            if not is_stopped(self._spark):
-                raise
-            raise session_stopped(what) from None
-        except SPARK_FAILURES as error:
-            if is_stopped(self._spark):
-                raise session_stopped(what) from None
-            raise classify(error, what, _SOME_SENT) from None
+        with acting(self._spark, tag, what, became=_SOME_DONE):
+            hand_out(self._spark, secrets)
+            done = self._spark.range(0, 1, 1, 1).mapInArrow(_DoWork(work, secrets), WORDS_ONLY).toArrow()
         if done.num_rows != 1:
-            raise RetryableError(f"{what}: a task has not said that it is done. {_SOME_SENT}")
+            raise RetryableError(f"{what}: a task has not said that it is done. {_SOME_DONE}")
 
     def _cancel(self, tag: str) -> None:
-        with suppress(*SPARK_FAILURES, *_AFTER_STOP):
+        with suppress(*SPARK_FAILURES, *AFTER_STOP):
             cancel_tagged(self._spark, tag)
 
 
