@@ -18,7 +18,7 @@ class ClosingSession(SimpleNamespace):
 
     @property
     def is_stopped(self) -> bool:
-        return time.monotonic() > self.says_so_at
+        return time.monotonic() > float(self.says_so_at)
 
 
 @pytest.fixture(autouse=True)
