@@ -35,12 +35,9 @@ class MessageLimits:
             check_rows(rows, self._for_one(self.of([rows]), compressed))
 
     @staticmethod
-    def _for_one(limits: Mapping[str, int], compressed: bool) -> Mapping[str, int]:
-        """Return how large a record may be: its topic's limit, or, compressed, what the client takes before that.
-
-        How large it is then only the broker knows.
-        """
-        return dict.fromkeys(limits, max(limits.values(), default=0)) if compressed else limits
+    def _for_one(limits: Mapping[str, int], compressed: bool) -> Mapping[str, int | None]:
+        """Return how large a record may be; how large it is once it is compressed only the broker knows."""
+        return dict.fromkeys(limits) if compressed else limits
 
     def _forget(self) -> None:
         with self._lock:

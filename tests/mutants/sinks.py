@@ -111,13 +111,6 @@ SINKS: Final = (
         _BULK,
     ),
     Mutant(
-        "a compressed record is held against what the client takes",
-        "state/kafka/limits.py",
-        "dict.fromkeys(limits, max(limits.values(), default=0)) if compressed else limits",
-        "dict.fromkeys(limits) if compressed else limits",
-        _BULK,
-    ),
-    Mutant(
         "all records of a key have one producer",
         "state/kafka/bulk/writing.py",
         "            shares[number] = zlib.crc32(key, seed) % producers\n",

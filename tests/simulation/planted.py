@@ -229,7 +229,7 @@ BUGS = (
         "no comparison of txids before an apply",
         _patched(memory_target, "is_in", _is_never_in),
         _A_LOST_ANSWER,
-        first_seed=1000,
+        first_seed=100,
     ),
     PlantedBug(
         "a take-over drops the pinned txid",

@@ -473,15 +473,6 @@ def test_a_share_above_two_gigabytes_can_be_sent() -> None:
     assert rows.schema.field("key").type == pa.large_binary()
 
 
-def test_a_compressed_record_that_the_client_never_takes_is_refused_before_the_pin(harness: BulkHarness) -> None:
-    harness.kafka.largest = 1_000
-    limits = MessageLimits(harness.kafka)
-    rows = harness.keyed("a" * 2_000)
-    with pytest.raises(RefusedError, match="too large"):
-        limits.check(rows, compressed=True)
-    limits.check(harness.keyed("a" * 300), compressed=True)
-
-
 def test_a_limit_that_was_raised_is_asked_for_before_a_record_is_refused(harness: BulkHarness) -> None:
     harness.kafka.largest = 1_000
     limits = MessageLimits(harness.kafka)
