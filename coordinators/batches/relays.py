@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-_MOST_BEHIND: Final = 20
+MOST_BEHIND: Final = 20
 """How many done txids a sink may have to send while others are pinned: what waits lies in the ledger's database."""
 _UNKNOWN: Final = -1
 
@@ -34,7 +34,7 @@ class Relays:
 
     def hold_back(self, done: int) -> bool:
         """Tell whether one is so far behind that nothing more should be laid down for it."""
-        return any(done - sent > _MOST_BEHIND for _, sent in self.sent)
+        return any(done - sent > MOST_BEHIND for _, sent in self.sent)
 
 
 NO_RELAYS: Final = Relays(())

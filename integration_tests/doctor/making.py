@@ -105,6 +105,7 @@ class Doctor:
         code = run(["doctor", f"{module}:topology", "--ledger", ledger, "--json", *words])
         said = self.capsys.readouterr()
         self.error = said.err
+        print(self.error)  # pytest shows it where the test fails
         return code, [json.loads(line) for line in said.out.splitlines()]
 
 

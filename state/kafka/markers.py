@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeVar
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
@@ -21,6 +21,7 @@ from trident.state.kafka.marker import Marker, decode, encode, transactional_id
 from trident.state.kafka.records import Record
 from trident.state.positions import check_epoch
 
+_T = TypeVar("_T")
 _COMPACTED: Final = "compact"
 
 
@@ -109,6 +110,17 @@ class Markers:
             session.commit()
         reached(CrashPoint.AFTER_END_OF_TRANSACTION, txid)
 
+    def ask(self, topology: str, question: Callable[[Marker | None], _T], *, txid: int = 0) -> _T:
+        """Return what a question makes of the newest marker, in a session: it ends what an earlier try left open."""
+        answers: list[_T] = []
+
+        def look(found: Marker | None, _: str) -> Change | None:
+            answers.append(question(found))
+            return None
+
+        self.change(topology, look, txid=txid)
+        return answers[0]
+
     def settle(self, topology: str) -> None:
         """End what any session of this id has left open: an open transaction hides what lies behind it."""
         self._begin(transactional_id(topology, self._sink, self._share), {}).close()
@@ -143,12 +155,17 @@ class Markers:
         return settings
 
 
+def no_marker(who: str) -> str:
+    """Return what is said of a sink, or one of its producers, whose marker is gone."""
+    return (
+        f"{who} has no marker any more: its marker topic was emptied, or made anew. Nothing was sent: restore it, for "
+        "without it nobody can tell what was sent"
+    )
+
+
 def owned(found: Marker | None, epoch: Epoch, name: str) -> Marker:
     """Return the newest marker, after checking that it is there and that no newer epoch has written it."""
     if found is None:
-        raise MismatchError(
-            f"sink {name!r} has no marker any more: its marker topic was emptied, or made anew. Nothing was sent: "
-            "restore it, for without it nobody can tell what was sent"
-        )
+        raise MismatchError(no_marker(f"sink {name!r}"))
     check_epoch(found.epoch, epoch, name)
     return found

@@ -10,7 +10,7 @@ from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import CannotUndoError, Transaction
 from trident.state.kafka.bulk.sending import BulkSender
-from trident.state.kafka.markers import Markers
+from trident.state.kafka.markers import Markers, no_marker
 from trident.state.kafka.outbox_store import OutboxRow, OutboxStore, ask
 from trident.state.kafka.relaying import OutboxRelay
 from trident.state.kafka.resetting import KafkaResetting
@@ -111,10 +111,7 @@ class OutboxChecking:
             sent = self.outbox.sent_before(transaction, owner.topology, row)
             position = marker.position if marker is not None else None
             if position is None:
-                raise MismatchError(
-                    f"sink {self.name!r} has no marker any more: its marker topic was emptied, or made anew. Nothing "
-                    f"was sent: restore it, for without it nobody can tell what was sent; or {RESET_CLEARING}."
-                )
+                raise MismatchError(f"{no_marker(f'sink {self.name!r}')}; or {RESET_CLEARING}.")
             at = self.outbox.entry(transaction, owner.topology, position.txid)
         is_other = at is not None and at.attempt != position.attempt
         if position.owner != row.position.owner or is_other or not sent <= position.txid <= row.newest_txid:

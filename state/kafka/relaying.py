@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -14,7 +15,7 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import CannotUndoError, Transaction
-from trident.state.kafka.bulk.sending import BulkSender
+from trident.state.kafka.bulk.sending import BulkSender, required
 from trident.state.kafka.bulk.writing import unlisted
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
@@ -52,7 +53,7 @@ class OutboxRelay:
         rows, batch = unpack(entry.payload), BatchId(owner, epoch, txid, entry.attempt)
         if writes := unlisted(self.name, rows):
             self._require_unsent(batch)
-            rows = self._sender().rows_of(batch, writes)
+            rows = required(self.bulk, self.name).rows_of(batch, writes)
         return entry.attempt, shown(rows)
 
     def take_out_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
@@ -85,12 +86,15 @@ class OutboxRelay:
 
     def _send(self, owner: Owner, epoch: Epoch, entries: Sequence[Entry], rows: list[pa.Table]) -> None:
         reached(CrashPoint.BEFORE_RELAY, entries[-1].txid)
+
+        def has_passed(found: Marker | None) -> bool:
+            return self._following(owned(found, epoch, self.name), owner, entries) is None
+
         if writes := unlisted(self.name, rows[0]):
             rows = [ROWS.empty_table()]
-            self._sender().settle(owner.topology)
             batch = BatchId(owner, epoch, entries[0].txid, entries[0].attempt)
-            if not self._is_in(batch, entries):
-                self._sender().send(batch, writes)
+            has_it = partial(self.markers.ask, owner.topology, has_passed, txid=batch.txid)
+            required(self.bulk, self.name).send_once(batch, writes, has_it)
 
         def send(found: Marker | None, _: str) -> Change | None:
             mine = owned(found, epoch, self.name)
@@ -105,27 +109,8 @@ class OutboxRelay:
 
         self.markers.change(owner.topology, send, limits=self.limits.of(rows), txid=entries[-1].txid)
 
-    def _is_in(self, batch: BatchId, entries: Sequence[Entry]) -> bool:
-        """Tell in a session, which ends what an earlier try may have left open, whether the marker has passed them."""
-        found = []
-
-        def look(marker: Marker | None, _: str) -> Change | None:
-            found.append(self._following(owned(marker, batch.epoch, self.name), batch.owner, entries) is None)
-            return None
-
-        self.markers.change(batch.owner.topology, look, txid=batch.txid)
-        return found == [True]
-
-    def _sender(self) -> BulkSender:
-        if self.bulk is None:
-            raise MismatchError(
-                f"what waits for sink {self.name!r} lies in files that tasks have staged, and it has no staging_folder "
-                "any more; nothing was sent. Give it the one that it had"
-            )
-        return self.bulk
-
     def _require_unsent(self, batch: BatchId) -> None:
-        if count := self._sender().sent_of(batch):
+        if count := required(self.bulk, self.name).sent_of(batch):
             raise CannotUndoError(
                 f"{batch}: some producers of sink {self.name!r} have sent their share of it, {count} records, so it "
                 "can't be taken out as a whole. Mend what keeps the others from it and start the topology again"

@@ -10,7 +10,7 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities
-from trident.state.kafka.bulk.sending import BulkSender
+from trident.state.kafka.bulk.sending import BulkSender, required
 from trident.state.kafka.bulk.writing import is_bulk
 from trident.state.kafka.cluster import Cluster
 from trident.state.kafka.limits import MessageLimits
@@ -135,7 +135,7 @@ class KafkaTarget:
         if isinstance(updates, HeldUpdates):
             return in_order(conform(updates.rows, ROWS))
         if is_bulk(updates.writes):
-            return self._sender().rows_of(batch, updates.writes)
+            return required(self._bulk, self._name).rows_of(batch, updates.writes)
         tables = [self._blobs.get(batch, write) for write in updates.writes]
         return in_order(pa.concat_tables(tables)) if tables else ROWS.empty_table()
 
@@ -158,10 +158,9 @@ class KafkaTarget:
             self._bulk.settle_all(topology)
 
     def _apply_bulk(self, batch: BatchId, updates: WrittenUpdates) -> None:
-        topology, bulk = batch.owner.topology, self._sender()
-        bulk.settle(topology)
-        if not self._is_in_session(batch):
-            bulk.send(batch, updates.writes)
+        bulk = required(self._bulk, self._name)
+        has_it = partial(self._markers.ask, batch.owner.topology, partial(self._has, batch), txid=batch.txid)
+        if bulk.send_once(batch, updates.writes, has_it):
             self._send(batch, updates, ROWS.empty_table())
         bulk.forget_soon(batch.owner, batch.txid)
 
@@ -179,26 +178,10 @@ class KafkaTarget:
 
     def _is_in(self, batch: BatchId) -> bool:
         found = self._markers.read(batch.owner.topology)
-        return found is not None and is_in(owned(found, batch.epoch, self._name).position, batch, self._name)
+        return found is not None and self._has(batch, found)
 
-    def _is_in_session(self, batch: BatchId) -> bool:
-        """Do the same in a session, which ends what an earlier try may have left open."""
-        found = []
-
-        def look(marker: Marker | None, _: str) -> Change | None:
-            found.append(is_in(owned(marker, batch.epoch, self._name).position, batch, self._name))
-            return None
-
-        self._markers.change(batch.owner.topology, look, txid=batch.txid)
-        return found == [True]
-
-    def _sender(self) -> BulkSender:
-        if self._bulk is None:
-            raise MismatchError(
-                f"rows for sink {self._name!r} lie in files that tasks have staged, and it has no staging_folder any "
-                "more; nothing was sent. Give it the one that it had"
-            )
-        return self._bulk
+    def _has(self, batch: BatchId, found: Marker | None) -> bool:
+        return is_in(owned(found, batch.epoch, self._name).position, batch, self._name)
 
 
 def _digest(updates: StagedUpdates) -> Digest:

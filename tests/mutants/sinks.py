@@ -56,8 +56,8 @@ SINKS: Final = (
     ),
     Mutant(
         "the sink's own marker moves when every share is in",
-        "state/kafka/target.py",
-        "            bulk.send(batch, updates.writes)\n",
+        "state/kafka/bulk/sending.py",
+        "        self._send(batch, writes)\n",
         "",
         _BULK,
     ),
@@ -381,7 +381,7 @@ SINKS: Final = (
     Mutant(
         "a backlog holds back the next pin",
         "coordinators/batches/relays.py",
-        "return any(done - sent > _MOST_BEHIND for _, sent in self.sent)",
+        "return any(done - sent > MOST_BEHIND for _, sent in self.sent)",
         "return False",
         ("tests/coordinators/test_relays.py",),
     ),

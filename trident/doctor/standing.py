@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import func, select
 
+from trident.coordinators.batches.relays import MOST_BEHIND
 from trident.coordinators.ledger.sql.retention import MOST_ROWS, PINS_KEPT
 from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
 from trident.coordinators.ledger.view import TopologyStatus
@@ -128,12 +129,8 @@ def _waiting_to_be_sent(standing: TopologyStatus) -> Iterator[Finding]:
             behind = standing.done - each.oldest_txid
             yield (
                 ok(_OUTBOX, f"{found}, {behind} behind what is done")
-                if behind <= _BACKLOG
+                if behind <= MOST_BEHIND
                 else warning(_OUTBOX, found, means, "look at the cluster, and for warnings in the topology's log")
             )
         else:
             yield warning(_OUTBOX, found, means, "the next start of the topology sends them")
-
-
-_BACKLOG: Final = 20
-"""So many txids may wait before the next pin does."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -69,17 +69,11 @@ class StagingFolder:
         try:
             files, path = self._of(batch, name)
             files.create_dir(path.rpartition("/")[0])
-            try:
-                if isinstance(files, fs.LocalFileSystem):
-                    with _kept(Path(path)) as local:
-                        yield local
-                else:
-                    with files.open_output_stream(path) as remote:
-                        yield remote
-            except BaseException:
-                with suppress(OSError):
-                    files.delete_file(path)
-                raise
+            with ExitStack() as unfinished:
+                unfinished.callback(_delete, files, path)
+                with _opened(files, path) as file:
+                    yield file
+                unfinished.pop_all()
         except OSError as error:
             raise RetryableError(
                 f"{batch}: sink {self.sink!r} could not write a staged file in {self.shown!r} "
@@ -171,6 +165,15 @@ def _kept(path: Path) -> Iterator[BinaryIO]:
             os.fsync(number)
         finally:
             os.close(number)
+
+
+def _opened(files: fs.FileSystem, path: str) -> AbstractContextManager[BinaryIO | pa.NativeFile]:
+    return _kept(Path(path)) if isinstance(files, fs.LocalFileSystem) else files.open_output_stream(path)
+
+
+def _delete(files: fs.FileSystem, path: str) -> None:
+    with suppress(OSError):  # what ended it is to be raised
+        files.delete_file(path)
 
 
 def _is_broken(error: OSError) -> bool:

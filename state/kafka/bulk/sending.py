@@ -6,7 +6,7 @@ own marker moves when all of them are in: it says what is applied, and theirs wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ from trident.state.kafka.bulk.writing import BulkWriting, read_share, share_of
 from trident.state.kafka.cluster import Cluster
 from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
-from trident.state.kafka.markers import Change, Decide, Markers, owned
+from trident.state.kafka.markers import Change, Decide, Markers, no_marker, owned
 from trident.state.kafka.moves import bearing, beginning_anew, fencing
 from trident.state.kafka.records import ROWS, in_order, records_of
 from trident.state.positions import Position, stands
@@ -128,11 +128,7 @@ class BulkSender:
         sink = self._place.sink
         for number, position in enumerate(marker.position if marker else None for marker in found):
             if position is None:
-                raise MismatchError(
-                    f"producer {number} of sink {sink!r} has no marker any more: its marker topic was emptied, or made "
-                    "anew. Nothing was sent: restore it, for without it nobody can tell what was sent; or "
-                    f"{RESET_CLEARING}."
-                )
+                raise MismatchError(f"{no_marker(f'producer {number} of sink {sink!r}')}; or {RESET_CLEARING}.")
             if position.owner != owner or position.txid > newest:
                 raise MismatchError(
                     f"producer {number} of sink {sink!r} {stands(position)}, and txid {newest} is the newest that it "
@@ -140,7 +136,7 @@ class BulkSender:
                     f"restore both to one moment, or {RESET_CLEARING}."
                 )
 
-    def settle(self, topology: str) -> None:
+    def _settle(self, topology: str) -> None:
         """End what is open under any id of the sink, if tasks of this process have failed: each hides the others."""
         if not self._is_settled:
             self.settle_all(topology)
@@ -160,7 +156,18 @@ class BulkSender:
         """Start at the birth txid under a new owner; before the sink's own marker does."""
         self._change_all(owner.topology, beginning_anew(owner, epoch, birth_txid, self._place.sink))
 
-    def send(self, batch: BatchId, writes: Sequence[WriteManifest]) -> None:
+    def send_once(self, batch: BatchId, writes: Sequence[WriteManifest], is_in: Callable[[], bool]) -> bool:
+        """Have every share sent, unless the sink's own marker has the batch; returns whether that has to move now.
+
+        What this process has left open is ended first: it would hide the marker that `is_in` asks.
+        """
+        self._settle(batch.owner.topology)
+        if is_in():
+            return False
+        self._send(batch, writes)
+        return True
+
+    def _send(self, batch: BatchId, writes: Sequence[WriteManifest]) -> None:
         """Return once every share is in; what is in is not sent again. The sink's own marker does not move."""
         shares = sorted({share_of(write) for write in writes})
         works = [
@@ -217,6 +224,16 @@ class BulkSender:
     def _all(self) -> Iterator[list[Markers]]:
         with closing(self._place.reach.cluster()) as cluster:
             yield [self._place.markers(cluster, share) for share in range(self._place.producers)]
+
+
+def required(bulk: BulkSender | None, sink: str) -> BulkSender:
+    """Return what sends rows that lie in files; raises MismatchError for a sink that has no folder any more."""
+    if bulk is None:
+        raise MismatchError(
+            f"rows for sink {sink!r} lie in files that tasks have staged, and it has no staging_folder any more; "
+            "nothing was sent. Give it the one that it had"
+        )
+    return bulk
 
 
 def is_sent(mine: Marker, batch: BatchId, sink: str) -> bool:
