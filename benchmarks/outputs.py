@@ -7,6 +7,7 @@ What came out is compared with the generator's records: every payment above zero
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import tempfile
 import uuid
@@ -33,6 +34,7 @@ from examples.payments_data import payments
 _TEXT = b',"text":"paid in by a customer of a branch, as its teller says"}'
 _APPEND_TIMES = {"message.timestamp.type": "LogAppendTime"}
 _CHUNK = 50_000
+RESULTS = Path(__file__).with_name("results") / "outputs.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,13 @@ class Result:
     gap_ms: float
     exact: bool
 
+    def line(self) -> str:
+        """Return a line of the results file; the names of the fields are an interface."""
+        given = self.workload
+        fields = {"system": self.system, "workload": given.name, "records": given.records, "batch": given.batch}
+        rates = {"records_per_s": round(self.records_per_s, 1), "gap_ms": round(self.gap_ms, 1), "exact": self.exact}
+        return json.dumps({**fields, **rates}) + "\n"
+
 
 def result_of(system: str, workload: Workload, seen: Seen, expected: np.ndarray) -> Result:
     """Return what a run comes to."""
@@ -155,8 +164,10 @@ def show(results: Sequence[Result]) -> None:
     wide_console().print(table)
 
 
-def run_job(job: Job, workload: Workload, rounds: int, expected: np.ndarray, servers: Servers, logs: Path) -> bool:
-    """Run a job's systems turn by turn, and show their median rounds; returns whether all was exact."""
+def run_job(
+    job: Job, workload: Workload, rounds: int, expected: np.ndarray, servers: Servers, logs: Path
+) -> list[Result]:
+    """Run a job's systems turn by turn, then show and return their median rounds."""
     done: dict[str, list[Result]] = {system: [] for system in job.systems}
     for _ in range(rounds):
         for system, results in done.items():
@@ -164,7 +175,7 @@ def run_job(job: Job, workload: Workload, rounds: int, expected: np.ndarray, ser
             results.append(result_of(system, workload, seen, expected))
     medians = [median_of(results) for results in done.values()]
     show(medians)
-    return all(result.exact for result in medians)
+    return medians
 
 
 def main() -> int:
@@ -176,14 +187,16 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1)
     given = parser.parse_args()
     logs = Path(tempfile.mkdtemp(prefix="trident-outputs-"))
-    is_exact = True
+    results: list[Result] = []
     with local_servers() as servers:
         for workload in (each.scaled(given.scale) for each in WORKLOADS if each.name in given.workloads):
             servers.make_topic(workload.topic)
             expected = np.sort(produce(servers, workload))
             for name in given.jobs:
-                is_exact &= run_job(JOBS[name], workload, given.rounds, expected, servers, logs)
-    return 0 if is_exact else 1
+                results += run_job(JOBS[name], workload, given.rounds, expected, servers, logs)
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text("".join(result.line() for result in results))
+    return 0 if all(result.exact for result in results) else 1
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ from trident.base.errors import FencedError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.acker import AckValue
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
+from trident.coordinators.batches.backlogs import NO_BACKLOGS, Backlogs
 from trident.coordinators.batches.failing import batch_of, fails_alone, reason_of
 from trident.coordinators.batches.flight import NEVER, Flight
 from trident.coordinators.batches.invariants import check
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.pace import Pace
-from trident.coordinators.batches.relays import NO_RELAYS, Relays
 from trident.coordinators.batches.requests import (
     LANES,
     Answer,
@@ -76,7 +76,7 @@ class Loop:
     """Decides what one coordinator does from its first step to its end; used by one thread.
 
     `draw` returns the edges under which a plan is read. `adopted` is the outcome of the batch that
-    another coordinator pinned, if the first step rolls one forward. `relays` are the sinks that send later.
+    another coordinator pinned, if the first step rolls one forward. `backlogs` are of the sinks that send later.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Loop:
         pace: Pace,
         draw: Callable[[Plan], BatchEdges],
         adopted: Outcome | None = None,
-        relays: Relays = NO_RELAYS,
+        backlogs: Backlogs = NO_BACKLOGS,
     ) -> None:
         self.state, self._first = first
         self.flights: dict[int, Flight] = {}
@@ -93,7 +93,7 @@ class Loop:
         self.error: BaseException | None = None
         self._pace = pace
         self._draw = draw
-        self.relays = relays
+        self.backlogs = backlogs
         self._waits_to_pin: CommitTogether | DecidePin | None = None
         """What is held back until sinks have sent enough of what waits in them."""
         self.next_plan_at = -NEVER
@@ -283,15 +283,15 @@ class Loop:
         state = self.state
         if state.phase is Phase.POISONED:
             return
-        self.relays, behind = self.relays.asked(state.done)
+        self.backlogs, behind = self.backlogs.asked(state.done)
         for sink in behind:
             self._ask(Relay(state.owner, state.epoch, sink, state.done))
 
     def _relayed(self, request: Relay, sent: int) -> None:
-        self.relays = self.relays.answered(request.sink, sent)
+        self.backlogs = self.backlogs.answered(request.sink, sent)
         self._relay()
         held = self._waits_to_pin
-        if held is not None and self.state.phase in _GOES_ON and not self.relays.hold_back(self.state.done):
+        if held is not None and self.state.phase in _GOES_ON and not self.backlogs.hold_back(self.state.done):
             self._waits_to_pin = None
             self._ask(CommitStep(held, self._outcome(held.batch)))
 
@@ -361,7 +361,7 @@ class Loop:
                 flight = self.flights[batch.attempt]
                 self.flights[batch.attempt] = flight._replace(deadline=now + self._pace.batch_timeout)
                 self._ask(WorkTurn(batch, self._outcome(batch)))
-            case CommitTogether() | DecidePin() if self.relays.hold_back(self.state.done):
+            case CommitTogether() | DecidePin() if self.backlogs.hold_back(self.state.done):
                 self._waits_to_pin = command
             case CommitTogether(batch) | DecidePin(batch) | Apply(batch) | RecordDone(batch):
                 self._ask(CommitStep(command, self._outcome(batch)))

@@ -14,6 +14,7 @@ from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FatalError, FencedError, TridentError
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
+from trident.coordinators.batches.backlogs import Backlogs
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.lanes import SideBySide
@@ -21,7 +22,6 @@ from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.processor import Processor
-from trident.coordinators.batches.relays import Relays
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.work import Parts, Work
@@ -176,7 +176,7 @@ class TopologyRun:
             pace,
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
-            Relays.of(names_relaying(stores)),
+            Backlogs.of(names_relaying(stores)),
         )
         coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping)
         _log.info(

@@ -18,7 +18,7 @@ from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.pinned import StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
 from trident.coordinators.registered import Birth
-from trident.state.kafka.outbox import Waiting
+from trident.state.kafka.outbox.tables import Waiting
 
 
 @dataclass(frozen=True, slots=True)

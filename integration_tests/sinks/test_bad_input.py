@@ -216,6 +216,24 @@ def test_a_record_that_has_become_too_large_for_its_topic(kafka: Kafka, compress
         each.close()
 
 
+def test_a_large_record_that_is_small_once_it_is_compressed_arrives(kafka: Kafka) -> None:
+    harness = Harness(kafka.bootstrap_servers, kafka.create_topic(), {"compression.type": "gzip"})
+    sink, large = begun(harness), "a" * 5_000_000
+    send(harness, sink, 1, "b", large, "c")
+    assert harness.words() == ["b", large, "c"]
+    sink.close()
+
+
+def test_a_record_that_does_not_fit_into_the_clients_queue(kafka: Kafka) -> None:
+    harness = Harness(kafka.bootstrap_servers, kafka.create_topic(), {"queue.buffering.max.kbytes": "10"})
+    sink = begun(harness)
+    send(harness, sink, 1, *["a" * 3_000] * 8)  # together they don't: each waits for those before it
+    with pytest.raises(ConfigurationError, match=r"fit into the client's queue \(queue.buffering.*nothing was sent"):
+        send(harness, sink, 2, "b" * 20_000)
+    assert len(harness.words()) == 8
+    sink.close()
+
+
 @pytest.mark.parametrize(
     "point", [CrashPoint.AFTER_SESSION, CrashPoint.BEFORE_MARKER, CrashPoint.BEFORE_END_OF_TRANSACTION]
 )

@@ -14,8 +14,8 @@ from integration_tests.sinks.test_kafka_sink_contract import KafkaHarness
 from trident.base.errors import MismatchError, RetryableError
 from trident.base.timeouts import Timeouts
 from trident.state import KafkaSink
-from trident.state.kafka.cluster import FoundMarker
-from trident.state.kafka.python_cluster import PythonCluster
+from trident.state.kafka.clients.cluster import FoundMarker
+from trident.state.kafka.clients.python_cluster import PythonCluster
 from trident.state.kafka.sink import MARKER_TOPIC
 from trident.state.positions import Position
 from trident.testing.sink_harness import begun, send

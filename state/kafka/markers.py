@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch
-from trident.state.kafka.cluster import Cluster, Producers, Session, StillOpenError, TopicSettings
+from trident.state.kafka.clients.cluster import Cluster, Producers, Session, StillOpenError, TopicSettings
 from trident.state.kafka.marker import Marker, decode, encode, transactional_id
 from trident.state.kafka.records import Record
 from trident.state.positions import check_epoch

@@ -28,6 +28,8 @@ ROWS: Final = pa.schema(_TYPES)
 
 LINEAGE: Final = "trident-"
 """How the headers begin that say where a record came from; no other one does."""
+COMPRESSIBLE: Final = 128 << 20
+"""How many bytes a record may have that is compressed before it is sent."""
 _OVERHEAD: Final = 128
 """What a record costs at most beside its key, value and headers: the head of a batch of one, lengths, deltas."""
 _PER_HEADER: Final = 10
@@ -80,10 +82,10 @@ def _is_sorted(order: pa.ChunkedArray[pa.BinaryScalar]) -> bool:
     return not order.null_count and bool(pc.all(neighbours, min_count=0).as_py())
 
 
-def check_rows(rows: pa.Table, limits: Mapping[str, int | None]) -> None:
+def check_rows(rows: pa.Table, limits: Mapping[str, int], *, is_compressed: bool = False) -> None:
     """Raise RefusedError for a row that can never be sent; `limits` are the topics that there are, in bytes per batch.
 
-    A topic of which None is known takes what it takes: the broker decides.
+    What will be compressed is held against what the client takes: whether it is small enough then the broker decides.
     """
     topics = rows.column(TOPIC)
     if topics.null_count:
@@ -98,7 +100,12 @@ def check_rows(rows: pa.Table, limits: Mapping[str, int | None]) -> None:
     sizes = sizes_of(rows)
     for topic, limit in limits.items():
         largest = max(pc.max(sizes.filter(pc.equal(topics, pa.scalar(topic)))).as_py() or 0, 0)
-        if limit is not None and largest + _OVERHEAD > limit:
+        if is_compressed and largest + _OVERHEAD > max(limit, COMPRESSIBLE):
+            raise RefusedError(
+                f"a record of {largest:,} bytes is too large for topic {topic!r}: before it is compressed it may have "
+                f"{max(limit, COMPRESSIBLE):,}; nothing of the batch was sent"
+            )
+        if not is_compressed and largest + _OVERHEAD > limit:
             raise RefusedError(
                 f"a record of {largest:,} bytes is too large for topic {topic!r}, which takes {limit:,} at once "
                 "(max.message.bytes); nothing of the batch was sent"

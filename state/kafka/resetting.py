@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trident.base.identity import Epoch, Owner
-from trident.state.kafka.bulk.sending import BulkSender
-from trident.state.kafka.markers import Markers
 from trident.state.kafka.moves import beginning_anew
+from trident.state.kafka.sender import KafkaSender
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaResetting:
     """See `Resettable`."""
 
-    name: str
-    markers: Markers
-    bulk: BulkSender | None = None
+    sender: KafkaSender
 
     def check_clear(self, topology: str) -> None:
         """Nothing stands in the way: no record is deleted, the next ones follow them."""
@@ -27,23 +24,22 @@ class KafkaResetting:
 
     def check_adopt(self, topology: str) -> int | None:
         """Return the txid that was sent last, in part too."""
-        found = self.markers.read(topology)
-        position = found.position if found is not None else None
+        position, bulk = self.sender.position(topology), self.sender.bulk
         if position is None:
             return None
-        return position.txid if self.bulk is None else max(position.txid, self.bulk.newest_txid(topology))
+        return position.txid if bulk is None else max(position.txid, bulk.newest_txid(topology))
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind what was sent to the new owner at the birth txid."""
         self._begin(owner, epoch, birth_txid)
 
     def _begin(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        begin = beginning_anew(owner, epoch, birth_txid, self.name)
-        if self.bulk is None:
-            self.markers.change(owner.topology, begin)
+        begin, bulk = beginning_anew(owner, epoch, birth_txid, self.sender.name), self.sender.bulk
+        if bulk is None:
+            self.sender.markers.change(owner.topology, begin)
             return
-        found = self.markers.read(owner.topology)
-        self.bulk.begin_anew(owner, epoch, birth_txid)
-        self.markers.change(owner.topology, begin)
-        if found is not None and found.position is not None and found.position.owner != owner:
-            self.bulk.forget_life(found.position.owner)
+        stood = self.sender.position(owner.topology)
+        bulk.begin_anew(owner, epoch, birth_txid)
+        self.sender.markers.change(owner.topology, begin)
+        if stood is not None and stood.owner != owner:
+            bulk.forget_life(stood.owner)

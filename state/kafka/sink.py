@@ -20,9 +20,10 @@ from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.reach import KafkaReach
 from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import Outbox
-from trident.state.kafka.outbox_target import OutboxTarget
+from trident.state.kafka.outbox.stored import Outbox
+from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.kafka.records import ROWS
+from trident.state.kafka.sender import KafkaSender
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
 from trident.state.postgres.database import PostgresDatabase
@@ -40,7 +41,6 @@ _RESERVED: Final = {
 }
 _LONGEST_TOPIC: Final = 249
 _MOST_PRODUCERS: Final = 64
-_COMPRESSION: Final = ("compression.type", "compression.codec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +107,16 @@ class KafkaSink:
         reach = KafkaReach(self.name, self.bootstrap_servers, hidden(self.client_options), timeouts.lease)
         cluster = reach.cluster()
         markers = Markers(self.name, self.marker_topic, cluster, reach.producers())
-        compressed = any(self.client_options.get(name, "none") != "none" for name in _COMPRESSION)
-        blobs = open_blobs(self.name, ledger_database)
-        bulk = self._bulk(reach, compressed=compressed)
-        target = KafkaTarget(self.name, markers, cluster, blobs, bulk, lineage=self.lineage, compressed=compressed)
-        if not isinstance(ledger_database, PostgresDatabase):
-            return target
-        outbox = Outbox(self.name, ledger_database)
-        return OutboxTarget(target, outbox, markers, cluster, bulk, lineage=self.lineage, compressed=compressed)
+        sender = KafkaSender(self.name, cluster, markers, reach.limits(cluster), self.lineage, self._bulk(reach))
+        if isinstance(ledger_database, PostgresDatabase):
+            return OutboxTarget(sender, Outbox(self.name, ledger_database))
+        return KafkaTarget(sender, open_blobs(self.name, ledger_database))
 
-    def _bulk(self, reach: KafkaReach, *, compressed: bool) -> BulkSender | None:
+    def _bulk(self, reach: KafkaReach) -> BulkSender | None:
         if self.staging_folder is None:
             return None
         folder = StagingFolder(str(self.staging_folder), self.name)
-        return BulkSender(BulkPlace(folder, reach, self.marker_topic, self.producers, self.lineage, compressed))
+        return BulkSender(BulkPlace(folder, reach, self.marker_topic, self.producers, self.lineage))
 
 
 def check_topic_name(what: str, given: object) -> str:

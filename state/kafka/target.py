@@ -10,15 +10,12 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities
-from trident.state.kafka.bulk.sending import BulkSender, required
 from trident.state.kafka.bulk.writing import is_bulk
-from trident.state.kafka.cluster import Cluster
-from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
-from trident.state.kafka.markers import Change, Markers, owned
-from trident.state.kafka.moves import bearing, fencing
+from trident.state.kafka.markers import Change, owned
 from trident.state.kafka.records import ROWS, in_order, records_of, shown
 from trident.state.kafka.resetting import KafkaResetting
+from trident.state.kafka.sender import KafkaSender
 from trident.state.kafka.undoing import KafkaUndoing
 from trident.state.maps.blobs import BlobStore
 from trident.state.positions import Position, is_in
@@ -29,28 +26,13 @@ from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 class KafkaTarget:
     """See `Target` for what holds of every method."""
 
-    def __init__(
-        self,
-        name: str,
-        markers: Markers,
-        cluster: Cluster,
-        blobs: BlobStore,
-        bulk: BulkSender | None = None,
-        *,
-        lineage: bool,
-        compressed: bool,
-    ) -> None:
-        self._name = name
-        self._markers = markers
-        self._cluster = cluster
-        self._limits = MessageLimits(cluster)
+    def __init__(self, sender: KafkaSender, blobs: BlobStore) -> None:
+        self._sender = sender
         self._blobs = blobs
-        self._bulk = bulk
-        self._lineage = lineage
-        self._compressed = compressed
+        bulk = sender.bulk
         self._capabilities = Capabilities(
-            undoing=KafkaUndoing(name, markers, bulk),
-            resetting=KafkaResetting(name, markers, bulk),
+            undoing=KafkaUndoing(sender),
+            resetting=KafkaResetting(sender),
             diverting=self,
             writing=bulk.writing if bulk is not None else None,
             tasking=bulk,
@@ -61,7 +43,7 @@ class KafkaTarget:
     @property
     def name(self) -> str:
         """The sink's name."""
-        return self._name
+        return self._sender.name
 
     @property
     def capabilities(self) -> Capabilities:
@@ -70,45 +52,37 @@ class KafkaTarget:
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where the newest marker says that it stands; what an owner left open is ended if it has to be."""
-        found = self._markers.look(topology, partial(self._end_what_is_open, topology))
-        return found.position if found is not None else None
+        return self._sender.look(topology)
 
     def prepare(self) -> None:
         """Make the table for staged rows and the marker topic, or check them."""
         self._blobs.prepare()
-        self._markers.prepare()
-        if self._bulk is not None:
-            self._bulk.prepare()
+        self._sender.prepare()
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Begin a session, which ends every other one, and leave a marker of this epoch."""
-        if self._bulk is not None:
-            self._bulk.raise_fence(owner, epoch)
-        self._markers.change(owner.topology, fencing(owner, epoch, self._name))
+        self._sender.raise_fence(owner, epoch)
 
     def position(self, topology: str) -> Position | None:
         """Return where the newest marker says that it stands, None when it has never been registered."""
-        found = self._markers.read(topology)
-        return found.position if found is not None else None
+        return self._sender.position(topology)
 
     def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Write the first marker with a position."""
-        if self._bulk is not None:
-            self._bulk.register(owner, epoch, birth_txid)
-        self._markers.change(owner.topology, bearing(owner, epoch, birth_txid, self._name))
+        self._sender.register(owner, epoch, birth_txid)
 
     def check_rows(self, owner: Owner, epoch: Epoch) -> None:
         """Raise MismatchError unless each producer of bulk rows stands where it may: at most at the next txid."""
         position = self.position(owner.topology)
-        if self._bulk is not None and position is not None and position.owner == owner:
-            self._bulk.check_markers(owner, position.txid + 1)
+        if position is not None and position.owner == owner:
+            self._sender.check_producers(owner, position.txid + 1)
 
     def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
         """Check the rows and commit them to the ledger's database."""
         rows = in_order(conform(updates.rows, ROWS))
         if not rows.num_rows:
             return WrittenUpdates(())
-        self._limits.check(rows, compressed=self._compressed)
+        self._sender.limits.check(rows)
         return WrittenUpdates((self._blobs.put(batch, rows),))
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
@@ -135,53 +109,45 @@ class KafkaTarget:
         if isinstance(updates, HeldUpdates):
             return in_order(conform(updates.rows, ROWS))
         if is_bulk(updates.writes):
-            return required(self._bulk, self._name).rows_of(batch, updates.writes)
+            return self._sender.staged_rows(batch, updates.writes)
         tables = [self._blobs.get(batch, write) for write in updates.writes]
         return in_order(pa.concat_tables(tables)) if tables else ROWS.empty_table()
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what was sent."""
-        found = self._markers.read(owner.topology)
-        position = owned(found, epoch, self._name).position
+        position = self._sender.marker(owner.topology, epoch).position
         if position is None or position.owner != owner:
-            raise MismatchError(f"sink {self._name!r} is not of {owner.topology!r}; nothing was deleted")
+            raise MismatchError(f"sink {self.name!r} is not of {owner.topology!r}; nothing was deleted")
         self._blobs.forget(owner.topology, min(done, position.txid))
-        if self._bulk is not None:
-            self._bulk.forget(owner, min(done, position.txid))
+        self._sender.forget(owner, min(done, position.txid))
 
     def close(self) -> None:
         """Let go of connections."""
-        self._cluster.close()
-
-    def _end_what_is_open(self, topology: str) -> None:
-        if self._bulk is not None:
-            self._bulk.settle_all(topology)
+        self._sender.close()
 
     def _apply_bulk(self, batch: BatchId, updates: WrittenUpdates) -> None:
-        bulk = required(self._bulk, self._name)
-        has_it = partial(self._markers.ask, batch.owner.topology, partial(self._has, batch), txid=batch.txid)
-        if bulk.send_once(batch, updates.writes, has_it):
+        if self._sender.send_staged(batch, updates.writes, partial(self._has, batch)):
             self._send(batch, updates, ROWS.empty_table())
-        bulk.forget_soon(batch.owner, batch.txid)
+        self._sender.forget_soon(batch.owner, batch.txid)
 
     def _send(self, batch: BatchId, updates: StagedUpdates, rows: pa.Table) -> None:
         def send(found: Marker | None, _: str) -> Change | None:
-            mine = owned(found, batch.epoch, self._name)
-            if is_in(mine.position, batch, self._name):
+            mine = owned(found, batch.epoch, self.name)
+            if is_in(mine.position, batch, self.name):
                 return None
             assert mine.position is not None
             position = Position(batch.owner, batch.txid, batch.attempt, mine.position.birth_txid)
             marker = mine.moved(position, batch.epoch, Sent(updates.count, _digest(updates)))
-            return Change(marker, records_of(rows, batch, lineage=self._lineage))
+            return Change(marker, records_of(rows, batch, lineage=self._sender.lineage))
 
-        self._markers.change(batch.owner.topology, send, limits=self._limits.of([rows]), txid=batch.txid)
+        self._sender.send(batch.owner.topology, send, [rows], batch.txid)
 
     def _is_in(self, batch: BatchId) -> bool:
-        found = self._markers.read(batch.owner.topology)
+        found = self._sender.markers.read(batch.owner.topology)
         return found is not None and self._has(batch, found)
 
     def _has(self, batch: BatchId, found: Marker | None) -> bool:
-        return is_in(owned(found, batch.epoch, self._name).position, batch, self._name)
+        return is_in(owned(found, batch.epoch, self.name).position, batch, self.name)
 
 
 def _digest(updates: StagedUpdates) -> Digest:

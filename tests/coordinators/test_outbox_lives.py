@@ -16,7 +16,7 @@ from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_decisions import dying_at
 from tests.coordinators.test_run import OPTIONS
 from tests.state.arrays import array
-from tests.state.memory_kafka import MemoryKafka
+from tests.state.memory_kafka import MemoryKafka, memory_sender
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import DecisionNeededError, FatalError, MismatchError, RefusedError
 from trident.base.order import order_of
@@ -29,13 +29,9 @@ from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.state import SqliteState
 from trident.state.databases.base import SqlDatabase
-from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import Outbox
-from trident.state.kafka.outbox_target import OutboxTarget
+from trident.state.kafka.outbox.stored import Outbox
+from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.kafka.records import ROWS, Record
-from trident.state.kafka.target import KafkaTarget
-from trident.state.maps.blobs import open_blobs
-from trident.state.memory.database import MemoryDatabase
 from trident.state.staged import HeldUpdates
 from trident.state.target import LedgerDatabase
 
@@ -98,10 +94,7 @@ class Life:
 
     def _open(self, database: LedgerDatabase, timeouts: Timeouts) -> OutboxTarget:
         assert isinstance(database, SqlDatabase)
-        markers = Markers("alerts", "markers", self.kafka, self.kafka)
-        blobs = open_blobs("alerts", MemoryDatabase())
-        sender = KafkaTarget("alerts", markers, self.kafka, blobs, lineage=True, compressed=False)
-        return OutboxTarget(sender, Outbox("alerts", database), markers, self.kafka, lineage=True, compressed=False)
+        return OutboxTarget(memory_sender(self.kafka), Outbox("alerts", database))
 
 
 def rows_of(words: Iterable[str | None]) -> pa.Table:
@@ -153,7 +146,7 @@ def test_a_divert_that_is_cut_off_has_done_nothing(life: Life, monkeypatch: pyte
     with pytest.raises(RefusedError):
         life.run()
     with monkeypatch.context() as patch:
-        patch.setattr("trident.state.kafka.outbox.Outbox.empty", _dies)
+        patch.setattr("trident.state.kafka.outbox.stored.Outbox.empty", _dies)
         with pytest.raises(KeyboardInterrupt):
             life.decide(DecisionKind.DIVERT, 1, "alerts")
     assert life.ask("SELECT * FROM trident_diverted") == []

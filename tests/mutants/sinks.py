@@ -19,7 +19,7 @@ _MATRIX: Final = (
 _OUTBOX_LIVES: Final = ("tests/coordinators/test_outbox_lives.py",)
 _BEGIN: Final = (
     "        with self.outbox.work_for(owner.topology, epoch) as transaction:\n"
-    "            self.outbox.owned(transaction, owner, epoch)\n"
+    "            owned_in(self.outbox, transaction, owner, epoch)\n"
     "            self.outbox.trim(transaction, owner.topology, birth_txid)\n"
     "            self.outbox.bear(transaction, owner, epoch, birth_txid)\n"
 )
@@ -50,8 +50,8 @@ SINKS: Final = (
     Mutant(
         "a txid that some producers have sent is not undone",
         "state/kafka/undoing.py",
-        "if not is_there and self.bulk is not None and (count := self.bulk.sent_of(batch)):",
-        "if not is_there and self.bulk is not None and (count := 0):",
+        "if not is_there and (count := self.sender.sent_of(batch)):",
+        "if not is_there and (count := 0):",
         _BULK,
     ),
     Mutant(
@@ -111,6 +111,27 @@ SINKS: Final = (
         _BULK,
     ),
     Mutant(
+        "a record that the client will not take once it is compressed is refused before it is pinned",
+        "state/kafka/records.py",
+        "        if is_compressed and largest + _OVERHEAD > max(limit, COMPRESSIBLE):\n",
+        "        if False:\n",
+        _RECORDS,
+    ),
+    Mutant(
+        "what the client compresses it takes before that",
+        "state/kafka/clients/producing.py",
+        "            largest = max(largest, COMPRESSIBLE)\n",
+        "            pass\n",
+        ("integration_tests/sinks/test_bad_input.py",),
+    ),
+    Mutant(
+        "a record that its client's queue has no room for ends the wait for room",
+        "state/kafka/clients/producing.py",
+        "                if was_empty:\n",
+        "                if False:\n",
+        ("integration_tests/sinks/test_bad_input.py",),
+    ),
+    Mutant(
         "all records of a key have one producer",
         "state/kafka/bulk/writing.py",
         "            shares[number] = zlib.crc32(key, seed) % producers\n",
@@ -120,13 +141,13 @@ SINKS: Final = (
     Mutant(
         "files that were not sent are kept",
         "state/kafka/target.py",
-        "self._bulk.forget(owner, min(done, position.txid))",
-        "self._bulk.forget(owner, done)",
+        "self._sender.forget(owner, min(done, position.txid))",
+        "self._sender.forget(owner, done)",
         _BULK,
     ),
     Mutant(
         "what waits as files that are sent in part is not taken out",
-        "state/kafka/relaying.py",
+        "state/kafka/outbox/relaying.py",
         "            self._require_unsent(batch)\n",
         "",
         _BULK,
@@ -140,7 +161,7 @@ SINKS: Final = (
     ),
     Mutant(
         "no two transactions of a sink share a producer epoch",
-        "state/kafka/producing.py",
+        "state/kafka/clients/producing.py",
         "        try:\n            producer = Producer(self._configuration(transactional_id, limits))\n",
         "        try:\n"
         "            kept = self.__dict__.get(transactional_id)\n"
@@ -161,9 +182,9 @@ SINKS: Final = (
     ),
     Mutant(
         "a take-over does not wait for a transaction that its predecessor left open",
-        "state/kafka/target.py",
-        "        found = self._markers.look(topology, partial(self._end_what_is_open, topology))\n",
-        "        found = self._markers.read(topology)\n",
+        "state/kafka/sender.py",
+        "        found = self.markers.look(topology, *settling)\n",
+        "        found = self.markers.read(topology)\n",
         _OUTBOX_LIVES,
     ),
     Mutant(
@@ -183,7 +204,7 @@ SINKS: Final = (
     ),
     Mutant(
         "a reset moves the marker of an outbox before its row",
-        "state/kafka/outbox_keeping.py",
+        "state/kafka/outbox/keeping.py",
         f"        self.marker.adopt(owner, epoch, birth_txid)\n{_BEGIN}",
         f"{_BEGIN}        self.marker.adopt(owner, epoch, birth_txid)\n",
         (f"{_MATRIX}[outbox-reset]",),
@@ -206,15 +227,15 @@ SINKS: Final = (
     Mutant(
         "what is in Kafka is not sent again",
         "state/kafka/target.py",
-        "            if is_in(mine.position, batch, self._name):\n                return None\n",
-        "            is_in(mine.position, batch, self._name)\n",
+        "            if is_in(mine.position, batch, self.name):\n                return None\n",
+        "            is_in(mine.position, batch, self.name)\n",
         _SINK,
     ),
     Mutant(
         "who was replaced hears so, though its rows are cleaned up by now",
         "state/kafka/target.py",
-        "is_in(owned(found, batch.epoch, self._name).position, batch, self._name)",
-        "is_in(found.position, batch, self._name)",
+        "is_in(owned(found, batch.epoch, self.name).position, batch, self.name)",
+        "is_in(found.position, batch, self.name)",
         _SINK,
     ),
     Mutant(
@@ -233,28 +254,28 @@ SINKS: Final = (
     ),
     Mutant(
         "what is open below the end of the log is waited for",
-        "state/kafka/python_cluster.py",
+        "state/kafka/clients/python_cluster.py",
         "IsolationLevel.READ_UNCOMMITTED, int(",
         "IsolationLevel.READ_COMMITTED, int(",
         _MARKERS,
     ),
     Mutant(
         "what was aborted is no marker",
-        "state/kafka/python_cluster.py",
+        "state/kafka/clients/python_cluster.py",
         'isolation_level="read_committed"',
         'isolation_level="read_uncommitted"',
         _MARKERS,
     ),
     Mutant(
         "markers are looked for in every partition",
-        "state/kafka/python_cluster.py",
+        "state/kafka/clients/python_cluster.py",
         "for partition in sorted(range(settings.partitions), key=lambda number: number != own):",
         "for partition in (own,):",
         _MARKERS,
     ),
     Mutant(
         "markers are looked for up to the log's beginning",
-        "state/kafka/python_cluster.py",
+        "state/kafka/clients/python_cluster.py",
         "            width, stop = width * 4, start\n",
         "            return _Looked(end, None)\n",
         _MARKERS,
@@ -297,7 +318,7 @@ SINKS: Final = (
     Mutant(
         "a record that no broker takes is refused before it is pinned",
         "state/kafka/records.py",
-        "        if limit is not None and largest + _OVERHEAD > limit:\n",
+        "        if not is_compressed and largest + _OVERHEAD > limit:\n",
         "        if False:\n",
         _RECORDS,
     ),
@@ -338,52 +359,52 @@ SINKS: Final = (
     ),
     Mutant(
         "an outbox that was put back knows by its marker what it has sent",
-        "state/kafka/outbox_keeping.py",
+        "state/kafka/outbox/keeping.py",
         "max(row.position.txid, sent or 0)",
         "row.position.txid",
         _LIVES,
     ),
     Mutant(
         "what waits follows on what was sent",
-        "state/kafka/relaying.py",
+        "state/kafka/outbox/relaying.py",
         "        if left and left[0].before_txid != position.txid:\n",
         "        if False:\n",
         _OUTBOX,
     ),
     Mutant(
         "an outbox is held against its marker at each start",
-        "state/kafka/outbox_keeping.py",
+        "state/kafka/outbox/keeping.py",
         " or not sent <= position.txid <= row.newest_txid:\n",
         ":\n",
         _OUTBOX,
     ),
     Mutant(
         "what the marker has passed is not sent again",
-        "state/kafka/relaying.py",
+        "state/kafka/outbox/relaying.py",
         "zip(entries, rows, strict=True) if entry.txid > position.txid]",
         "zip(entries, rows, strict=True)]",
         _OUTBOX,
     ),
     Mutant(
         "what was sent is trimmed by whoever holds the epoch",
-        "state/kafka/relaying.py",
+        "state/kafka/outbox/relaying.py",
         "            self.outbox.trim(transaction, owner.topology, sent)\n",
         "",
         _OUTBOX,
     ),
     Mutant(
         "only what is done is sent",
-        "state/kafka/outbox.py",
-        "self._of(_ENTRIES, topology, _ENTRIES.c.txid <= done)\n        size = ",
-        "self._of(_ENTRIES, topology)\n        size = ",
+        "state/kafka/outbox/stored.py",
+        "self._of(ENTRIES, topology, ENTRIES.c.txid <= done)\n        size = ",
+        "self._of(ENTRIES, topology)\n        size = ",
         _OUTBOX,
     ),
     Mutant(
         "a backlog holds back the next pin",
-        "coordinators/batches/relays.py",
+        "coordinators/batches/backlogs.py",
         "return any(done - sent > MOST_BEHIND for _, sent in self.sent)",
         "return False",
-        ("tests/coordinators/test_relays.py",),
+        ("tests/coordinators/test_backlogs.py",),
     ),
     Mutant(
         "of several rows of a key the last one wins",
@@ -457,35 +478,35 @@ SINKS: Final = (
     ),
     Mutant(
         "bad input of a sink: a right that is missing is told, and not that other records were given up with it",
-        "state/kafka/producing.py",
+        "state/kafka/clients/producing.py",
         "        if error is None or error.code() in GIVEN_UP:\n",
         "        if error is None:\n",
         (f"{_BAD}::test_a_user_without_rights_is_told_each_of_them",),
     ),
     Mutant(
         "bad input of a sink: why a transaction has failed is told where more of it is sent",
-        "state/kafka/producing.py",
+        "state/kafka/clients/producing.py",
         "                if error.args[0].code() == KafkaError._STATE:\n",
         "                if False:\n",
         (f"{_BAD}::test_a_user_without_rights_is_told_each_of_them",),
     ),
     Mutant(
         "bad input of a sink: a topic that is gone is told before the call gives up",
-        "state/kafka/producing.py",
+        "state/kafka/clients/producing.py",
         "str(max(1, int(self._seconds * 500))),\n",
         '"30000",\n',
         (f"{_BAD}::test_a_topic_that_is_deleted_once_its_records_are_staged",),
     ),
     Mutant(
         "bad input of a sink: a marker topic that was cut is looked through anew",
-        "state/kafka/errors.py",
+        "state/kafka/clients/errors.py",
         "    if isinstance(error, python_errors.OffsetOutOfRangeError):\n",
         "    if False:\n",
         (f"{_BAD}::test_a_marker_topic_that_was_truncated",),
     ),
     Mutant(
         "bad input of a sink: settings that are not told are no settings",
-        "state/kafka/python_cluster.py",
+        "state/kafka/clients/python_cluster.py",
         "            if not by_topic.get(name):",
         "            if name not in by_topic:",
         ("tests/state/test_hidden_settings.py",),

@@ -18,12 +18,12 @@ from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
 from trident.coordinators.acking.edges import BatchEdges, draw_edges
+from trident.coordinators.batches.backlogs import Backlogs
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.pace import Pace
-from trident.coordinators.batches.relays import Relays
 from trident.coordinators.batches.requests import Lane, RecordStop, Request, RunBatch, WorkTurn
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.work import Parts, Work
@@ -224,7 +224,7 @@ class Coordinator:
             Pace.of(around.options)._replace(clean_up_every=around.clean_up_every),
             self._draw,
             outcome_of_pin(pin) if pin is not None else None,
-            Relays.of(names_relaying(around.stores)),
+            Backlogs.of(names_relaying(around.stores)),
         )
         self.host.took_over(self)
         self._start(self.loop.begin(self.host.moment()))

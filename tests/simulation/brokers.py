@@ -14,12 +14,11 @@ from typing import Final
 from tests.simulation.data import OUT, SINK
 from tests.simulation.outbox_rows import MemoryOutbox
 from tests.simulation.stores import Circumstances
-from tests.state.memory_kafka import Entry, MemoryKafka, MemorySession, Producer
+from tests.state.memory_kafka import Entry, MemoryKafka, MemorySession, Producer, memory_sender
 from trident.base.errors import OutcomeUnknownError, RefusedError, RetryableError
 from trident.base.identity import Epoch
-from trident.state.kafka.cluster import FoundMarker, StillOpenError, TopicSettings
-from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox_target import OutboxTarget
+from trident.state.kafka.clients.cluster import FoundMarker, StillOpenError, TopicSettings
+from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.kafka.records import Record
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
@@ -198,17 +197,13 @@ class SimulatedOutbox(OutboxTarget):
 
 def make_outbox(kafka: SimulatedKafka, database: MemoryDatabase) -> SimulatedOutbox:
     """Return a sink whose records wait in the ledger's database."""
-    markers = Markers(SINK, MARKERS, kafka, kafka)
-    sender = KafkaTarget(SINK, markers, kafka, open_blobs(SINK, database), lineage=True, compressed=False)
-    sink = SimulatedOutbox(sender, MemoryOutbox(SINK, database), markers, kafka, lineage=True, compressed=False)
+    sink = SimulatedOutbox(memory_sender(kafka, sink=SINK), MemoryOutbox(SINK, database))
     sink.kafka = kafka
     return sink
 
 
 def make_sink(kafka: SimulatedKafka, database: MemoryDatabase, draw_id: Callable[[], str]) -> SimulatedSink:
     """Return a sink that sends before a txid is done; what is staged lies in the ledger's database."""
-    markers = Markers(SINK, MARKERS, kafka, kafka)
-    blobs = open_blobs(SINK, database, draw_id)
-    sink = SimulatedSink(SINK, markers, kafka, blobs, lineage=True, compressed=False)
+    sink = SimulatedSink(memory_sender(kafka, sink=SINK), open_blobs(SINK, database, draw_id))
     sink.kafka = kafka
     return sink

@@ -11,7 +11,7 @@ from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import Transaction
-from trident.state.kafka.outbox_store import Entry, OutboxRow, owned_row
+from trident.state.kafka.outbox.store import Entry, OutboxRow
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.positions import Position, before_attempt, is_in
 
@@ -46,9 +46,6 @@ class MemoryOutbox:
 
     def read(self, transaction: Transaction, topology: str) -> OutboxRow | None:
         return cast("OutboxRow | None", _table(transaction, POSITIONS).get((topology, self.sink)))
-
-    def owned(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> OutboxRow | None:
-        return owned_row(self.read(transaction, owner.topology), self.sink, epoch)
 
     def stamp(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> None:
         row = self.read(transaction, owner.topology)

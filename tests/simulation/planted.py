@@ -40,7 +40,7 @@ from trident.coordinators.protocol.transitions import Status, Word
 from trident.state.kafka import target as kafka_target
 from trident.state.kafka import undoing as kafka_undoing
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.relaying import OutboxRelay
+from trident.state.kafka.outbox.relaying import OutboxRelay
 from trident.state.layout import StateKind
 from trident.state.memory import place as memory_place
 from trident.state.memory import target as memory_target

@@ -16,9 +16,9 @@ from tests.state.memory_kafka import Producer
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.kafka.marker import Marker, encode, transactional_id
 from trident.state.kafka.markers import Change, Markers
-from trident.state.kafka.outbox_store import Entry
+from trident.state.kafka.outbox.relaying import OutboxRelay
+from trident.state.kafka.outbox.store import Entry
 from trident.state.kafka.records import Record
-from trident.state.kafka.relaying import OutboxRelay
 from trident.state.positions import Position, is_in
 
 _CHANGE, _FIND = Markers.change, Markers._find

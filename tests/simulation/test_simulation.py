@@ -15,17 +15,13 @@ from tests.simulation.planted import BUGS, PlantedBug
 from tests.simulation.running import digest_of, first_failing, run_chunk, run_seeds, shrink, trace_of
 from tests.simulation.stores import PlainState
 from tests.state.harnesses import MemoryHarness
+from tests.state.memory_kafka import memory_sender
 from tests.state.test_kafka_sink import MemoryKafkaHarness
+from tests.state.test_outbox import SendsAtOnce
 from trident.base.crash_points import CrashPoint
-from trident.base.identity import BatchId
-from trident.state.capabilities import relaying_of
-from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox_target import OutboxTarget
-from trident.state.kafka.target import KafkaTarget
+from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.layout import StateKind, StateLayout
-from trident.state.maps.blobs import open_blobs
 from trident.state.memory.database import MemoryDatabase
-from trident.state.staged import StagedUpdates
 from trident.state.target import Target
 from trident.testing import SessionSinkContract, StateHarness
 from trident.testing.state_contract import StateContract
@@ -128,22 +124,11 @@ class TestSimulatedOutbox(SessionSinkContract):
         return _OutboxHarness()
 
 
-class _SendsAtOnce(OutboxTarget):
-    def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
-        super().apply(batch, updates)
-        relaying_of(self).relay(batch.owner, batch.epoch, batch.txid)
-
-
 class _OutboxHarness(MemoryKafkaHarness):
     points = (CrashPoint.IN_APPLY, *MemoryKafkaHarness.points)
 
     def open(self) -> OutboxTarget:
-        markers = Markers("alerts", "markers", self.kafka, self.kafka)
-        sender = KafkaTarget(
-            "alerts", markers, self.kafka, open_blobs("alerts", self.ledger), lineage=True, compressed=False
-        )
-        rows = MemoryOutbox("alerts", self.ledger)
-        return _SendsAtOnce(sender, rows, markers, self.kafka, lineage=True, compressed=False)
+        return SendsAtOnce(memory_sender(self.kafka), MemoryOutbox("alerts", self.ledger))
 
 
 class _PlainHarness(MemoryHarness):

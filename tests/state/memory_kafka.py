@@ -12,8 +12,12 @@ from enum import Enum
 from itertools import takewhile
 
 from trident.base.errors import MismatchError, OutcomeUnknownError, RefusedError, RetryableError
-from trident.state.kafka.cluster import FoundMarker, StillOpenError, TopicSettings
+from trident.state.kafka.bulk.sending import BulkSender
+from trident.state.kafka.clients.cluster import FoundMarker, StillOpenError, TopicSettings
+from trident.state.kafka.clients.limits import MessageLimits
+from trident.state.kafka.markers import Markers
 from trident.state.kafka.records import Record
+from trident.state.kafka.sender import KafkaSender
 
 
 class End(Enum):
@@ -183,3 +187,9 @@ class MemorySession:
 
     def close(self) -> None:
         """What is open is aborted by the next one."""
+
+
+def memory_sender(kafka: MemoryKafka, bulk: BulkSender | None = None, sink: str = "alerts") -> KafkaSender:
+    """Return what a sink has in a cluster in memory."""
+    markers = Markers(sink, "markers", kafka, kafka)
+    return KafkaSender(sink, kafka, markers, MessageLimits(kafka), lineage=True, bulk=bulk)

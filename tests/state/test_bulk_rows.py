@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.state.arrays import array
-from tests.state.memory_kafka import End, MemoryKafka
+from tests.state.memory_kafka import End, MemoryKafka, memory_sender
 from tests.state.test_kafka_sink import MemoryKafkaHarness, until_known
 from tests.state.test_outbox import OutboxHarness, SendsAtOnce
 from trident.base.control import decode
@@ -36,14 +36,13 @@ from trident.state.kafka.bulk.address import check_folder
 from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
 from trident.state.kafka.bulk.writing import listed, read_share, share_of, unlisted
-from trident.state.kafka.limits import MessageLimits
-from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import Outbox
-from trident.state.kafka.outbox_target import OutboxTarget
+from trident.state.kafka.clients.cluster import Cluster
+from trident.state.kafka.clients.limits import MessageLimits
+from trident.state.kafka.outbox.stored import Outbox
+from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.kafka.records import ROWS
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
-from trident.state.memory.database import MemoryDatabase
 from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
 from trident.state.target import Target
 from trident.state.tasks import Work
@@ -68,6 +67,9 @@ class MemoryReach:
 
     def cluster(self) -> MemoryKafka:
         return self.kafka
+
+    def limits(self, cluster: Cluster) -> MessageLimits:
+        return MessageLimits(cluster)
 
     def producers(self) -> MemoryKafka:
         return self.kafka
@@ -94,12 +96,10 @@ class BulkHarness(MemoryKafkaHarness):
 
     def bulk(self) -> BulkSender:
         folder = StagingFolder(self.folder.as_uri(), "alerts")
-        return BulkSender(BulkPlace(folder, MemoryReach(self.kafka), "markers", PRODUCERS, True, False))
+        return BulkSender(BulkPlace(folder, MemoryReach(self.kafka), "markers", PRODUCERS, lineage=True))
 
     def open(self) -> Target:
-        markers = Markers("alerts", "markers", self.kafka, self.kafka)
-        blobs = open_blobs("alerts", self.ledger)
-        return KafkaTarget("alerts", markers, self.kafka, blobs, self.bulk(), lineage=True, compressed=False)
+        return KafkaTarget(memory_sender(self.kafka, self.bulk()), open_blobs("alerts", self.ledger))
 
     def stage(self, sink: Target, batch: BatchId, rows: pa.Table) -> StagedUpdates:
         return staged_by_tasks(sink, batch, rows)
@@ -131,10 +131,7 @@ class BulkOutboxHarness(OutboxHarness):
         self.shared.kafka = self.kafka
 
     def open(self) -> OutboxTarget:
-        markers = Markers("alerts", "markers", self.kafka, self.kafka)
-        blobs, bulk = open_blobs("alerts", MemoryDatabase()), self.shared.bulk()
-        sender = KafkaTarget("alerts", markers, self.kafka, blobs, bulk, lineage=True, compressed=False)
-        return self.kind(sender, Outbox("alerts", self.file), markers, self.kafka, bulk, lineage=True, compressed=False)
+        return self.kind(memory_sender(self.kafka, self.shared.bulk()), Outbox("alerts", self.file))
 
     def stage(self, sink: Target, batch: BatchId, rows: pa.Table) -> StagedUpdates:
         return staged_by_tasks(sink, batch, rows)
@@ -476,16 +473,14 @@ def test_a_share_above_two_gigabytes_can_be_sent() -> None:
 def test_a_limit_that_was_raised_is_asked_for_before_a_record_is_refused(harness: BulkHarness) -> None:
     harness.kafka.largest = 1_000
     limits = MessageLimits(harness.kafka)
-    limits.check(harness.keyed("a"), compressed=False)
+    limits.check(harness.keyed("a"))
     harness.kafka.largest = 10_000
-    limits.check(harness.keyed("a" * 5_000), compressed=False)
+    limits.check(harness.keyed("a" * 5_000))
 
 
 def test_files_without_a_folder_are_told(harness: BulkHarness) -> None:
     updates = staged_by_tasks(begun(harness), batch_of(1), harness.keyed(*KEYS))
-    markers = Markers("alerts", "markers", harness.kafka, harness.kafka)
-    blobs = open_blobs("alerts", harness.ledger)
-    plain = KafkaTarget("alerts", markers, harness.kafka, blobs, lineage=True, compressed=False)
+    plain = KafkaTarget(memory_sender(harness.kafka), open_blobs("alerts", harness.ledger))
     with pytest.raises(MismatchError, match="no staging_folder any more; nothing was sent"):
         plain.apply(batch_of(1), updates)
 

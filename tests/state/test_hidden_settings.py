@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trident.base.errors import FatalError, RetryableError
-from trident.state.kafka.python_cluster import PythonCluster
+from trident.state.kafka.clients.python_cluster import PythonCluster
 
 TOLD = {name: {"value": value} for name, value in (("cleanup.policy", "compact"), ("max.message.bytes", "1000"))}
 

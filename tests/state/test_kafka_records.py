@@ -134,7 +134,15 @@ def test_what_no_broker_takes_is_refused_before_it_is_sent(case: str) -> None:
 
 def test_what_fits_is_taken() -> None:
     check_rows(rows(("out", b"k", b"v" * 700, headers(h=b"v"), 1), ("out", None, None, None, 2)), {"out": 1000})
-    check_rows(rows(("out", b"k", b"v" * 5000, None, 1)), {"out": None})
+
+
+def test_what_is_compressed_is_held_against_what_the_client_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = rows(("out", b"k", b"v" * 5000, None, 1))
+    check_rows(given, {"out": 1000}, is_compressed=True)
+    monkeypatch.setattr("trident.state.kafka.records.COMPRESSIBLE", 2000)
+    check_rows(given, {"out": 6000}, is_compressed=True)
+    with pytest.raises(RefusedError, match="before it is compressed it may have 2,000; nothing of the batch was sent"):
+        check_rows(given, {"out": 1000}, is_compressed=True)
 
 
 def test_a_small_topic_does_not_narrow_another_one() -> None:

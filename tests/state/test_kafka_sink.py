@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.state.arrays import array
-from tests.state.memory_kafka import End, MemoryKafka, MemorySession
+from tests.state.memory_kafka import End, MemoryKafka, MemorySession, memory_sender
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import FencedError, MismatchError, OutcomeUnknownError, RetryableError
 from trident.base.identity import Epoch
 from trident.base.order import order_of
-from trident.state.kafka.markers import Markers
 from trident.state.kafka.records import ROWS, Record
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
@@ -45,9 +44,7 @@ class MemoryKafkaHarness(SinkHarness):
         self.ledger = MemoryDatabase()
 
     def open(self) -> Target:
-        markers = Markers("alerts", "markers", self.kafka, self.kafka)
-        blobs = open_blobs("alerts", self.ledger)
-        return KafkaTarget("alerts", markers, self.kafka, blobs, lineage=True, compressed=False)
+        return KafkaTarget(memory_sender(self.kafka), open_blobs("alerts", self.ledger))
 
     def rows(self, *words: str) -> pa.Table:
         orders = order_of("in", 0, np.arange(len(words), dtype=np.int64))

@@ -9,20 +9,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.state.memory_kafka import End, MemoryKafka
+from tests.state.memory_kafka import End, MemoryKafka, memory_sender
 from tests.state.test_kafka_sink import MemoryKafkaHarness
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import FencedError, MismatchError, OutcomeUnknownError, RefusedError
 from trident.base.identity import BatchId, Epoch
 from trident.state.capabilities import CannotUndoError, beside_of, relaying_of
-from trident.state.kafka.cluster import TopicSettings
-from trident.state.kafka.limits import MessageLimits
-from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import Outbox, Waiting, waiting_in
-from trident.state.kafka.outbox_target import OutboxTarget
-from trident.state.kafka.target import KafkaTarget
-from trident.state.maps.blobs import open_blobs
-from trident.state.memory.database import MemoryDatabase
+from trident.state.kafka.clients.cluster import TopicSettings
+from trident.state.kafka.clients.limits import MessageLimits
+from trident.state.kafka.outbox.stored import Outbox
+from trident.state.kafka.outbox.tables import Waiting, waiting_in
+from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.sqlite.database import SqliteDatabase
 from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.testing import SessionSinkContract
@@ -55,10 +52,7 @@ class OutboxHarness(MemoryKafkaHarness):
         self.kind = kind
 
     def open(self) -> OutboxTarget:
-        markers = Markers("alerts", "markers", self.kafka, self.kafka)
-        blobs = open_blobs("alerts", MemoryDatabase())
-        sender = KafkaTarget("alerts", markers, self.kafka, blobs, lineage=True, compressed=False)
-        return self.kind(sender, Outbox("alerts", self.file), markers, self.kafka, lineage=True, compressed=False)
+        return self.kind(memory_sender(self.kafka), Outbox("alerts", self.file))
 
     def waiting(self) -> list[int]:
         """Return the txids that wait, past the sink."""
@@ -139,12 +133,12 @@ def test_several_txids_that_wait_leave_in_one_transaction(box: OutboxHarness) ->
 
 
 def test_what_waits_is_sent_a_part_at_a_time(box: OutboxHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trident.state.kafka.outbox._MOST", 2)
+    monkeypatch.setattr("trident.state.kafka.outbox.stored._MOST", 2)
     sink = opened(box)
     for txid in range(1, 6):
         lay_down(box, sink, txid, f"{txid}")
     assert [relay(sink, 5) for _ in range(3)] == [2, 4, 5]
-    monkeypatch.setattr("trident.state.kafka.outbox._MOST_BYTES", 1)
+    monkeypatch.setattr("trident.state.kafka.outbox.stored._MOST_BYTES", 1)
     lay_down(box, sink, 6, "6")
     lay_down(box, sink, 7, "7")
     assert [relay(sink, 7) for _ in range(2)] == [6, 7]

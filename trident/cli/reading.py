@@ -15,7 +15,7 @@ from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
 from trident.coordinators.ledger.view import TopologyStatus, record_of
 from trident.coordinators.refusals import refused_by_state, undo_way, ways_on
-from trident.state.kafka.outbox import Waiting
+from trident.state.kafka.outbox.tables import Waiting
 
 _PARTITIONS_SHOWN: Final = 20
 TopologyName = Annotated[str, typer.Argument(help="the topology's name", show_default=False)]

@@ -11,7 +11,7 @@ from trident.base.errors import LeaseHeldError, MismatchError
 from trident.doctor.standing import standing_of
 from trident.doctor.subject import KafkaOutput, Subject
 from trident.doctor.transactions import OpenTransaction, open_transactions
-from trident.state.kafka.producing import ConfluentProducers
+from trident.state.kafka.clients.producing import ConfluentProducers
 
 _PATIENCE: Final = timedelta(seconds=30)
 _ANY_SIZE: Final = 1_000_000

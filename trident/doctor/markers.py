@@ -14,10 +14,10 @@ from trident.doctor.clients import reading
 from trident.doctor.findings import Finding, ok, problem
 from trident.doctor.standing import standing_of
 from trident.doctor.subject import KafkaOutput, Subject
+from trident.state.kafka.clients.producing import ConfluentProducers
+from trident.state.kafka.clients.python_cluster import PythonCluster
 from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox import OUTBOX_TABLES, standing_in
-from trident.state.kafka.producing import ConfluentProducers
-from trident.state.kafka.python_cluster import PythonCluster
+from trident.state.kafka.outbox.tables import OUTBOX_TABLES, standing_in
 from trident.state.kafka.sink import KafkaSink
 from trident.state.positions import Position
 from trident.state.postgres.database import PostgresDatabase

@@ -14,7 +14,7 @@ from trident.coordinators.ledger.sql.tables import METADATA
 from trident.doctor.clients import reading
 from trident.doctor.databases import DatabaseAt
 from trident.doctor.findings import Finding, ok, problem, warning
-from trident.state.kafka.outbox import OUTBOX_TABLES
+from trident.state.kafka.outbox.tables import OUTBOX_TABLES
 from trident.state.maps.blobs import BLOB_TABLES
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.postgres.writer import PostgresWriting

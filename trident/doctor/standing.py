@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import func, select
 
-from trident.coordinators.batches.relays import MOST_BEHIND
+from trident.coordinators.batches.backlogs import MOST_BEHIND
 from trident.coordinators.ledger.sql.retention import MOST_ROWS, PINS_KEPT
 from trident.coordinators.ledger.sql.tables import COMMIT, PIN, PLAN
 from trident.coordinators.ledger.view import TopologyStatus

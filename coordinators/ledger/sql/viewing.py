@@ -54,7 +54,7 @@ from trident.coordinators.ledger.view import (
 )
 from trident.coordinators.planned import Plan
 from trident.state.databases.base import SqlDatabase
-from trident.state.kafka.outbox import waiting_in
+from trident.state.kafka.outbox.tables import waiting_in
 
 Shown = TypeVar("Shown")
 

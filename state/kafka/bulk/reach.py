@@ -9,9 +9,10 @@ from typing import Protocol
 
 from trident.base.kafka.clients import told
 from trident.base.secrets import Secret
-from trident.state.kafka.cluster import Cluster, Producers
-from trident.state.kafka.producing import ConfluentProducers
-from trident.state.kafka.python_cluster import PythonCluster
+from trident.state.kafka.clients.cluster import Cluster, Producers
+from trident.state.kafka.clients.limits import MessageLimits, is_compressed
+from trident.state.kafka.clients.producing import ConfluentProducers
+from trident.state.kafka.clients.python_cluster import PythonCluster
 
 
 class Reach(Hashable, Protocol):
@@ -23,6 +24,9 @@ class Reach(Hashable, Protocol):
 
     def cluster(self) -> Cluster:
         """Return the cluster; it connects when it is first asked."""
+
+    def limits(self, cluster: Cluster) -> MessageLimits:
+        """Return how large records may be that go there."""
 
     def producers(self) -> Producers:
         """Return what opens sessions."""
@@ -45,6 +49,10 @@ class KafkaReach:
     def cluster(self) -> Cluster:
         """Administration and markers."""
         return PythonCluster(self.sink, self.servers, told(self.options), self.lease.total_seconds())
+
+    def limits(self, cluster: Cluster) -> MessageLimits:
+        """Before they are compressed, where the options say so."""
+        return MessageLimits(cluster, is_compressed=is_compressed(told(self.options)))
 
     def producers(self) -> Producers:
         """A producer per transaction."""

@@ -21,8 +21,7 @@ from trident.base.writes import WriteManifest
 from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.reach import Reach
 from trident.state.kafka.bulk.writing import BulkWriting, read_share, share_of
-from trident.state.kafka.cluster import Cluster
-from trident.state.kafka.limits import MessageLimits
+from trident.state.kafka.clients.cluster import Cluster
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, Decide, Markers, no_marker, owned
 from trident.state.kafka.moves import bearing, beginning_anew, fencing
@@ -41,7 +40,6 @@ class BulkPlace:
     marker_topic: str
     producers: int
     lineage: bool
-    compressed: bool
 
     @property
     def sink(self) -> str:
@@ -77,7 +75,7 @@ class SendShare:
             return change  # what was sent has been cleaned up
 
         with closing(self.place.reach.cluster()) as cluster:
-            limits = MessageLimits(cluster).of([rows])
+            limits = self.place.reach.limits(cluster).of([rows])
             markers = self.place.markers(cluster, self.share)
             markers.change(self.batch.owner.topology, send, limits=limits, txid=self.batch.txid)
 
@@ -106,7 +104,7 @@ class BulkSender:
         self._place = place
         self._tasks: Tasks = InThisProcess()
         self._is_settled = True
-        self.writing = BulkWriting(place.folder, place.reach, place.producers, place.compressed)
+        self.writing = BulkWriting(place.folder, place.reach, place.producers)
 
     def use(self, tasks: Tasks) -> None:
         """See `UsesTasks`."""
@@ -224,16 +222,6 @@ class BulkSender:
     def _all(self) -> Iterator[list[Markers]]:
         with closing(self._place.reach.cluster()) as cluster:
             yield [self._place.markers(cluster, share) for share in range(self._place.producers)]
-
-
-def required(bulk: BulkSender | None, sink: str) -> BulkSender:
-    """Return what sends rows that lie in files; raises MismatchError for a sink that has no folder any more."""
-    if bulk is None:
-        raise MismatchError(
-            f"rows for sink {sink!r} lie in files that tasks have staged, and it has no staging_folder any more; "
-            "nothing was sent. Give it the one that it had"
-        )
-    return bulk
 
 
 def is_sent(mine: Marker, batch: BatchId, sink: str) -> bool:

@@ -24,7 +24,7 @@ from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest, digest_of
 from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.reach import Reach
-from trident.state.kafka.limits import MessageLimits
+from trident.state.kafka.clients.limits import MessageLimits
 from trident.state.kafka.records import KEY, ROWS, TOPIC, VALUE
 from trident.state.rows import blocks_of, conform
 from trident.state.staged import StagingLostError
@@ -51,7 +51,6 @@ class BulkWriting:
     folder: StagingFolder
     reach: Reach
     producers: int
-    compressed: bool
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
@@ -62,7 +61,7 @@ class BulkWriting:
         """Return a writer of one file per task; what earlier attempts have left is deleted, as far as it can be."""
         with suppress(RetryableError):
             self.folder.forget_attempts_before(batch)
-        return BulkWriter(self.folder, self.reach, self.producers, self.compressed, batch)
+        return BulkWriter(self.folder, self.reach, self.producers, batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,6 @@ class BulkWriter:
     folder: StagingFolder
     reach: Reach
     producers: int
-    compressed: bool
     batch: BatchId
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
@@ -86,7 +84,7 @@ class BulkWriter:
             file: pq.ParquetWriter | None = None
             for block in blocks_of(batches, _ROWS, _BYTES):
                 rows = conform(block, ROWS)
-                _limits_of(self.reach).check(rows, compressed=self.compressed)
+                _limits_of(self.reach).check(rows)
                 if file is None:
                     place = stack.enter_context(self.folder.writing(self.batch, name))
                     file = stack.enter_context(
@@ -175,4 +173,4 @@ def _shares(rows: pa.Table, producers: int) -> npt.NDArray[np.int32]:
 @lru_cache(maxsize=8)
 def _limits_of(reach: Reach) -> MessageLimits:
     """Return what this process knows of a sink's topics: tasks follow one another in it."""
-    return MessageLimits(reach.cluster())
+    return reach.limits(reach.cluster())

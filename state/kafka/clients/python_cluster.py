@@ -21,8 +21,8 @@ from trident.base.kafka.admin import UNKNOWN_TOPIC, admin_of, described, is_reac
 from trident.base.kafka.clients import for_kafka_python
 from trident.base.kafka.errors import OF_THE_CLIENT
 from trident.base.kafka.logs import keep_secrets_out_of_logs
-from trident.state.kafka.cluster import FoundMarker, StillOpenError, TopicSettings
-from trident.state.kafka.errors import of_asking, of_hidden_settings
+from trident.state.kafka.clients.cluster import FoundMarker, StillOpenError, TopicSettings
+from trident.state.kafka.clients.errors import of_asking, of_hidden_settings
 
 _T = TypeVar("_T")
 _AT_ONCE: Final = 500

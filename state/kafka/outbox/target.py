@@ -11,17 +11,13 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import Capabilities, Transaction
-from trident.state.kafka.bulk.sending import BulkSender
 from trident.state.kafka.bulk.writing import listed
-from trident.state.kafka.cluster import Cluster
-from trident.state.kafka.limits import MessageLimits
-from trident.state.kafka.markers import Markers
-from trident.state.kafka.outbox_keeping import OutboxChecking, OutboxResetting, OutboxUndoing
-from trident.state.kafka.outbox_store import OutboxStore, ask
-from trident.state.kafka.records import ROWS, in_order
-from trident.state.kafka.relaying import OutboxRelay
+from trident.state.kafka.outbox.keeping import OutboxChecking, OutboxResetting, OutboxUndoing
+from trident.state.kafka.outbox.relaying import OutboxRelay
+from trident.state.kafka.outbox.store import OutboxStore, ask, owned_in
+from trident.state.kafka.records import ROWS, in_order, shown
 from trident.state.kafka.resetting import KafkaResetting
-from trident.state.kafka.target import KafkaTarget
+from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack
 from trident.state.positions import Position, stands
 from trident.state.rows import conform
@@ -46,33 +42,18 @@ class ReadyWrites(WrittenUpdates):
 
 
 class OutboxTarget:
-    """See `Target` for what holds of every method. `sender` has the marker; where the sink stands the database says."""
+    """See `Target` for what holds of every method. Where it stands the database says; what was sent, the marker."""
 
-    def __init__(
-        self,
-        sender: KafkaTarget,
-        outbox: OutboxStore,
-        markers: Markers,
-        cluster: Cluster,
-        bulk: BulkSender | None = None,
-        *,
-        lineage: bool,
-        compressed: bool,
-    ) -> None:
+    def __init__(self, sender: KafkaSender, outbox: OutboxStore) -> None:
         self._sender = sender
-        self._markers = markers
-        self._limits = MessageLimits(cluster)
-        self._compressed = compressed
-        self._bulk = bulk
         self._outbox = outbox
-        relay = OutboxRelay(sender.name, outbox, markers, self._limits, lineage, bulk)
-        behind = KafkaResetting(sender.name, markers, bulk)
+        relay, bulk = OutboxRelay(sender, outbox), sender.bulk
         self._capabilities = Capabilities(
             beside=self,
-            undoing=OutboxUndoing(sender.name, outbox, markers),
-            resetting=OutboxResetting(sender.name, outbox, relay, behind),
+            undoing=OutboxUndoing(sender, outbox),
+            resetting=OutboxResetting(outbox, relay, KafkaResetting(sender)),
             diverting=self,
-            counting=OutboxChecking(sender.name, outbox, markers, bulk),
+            counting=OutboxChecking(sender, outbox),
             relaying=relay,
             writing=bulk.writing if bulk is not None else None,
             tasking=bulk,
@@ -91,16 +72,14 @@ class OutboxTarget:
 
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Return where it stands; tables that are missing are made for that, and rolled back."""
-        sent = self._sender.look(topology, registers)
+        sent = self._sender.look(topology)
         row = self._outbox.look(topology)
         return row.position if row else sent  # what was sent is somebody's, though this database knows of nothing
 
     def prepare(self) -> None:
         """Make the tables and the marker topic, or check them."""
         self._outbox.prepare()
-        self._markers.prepare()
-        if self._bulk is not None:
-            self._bulk.prepare()
+        self._sender.prepare()
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch in both places."""
@@ -128,14 +107,14 @@ class OutboxTarget:
         """Check the rows, as far as that can be told before they are sent."""
         rows = in_order(conform(updates.rows, ROWS))
         if rows.num_rows:
-            self._limits.check(rows, compressed=self._compressed)
+            self._sender.limits.check(rows)
         return HeldUpdates(rows)
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
         """Lay a pinned batch's records down in a transaction of its own, once."""
         ready = self.ready(batch, updates)
         with self._outbox.work_for(batch.owner.topology, batch.epoch) as transaction:
-            self._outbox.owned(transaction, batch.owner, batch.epoch)
+            owned_in(self._outbox, transaction, batch.owner, batch.epoch)
             self.copy_in(transaction, batch, ready)
             self.apply_in(transaction, batch, ready)
             reached(CrashPoint.IN_APPLY, batch.txid)
@@ -172,15 +151,17 @@ class OutboxTarget:
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch for a person, in the order in which they would have been sent."""
-        return self._sender.staged_rows(batch, updates)
+        if isinstance(updates, HeldUpdates):
+            return shown(updates.rows)
+        return shown(self._sender.staged_rows(batch, updates.writes))
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
         with self._outbox.work_for(owner.topology, epoch) as transaction:
-            row = self._outbox.owned(transaction, owner, epoch)
+            row = owned_in(self._outbox, transaction, owner, epoch)
             sent = 0 if row is None else self._outbox.sent_before(transaction, owner.topology, row)
-        if self._bulk is not None and row is not None and row.position.owner == owner:
-            self._bulk.forget(owner, min(done, sent))
+        if row is not None and row.position.owner == owner:
+            self._sender.forget(owner, min(done, sent))
 
     def close(self) -> None:
         """Let go of connections; the ledger closes its own."""

@@ -9,11 +9,11 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import CannotUndoError, Transaction
-from trident.state.kafka.bulk.sending import BulkSender
-from trident.state.kafka.markers import Markers, no_marker
-from trident.state.kafka.outbox_store import OutboxRow, OutboxStore, ask
-from trident.state.kafka.relaying import OutboxRelay
+from trident.state.kafka.markers import no_marker
+from trident.state.kafka.outbox.relaying import OutboxRelay
+from trident.state.kafka.outbox.store import OutboxRow, OutboxStore, ask, owned_in
 from trident.state.kafka.resetting import KafkaResetting
+from trident.state.kafka.sender import KafkaSender
 from trident.state.positions import is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
 
@@ -22,20 +22,18 @@ from trident.state.staged import AppliedUpdates, StagedUpdates
 class OutboxUndoing:
     """See `Undoable`: what waits is taken away; nothing of a txid that is not done has been sent."""
 
-    name: str
+    sender: KafkaSender
     outbox: OutboxStore
-    markers: Markers
 
     def check_undo(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> None:
         """Raise CannotUndoError when records of the batch were sent."""
-        marker = self.markers.read(batch.owner.topology)
-        position = marker.position if marker is not None else None
+        position = self.sender.position(batch.owner.topology)
         with self.outbox.work_for(batch.owner.topology, batch.epoch) as transaction:
             self._found(transaction, batch)
         if position is not None and position.owner == batch.owner and position.txid >= batch.txid:
             raise CannotUndoError(
-                f"{batch}: sink {self.name!r} has sent it: what Kafka has committed can't be taken back. Send records "
-                "that compensate for them, or let its readers begin behind them"
+                f"{batch}: {self.sender} has sent it: what Kafka has committed can't be taken back. "
+                "Send records that compensate for them, or let its readers begin behind them"
             )
 
     def undo(self, batch: BatchId, before: int, updates: StagedUpdates | AppliedUpdates) -> None:
@@ -48,15 +46,14 @@ class OutboxUndoing:
                 reached(CrashPoint.IN_UNDO, batch.txid)
 
     def _found(self, transaction: Transaction, batch: BatchId) -> OutboxRow | None:
-        row = self.outbox.owned(transaction, batch.owner, batch.epoch)
-        return row if row is not None and is_in(row.position, batch, self.name) else None
+        row = owned_in(self.outbox, transaction, batch.owner, batch.epoch)
+        return row if row is not None and is_in(row.position, batch, self.sender.name) else None
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxResetting:
     """See `Resettable`: what is done was sent before the reset was recorded; then both places begin a new life."""
 
-    name: str
     outbox: OutboxStore
     relay: OutboxRelay
     marker: KafkaResetting
@@ -87,7 +84,7 @@ class OutboxResetting:
             return
         self.marker.adopt(owner, epoch, birth_txid)
         with self.outbox.work_for(owner.topology, epoch) as transaction:
-            self.outbox.owned(transaction, owner, epoch)
+            owned_in(self.outbox, transaction, owner, epoch)
             self.outbox.trim(transaction, owner.topology, birth_txid)
             self.outbox.bear(transaction, owner, epoch, birth_txid)
 
@@ -96,31 +93,27 @@ class OutboxResetting:
 class OutboxChecking:
     """See `CountsRows`: the marker stands where the outbox was left; a reset that clears needs it not to."""
 
-    name: str
+    sender: KafkaSender
     outbox: OutboxStore
-    markers: Markers
-    bulk: BulkSender | None = None
 
     def check_rows(self, owner: Owner, epoch: Epoch) -> None:
         """Raise MismatchError unless the marker stands where the outbox says, or at what waits and was sent."""
-        marker = self.markers.read(owner.topology)
+        position = self.sender.position(owner.topology)
         with self.outbox.work_for(owner.topology, epoch) as transaction:
-            row = self.outbox.owned(transaction, owner, epoch)
+            row = owned_in(self.outbox, transaction, owner, epoch)
             if row is None:
                 return
             sent = self.outbox.sent_before(transaction, owner.topology, row)
-            position = marker.position if marker is not None else None
             if position is None:
-                raise MismatchError(f"{no_marker(f'sink {self.name!r}')}; or {RESET_CLEARING}.")
+                raise MismatchError(f"{no_marker(str(self.sender))}; or {RESET_CLEARING}.")
             at = self.outbox.entry(transaction, owner.topology, position.txid)
         is_other = at is not None and at.attempt != position.attempt
         if position.owner != row.position.owner or is_other or not sent <= position.txid <= row.newest_txid:
             raise MismatchError(
-                f"sink {self.name!r} has sent txid {position.txid} attempt {position.attempt} of incarnation "
+                f"{self.sender} has sent txid {position.txid} attempt {position.attempt} of incarnation "
                 f"{position.owner.incarnation} last, as its marker says; its outbox says txid {sent} of "
                 f"{row.position.owner.incarnation} (what waits ends with {row.newest_txid}): the marker topic or the "
                 "ledger's database was put back to another moment. Nothing was sent: restore both to one moment, or "
                 f"{RESET_CLEARING}."
             )
-        if self.bulk is not None:
-            self.bulk.check_markers(owner, row.newest_txid)
+        self.sender.check_producers(owner, row.newest_txid)

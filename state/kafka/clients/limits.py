@@ -10,9 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trident.base.errors import RefusedError
-from trident.state.kafka.cluster import Cluster
+from trident.state.kafka.clients.cluster import Cluster
 from trident.state.kafka.records import TOPIC, check_rows
 
+_COMPRESSION: Final = ("compression.type", "compression.codec")
 _AS_LONG: Final = 200
 """How many times an answer does: whoever has made a topic's limit smaller meanwhile is told by a refusal."""
 
@@ -20,24 +21,23 @@ _AS_LONG: Final = 200
 class MessageLimits:
     """Limits of the topics of staged rows; may be called from several threads."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, *, is_compressed: bool = False) -> None:
         self._cluster = cluster
+        self._is_compressed = is_compressed
         self._lock = threading.Lock()
         self._known: dict[str, int] = {}
         self._left = 0
 
-    def check(self, rows: pa.Table, *, compressed: bool) -> None:
+    def check(self, rows: pa.Table) -> None:
         """Raise RefusedError for a row that can never be sent; a limit that was raised meanwhile is asked for first."""
         try:
-            check_rows(rows, self._for_one(self.of([rows]), compressed))
+            self._check(rows)
         except RefusedError:
             self._forget()
-            check_rows(rows, self._for_one(self.of([rows]), compressed))
+            self._check(rows)
 
-    @staticmethod
-    def _for_one(limits: Mapping[str, int], compressed: bool) -> Mapping[str, int | None]:
-        """Return how large a record may be; how large it is once it is compressed only the broker knows."""
-        return dict.fromkeys(limits) if compressed else limits
+    def _check(self, rows: pa.Table) -> None:
+        check_rows(rows, self.of([rows]), is_compressed=self._is_compressed)
 
     def _forget(self) -> None:
         with self._lock:
@@ -58,3 +58,8 @@ class MessageLimits:
             for topic in named - found.keys():
                 self._known.pop(topic, None)
         return found
+
+
+def is_compressed(client_options: Mapping[str, str]) -> bool:
+    """Tell whether a client with these options compresses what it sends: how large that is only the broker knows."""
+    return any(client_options.get(name, "none") != "none" for name in _COMPRESSION)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import pyarrow as pa
 
@@ -15,13 +14,12 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import CannotUndoError, Transaction
-from trident.state.kafka.bulk.sending import BulkSender, required
 from trident.state.kafka.bulk.writing import unlisted
-from trident.state.kafka.limits import MessageLimits
 from trident.state.kafka.marker import Marker, Sent
-from trident.state.kafka.markers import Change, Markers, owned
-from trident.state.kafka.outbox_store import Entry, OutboxStore
+from trident.state.kafka.markers import Change, owned
+from trident.state.kafka.outbox.store import Entry, OutboxStore, owned_in
 from trident.state.kafka.records import ROWS, Record, records_of, shown
+from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack, unpack
 from trident.state.positions import Position, stands
 
@@ -30,12 +28,8 @@ from trident.state.positions import Position, stands
 class OutboxRelay:
     """See `Relays`; for one thread."""
 
-    name: str
+    sender: KafkaSender
     outbox: OutboxStore
-    markers: Markers
-    limits: MessageLimits
-    lineage: bool
-    bulk: BulkSender | None = None
 
     def relay(self, owner: Owner, epoch: Epoch, done: int) -> int:
         """Send the oldest entries, then delete them; returns the txid up to which nothing waits any more."""
@@ -44,26 +38,26 @@ class OutboxRelay:
 
     def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
         """Look into the outbox; what the marker has passed is not waiting."""
-        marker = owned(self.markers.read(owner.topology), epoch, self.name)
+        marker = self.sender.marker(owner.topology, epoch)
         with self.outbox.work_on(owner.topology) as transaction:
             entry = self.outbox.entry(transaction, owner.topology, txid)
         is_sent = marker.position is not None and marker.position.owner == owner and marker.position.txid >= txid
         if entry is None or is_sent:
             return None
         rows, batch = unpack(entry.payload), BatchId(owner, epoch, txid, entry.attempt)
-        if writes := unlisted(self.name, rows):
+        if writes := unlisted(self.sender.name, rows):
             self._require_unsent(batch)
-            rows = required(self.bulk, self.name).rows_of(batch, writes)
+            rows = self.sender.staged_rows(batch, writes)
         return entry.attempt, shown(rows)
 
     def take_out_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
         """Empty the entry; it is passed as one without records."""
-        self.outbox.owned(transaction, owner, epoch)
+        owned_in(self.outbox, transaction, owner, epoch)
         self.outbox.empty(transaction, owner.topology, txid, pack(ROWS.empty_table(), "lz4"))
 
     def _relay(self, owner: Owner, epoch: Epoch, done: int, entries: Sequence[Entry]) -> int:
         rows = [unpack(entry.payload) for entry in entries]
-        files = [number for number, table in enumerate(rows) if unlisted(self.name, table)]
+        files = [number for number, table in enumerate(rows) if unlisted(self.sender.name, table)]
         if files:  # by itself: its producers send it each in a transaction of its own
             entries, rows = entries[: files[0] or 1], rows[: files[0] or 1]
         try:
@@ -73,31 +67,30 @@ class OutboxRelay:
                 return self._relay(owner, epoch, done, entries[:1])
             raise self._refused(entries[0], error) from None
         upto = self._trimmed(owner, epoch, entries[-1].txid, done)
-        if self.bulk is not None and files:
-            self.bulk.forget_soon(owner, entries[-1].txid)
+        if files:
+            self.sender.forget_soon(owner, entries[-1].txid)
         return upto
 
     def _refused(self, entry: Entry, error: RefusedError) -> RefusedError:
         return RefusedError(
-            f"{error}. Txid {entry.txid} is done, and its {entry.record_count} records for sink {self.name!r} wait in "
-            "the ledger's database, with all behind them. Mend the cause and start the topology again, or take them "
-            f"out: {DIVERT} {entry.txid} --state {shlex.quote(self.name)}"
+            f"{error}. Txid {entry.txid} is done, and its {entry.record_count} records for {self.sender} wait "
+            "in the ledger's database, with all behind them. Mend the cause and start the topology again, or take them "
+            f"out: {DIVERT} {entry.txid} --state {shlex.quote(self.sender.name)}"
         )
 
     def _send(self, owner: Owner, epoch: Epoch, entries: Sequence[Entry], rows: list[pa.Table]) -> None:
         reached(CrashPoint.BEFORE_RELAY, entries[-1].txid)
 
         def has_passed(found: Marker | None) -> bool:
-            return self._following(owned(found, epoch, self.name), owner, entries) is None
+            return self._following(owned(found, epoch, self.sender.name), owner, entries) is None
 
-        if writes := unlisted(self.name, rows[0]):
+        if writes := unlisted(self.sender.name, rows[0]):
             rows = [ROWS.empty_table()]
             batch = BatchId(owner, epoch, entries[0].txid, entries[0].attempt)
-            has_it = partial(self.markers.ask, owner.topology, has_passed, txid=batch.txid)
-            required(self.bulk, self.name).send_once(batch, writes, has_it)
+            self.sender.send_staged(batch, writes, has_passed)
 
         def send(found: Marker | None, _: str) -> Change | None:
-            mine = owned(found, epoch, self.name)
+            mine = owned(found, epoch, self.sender.name)
             position = self._following(mine, owner, entries)
             if position is None:
                 return None
@@ -107,13 +100,13 @@ class OutboxRelay:
             count = sum(entry.record_count for entry, _ in left)
             return Change(mine.moved(stood, epoch, Sent(count, Digest())), self._records(owner, epoch, left))
 
-        self.markers.change(owner.topology, send, limits=self.limits.of(rows), txid=entries[-1].txid)
+        self.sender.send(owner.topology, send, rows, entries[-1].txid)
 
     def _require_unsent(self, batch: BatchId) -> None:
-        if count := required(self.bulk, self.name).sent_of(batch):
+        if count := self.sender.sent_of(batch):
             raise CannotUndoError(
-                f"{batch}: some producers of sink {self.name!r} have sent their share of it, {count} records, so it "
-                "can't be taken out as a whole. Mend what keeps the others from it and start the topology again"
+                f"{batch}: some producers of {self.sender} have sent their share of it, {count} records, so "
+                "it can't be taken out as a whole. Mend what keeps the others from it and start the topology again"
             )
 
     def _waiting(self, owner: Owner, epoch: Epoch, done: int) -> Sequence[Entry]:
@@ -125,30 +118,30 @@ class OutboxRelay:
         position = mine.position
         if position is None or position.owner != owner:
             where = "was never registered" if position is None else stands(position)
-            raise MismatchError(f"sink {self.name!r} {where} in its marker topic; nothing was sent")
+            raise MismatchError(f"{self.sender} {where} in its marker topic; nothing was sent")
         same = [entry.attempt for entry in entries if entry.txid == position.txid]
         if same and same[0] != position.attempt:
             raise MismatchError(
-                f"sink {self.name!r} has sent txid {position.txid} as attempt {position.attempt}, and attempt "
+                f"{self.sender} has sent txid {position.txid} as attempt {position.attempt}, and attempt "
                 f"{same[0]} waits: the ledger's database was put back to another moment. Nothing was sent: restore "
                 "both to one moment"
             )
         left = [entry for entry in entries if entry.txid > position.txid]
         if left and left[0].before_txid != position.txid:
             raise MismatchError(
-                f"sink {self.name!r} has sent txid {position.txid} last, as its marker says, and what waits follows on "
-                f"txid {left[0].before_txid}: the marker topic or the ledger's database was put back to another "
-                "moment. Nothing was sent: restore both to one moment"
+                f"{self.sender} has sent txid {position.txid} last, as its marker says, and what waits "
+                f"follows on txid {left[0].before_txid}: the marker topic or the ledger's database was put back to "
+                "another moment. Nothing was sent: restore both to one moment"
             )
         return position if left else None
 
     def _records(self, owner: Owner, epoch: Epoch, entries: Sequence[tuple[Entry, pa.Table]]) -> Iterator[Record]:
         for entry, table in entries:
-            yield from records_of(table, BatchId(owner, epoch, entry.txid, entry.attempt), lineage=self.lineage)
+            yield from records_of(table, BatchId(owner, epoch, entry.txid, entry.attempt), lineage=self.sender.lineage)
 
     def _trimmed(self, owner: Owner, epoch: Epoch, sent: int, done: int) -> int:
         with self.outbox.work_for(owner.topology, epoch) as transaction:
-            self.outbox.owned(transaction, owner, epoch)
+            owned_in(self.outbox, transaction, owner, epoch)
             self.outbox.trim(transaction, owner.topology, sent)
             is_left = self.outbox.has_waiting(transaction, owner.topology, done)
             reached(CrashPoint.IN_TRIM, sent)

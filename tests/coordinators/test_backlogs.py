@@ -7,9 +7,9 @@ import pytest
 from tests.coordinators.test_loop import EPOCH, FRESH, OWNER, PACE, SPAN, Driver
 from trident.base.errors import FatalError
 from trident.base.ranges import Edge
+from trident.coordinators.batches.backlogs import NO_BACKLOGS, Backlogs
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.pace import Pace
-from trident.coordinators.batches.relays import NO_RELAYS, Relays
 from trident.coordinators.batches.requests import BuildPlan, CommitStep, Relay, Tell
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.protocol.state import Phase, ProtocolState
@@ -20,8 +20,8 @@ class Relaying(Driver):
 
     def __init__(self, state: ProtocolState = FRESH, pace: Pace = PACE) -> None:
         edges = iter(range(1, 1000))
-        relays = Relays.of(frozenset({"alerts"}))
-        self.loop = Loop((state, ()), pace, lambda plan: {"s": (Edge(next(edges), SPAN),)}, None, relays)
+        backlogs = Backlogs.of(frozenset({"alerts"}))
+        self.loop = Loop((state, ()), pace, lambda plan: {"s": (Edge(next(edges), SPAN),)}, None, backlogs)
         self.open = list(self.loop.begin(0.0))
 
     def commit_one(self) -> None:
@@ -91,15 +91,15 @@ def test_a_copy_of_a_loop_shares_nothing():
     driver = Relaying()
     copy = driver.loop.copy(lambda plan: {})
     driver.answer(driver.take(Relay), 10)
-    assert copy.relays != driver.loop.relays
+    assert copy.backlogs != driver.loop.backlogs
 
 
 @pytest.mark.parametrize(("sent", "is_held"), [(79, True), (80, False)])
 def test_twenty_txids_may_wait(sent: int, is_held: bool) -> None:
-    relays = Relays.of(frozenset({"a", "b"})).answered("a", 100).answered("b", sent)
-    assert relays.hold_back(100) is is_held
+    backlogs = Backlogs.of(frozenset({"a", "b"})).answered("a", 100).answered("b", sent)
+    assert backlogs.hold_back(100) is is_held
 
 
 def test_without_such_sinks_nothing_is_asked_or_held_back():
-    assert NO_RELAYS.asked(5) == (NO_RELAYS, ())
-    assert not NO_RELAYS.hold_back(10**6)
+    assert NO_BACKLOGS.asked(5) == (NO_BACKLOGS, ())
+    assert not NO_BACKLOGS.hold_back(10**6)

@@ -37,6 +37,10 @@ class Entry:
 class OutboxStore(Protocol):
     """The position and the entries of one sink; methods that are given a transaction run inside of it."""
 
+    @property
+    def sink(self) -> str:
+        """The sink's name."""
+
     def prepare(self) -> None:
         """Make what is missing; idempotent."""
 
@@ -51,9 +55,6 @@ class OutboxStore(Protocol):
 
     def read(self, transaction: Transaction, topology: str) -> OutboxRow | None:
         """Return where the sink stands, locked."""
-
-    def owned(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> OutboxRow | None:
-        """Return the locked row after checking that no newer epoch has written it."""
 
     def stamp(self, transaction: Transaction, owner: Owner, epoch: Epoch) -> None:
         """Put a newer epoch beside the position, which stays."""
@@ -89,14 +90,15 @@ class OutboxStore(Protocol):
         """Delete the entries of txids up to one that was sent."""
 
 
-def owned_row(row: OutboxRow | None, sink: str, epoch: Epoch) -> OutboxRow | None:
-    """Return the row after checking that no newer epoch has written it."""
+def owned_in(store: OutboxStore, transaction: Transaction, owner: Owner, epoch: Epoch) -> OutboxRow | None:
+    """Return the locked row after checking that no newer epoch has written it."""
+    row = store.read(transaction, owner.topology)
     if row is not None and row.epoch.number > epoch.number:
-        raise FencedError(f"epoch {row.epoch.number} wrote sink {sink!r} after {epoch.number}; nothing done")
+        raise FencedError(f"epoch {row.epoch.number} wrote sink {store.sink!r} after {epoch.number}; nothing done")
     return row
 
 
 def ask(store: OutboxStore, owner: Owner, epoch: Epoch) -> OutboxRow | None:
-    """Return the row after checking that no newer epoch has written it, in a transaction of its own."""
+    """Do the same in a transaction of its own."""
     with store.work_for(owner.topology, epoch) as transaction:
-        return store.owned(transaction, owner, epoch)
+        return owned_in(store, transaction, owner, epoch)

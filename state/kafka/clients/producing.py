@@ -16,16 +16,17 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from trident.base.errors import ConfigurationError, RefusedError, TridentError
 from trident.base.kafka.clients import for_librdkafka
-from trident.state.kafka.errors import GIVEN_UP, of_beginning, of_ending, of_sending
-from trident.state.kafka.records import Record
+from trident.state.kafka.clients.errors import GIVEN_UP, of_beginning, of_ending, of_sending
+from trident.state.kafka.clients.limits import is_compressed
+from trident.state.kafka.records import COMPRESSIBLE, Record
 
 _BATCH_BYTES: Final = 1_000_000
+_QUEUE_BYTES: Final = 256 << 20
 _DEFAULTS: Final = {
     # the Java client's way, so that topics that others write are partitioned alike; null keys go anywhere
     "partitioner": "murmur2_random",
     "linger.ms": "5",
     "queue.buffering.max.messages": "200000",
-    "queue.buffering.max.kbytes": str(256 << 10),
     "socket.nagle.disable": "true",
     "transaction.timeout.ms": "60000",
 }
@@ -69,12 +70,19 @@ class ConfluentProducers:
         return ConfluentSession(self._sink, producer, self._seconds)
 
     def _configuration(self, transactional_id: str, limits: Mapping[str, int]) -> dict[str, str | bool]:
-        """Return a producer's options: a batch that the smallest topic takes, a record that the largest does."""
+        """Return a producer's options: a batch that the smallest topic takes, a record that the largest does.
+
+        The client counts a record before it compresses it: there it has to take all that `check_rows` lets pass.
+        """
+        largest = max(limits.values(), default=_BATCH_BYTES)
+        if is_compressed(self._options):
+            largest = max(largest, COMPRESSIBLE)
         return {
             **_QUIET,
             **_DEFAULTS,
             "batch.size": str(min([_BATCH_BYTES, *limits.values()])),
-            "message.max.bytes": str(max(limits.values(), default=_BATCH_BYTES)),
+            "message.max.bytes": str(largest),
+            "queue.buffering.max.kbytes": str(max(_QUEUE_BYTES, 2 * largest) >> 10),
             # a topic that is gone has to be told before a call gives up: by itself the client waits for half a minute
             "topic.metadata.propagation.max.ms": str(max(1, int(self._seconds * 500))),
             **for_librdkafka(self._options),
@@ -121,6 +129,7 @@ class ConfluentSession:
         """Add a record, waiting while the client's queue is full."""
         self._topics.add(record.topic)
         headers: list[tuple[str, str | bytes | None]] | None = list(record.headers) or None
+        was_empty = False
         while True:
             try:
                 self._producer.produce(
@@ -133,6 +142,12 @@ class ConfluentSession:
                 )
                 return
             except BufferError:
+                if was_empty:
+                    raise ConfigurationError(
+                        f"sink {self._sink!r}: a record for topic {record.topic!r} does not fit into the client's "
+                        "queue (queue.buffering.max.kbytes in client_options); nothing was sent: let it be larger"
+                    ) from None
+                was_empty = not len(self._producer)
                 self._producer.poll(_POLL_SECONDS)
                 self._raise_refused()
             except KafkaException as error:
