@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 import pytest
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from xdist.workermanage import WorkerController
 
 VERIFY = "verify"
+DRAWN = "drawn"
 _HANDED = "trident_base_seed"
 _IS_MEASURED = pytest.StashKey[bool]()
 _COSTLY = {"guarded_kafka", "kafka", "spark"}
@@ -125,6 +127,8 @@ def _keep_wanted(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 def _is_wanted(item: pytest.Item, long_too: bool) -> bool:
     marker = item.get_closest_marker(VERIFY)
+    if effort().length is Length.WHOLE and item.get_closest_marker(DRAWN) is not None:
+        return True
     if effort().length is not Length.TEST:
         return marker is not None
     return marker is None or long_too or bool(marker.kwargs.get("short", False))
@@ -132,9 +136,9 @@ def _is_wanted(item: pytest.Item, long_too: bool) -> bool:
 
 def _is_drawn(item: pytest.Item, number: int) -> bool:
     """Whether the short form plays this case of a test: one in so many, others in the next run; a named one always."""
-    marker = item.get_closest_marker(VERIFY)
+    marker = item.get_closest_marker(DRAWN) or item.get_closest_marker(VERIFY)
     one_in = 1 if marker is None or effort().length is not Length.TEST else int(marker.kwargs.get("one_in", 1))
-    return (number + base_seed()) % one_in == 0
+    return (number + base_seed() + crc32(_test_of(item).encode())) % one_in == 0
 
 
 def _test_of(item: pytest.Item) -> str:

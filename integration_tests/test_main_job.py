@@ -59,6 +59,7 @@ def topic(kafka):
 
 @pytest.mark.parametrize("staging", [Staging.DRIVER, Staging.EXECUTORS])
 @pytest.mark.parametrize("spout", [OpaqueKafkaSpout, TransactionalKafkaSpout])
+@pytest.mark.drawn(one_in=2)
 def test_beside_the_ledger(spark, kafka, postgres, topic, spout, staging):
     records = payments(2000)
     produce(kafka.bootstrap_servers, topic, records)
@@ -69,6 +70,7 @@ def test_beside_the_ledger(spark, kafka, postgres, topic, spout, staging):
 
 
 @pytest.mark.parametrize("staging", [Staging.DRIVER, Staging.EXECUTORS])
+@pytest.mark.drawn(one_in=2)
 def test_in_a_database_apart_from_the_ledger(spark, kafka, postgres, topic, staging):
     records = payments(2000)
     produce(kafka.bootstrap_servers, topic, records)

@@ -29,6 +29,7 @@ YEAR_10000 = 253_402_300_800_000_000
     ],
     ids=["no UTF-8, by tasks", "NUL, by tasks", "year 10000, by the driver"],
 )
+@pytest.mark.drawn(one_in=2)
 def test_poison_is_refused_and_recorded_and_the_rest_goes_on(
     spark: SparkSession, postgres: Postgres, staging: Staging, raw: bytes, at: int, diverted: dict[str, object]
 ) -> None:
@@ -54,6 +55,7 @@ def test_poison_is_refused_and_recorded_and_the_rest_goes_on(
 
 @pytest.mark.parametrize("staging", [Staging.DRIVER, Staging.EXECUTORS])
 @pytest.mark.parametrize(("ddl", "half"), [("bigint", 2**62), ("decimal(38,0)", 7 * 10**37)])
+@pytest.mark.drawn(one_in=3)
 def test_a_sum_that_overflows_is_refused_however_the_batches_are_cut(
     spark: SparkSession, postgres: Postgres, staging: Staging, ddl: str, half: int
 ) -> None:

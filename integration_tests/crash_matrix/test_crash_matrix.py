@@ -51,7 +51,7 @@ _PLACES = [
 ]
 
 
-@pytest.mark.verify(short=True, one_in=8)
+@pytest.mark.verify(short=True, one_in=24)
 @pytest.mark.parametrize(("site", "spout", "state"), _PLACES)
 def test_every_record_counts_once_wherever_a_coordinator_dies(site, spout, state, chosen, workers):
     workers.play([case for case in cases_of(site, spout, state) if case in chosen])

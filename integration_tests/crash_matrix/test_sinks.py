@@ -49,7 +49,7 @@ def workers(addresses: Any) -> Iterator[Workers]:
 _GROUPS = sorted({(case.site, case.script) for case in all_cases() if case.site in WITH_KAFKA})
 
 
-@pytest.mark.verify(short=True, one_in=20)
+@pytest.mark.verify(short=True, one_in=40)
 @pytest.mark.parametrize(("site", "script"), _GROUPS)
 def test_every_record_leaves_once_wherever_a_coordinator_dies(site, script, chosen, workers):
     workers.play([case for case in all_cases() if (case.site, case.script) == (site, script) and case in chosen])

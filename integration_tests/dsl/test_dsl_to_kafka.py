@@ -123,6 +123,7 @@ STEPS: dict[str, tuple[Step, Callable[[Any, Any], list[Any]]]] = {
 
 
 @pytest.mark.parametrize("case", STEPS)
+@pytest.mark.drawn(one_in=2)
 def test_records_keep_the_order_of_their_source(spark: SparkSession, case: str) -> None:
     step, expected = STEPS[case]
     topology, stream = payments()

@@ -12,7 +12,8 @@ import pytest
 from integration_tests.dsl.stopping_job import RECORDS
 
 
-@pytest.mark.parametrize("states", [1, pytest.param(2, marks=pytest.mark.verify)])
+@pytest.mark.parametrize("states", [1, 2])
+@pytest.mark.verify
 def test_a_session_that_is_stopped_under_a_run_is_said_and_the_next_run_goes_on(states: int, tmp_path: Path) -> None:
     shown = play(tmp_path, str(states))
     check(shown, 2)

@@ -71,6 +71,7 @@ def refusing(severity: str, message: str) -> Iterator[int]:
         ("致命错误", "对不起, 已经有太多的客户"),
     ],
 )
+@pytest.mark.drawn(one_in=2)
 def test_a_refusal_in_any_language_comes_from_a_server_at_work(
     postgres: Postgres, proxy: PostgresProxy, severity: str, message: str
 ) -> None:

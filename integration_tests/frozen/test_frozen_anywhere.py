@@ -20,6 +20,7 @@ def draws(place: str, postgres: Postgres) -> list[int]:
 
 @pytest.mark.verify(short=True)
 @pytest.mark.parametrize("place", PLACES)
+@pytest.mark.drawn(one_in=2)
 def test_a_network_that_goes_dark_inside_of_any_message(postgres: Postgres, place: str) -> None:
     for number in draws(place, postgres):
         check(postgres, place, number, by_signal=False)

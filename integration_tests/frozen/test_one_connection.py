@@ -40,6 +40,7 @@ def port_of(dsn: str, pid: int) -> int:
 
 
 @pytest.mark.parametrize("statement", ["SELECT 1", "SELECT repeat('x', 100000) FROM generate_series(1, 1000)"])
+@pytest.mark.drawn(one_in=2)
 def test_an_answer_that_is_kept_back_is_given_up(postgres: Postgres, proxy: PostgresProxy, statement: str) -> None:
     connection = connect(proxy.through(postgres.dsn), SECONDS)
     connection.autocommit = True  # else the answer to BEGIN would be the one that is waited for
@@ -185,6 +186,7 @@ WHICH = {
 
 
 @pytest.mark.parametrize("which", WHICH)
+@pytest.mark.drawn(one_in=3)
 def test_a_run_goes_on_though_one_connection_is_silent(postgres: Postgres, proxy: PostgresProxy, which: str) -> None:
     running = Running(postgres, proxy)
     held = threading.Event()

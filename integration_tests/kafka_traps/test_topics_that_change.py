@@ -39,6 +39,7 @@ def make_anew(kafka: Kafka, topic: str, count: int) -> None:
 
 
 @each_spout
+@pytest.mark.drawn(one_in=2)
 def test_a_topic_that_was_made_anew_between_two_runs_stops(
     spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any
 ) -> None:

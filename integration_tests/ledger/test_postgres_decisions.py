@@ -90,6 +90,7 @@ def test_a_divert_goes_on_with_the_rest(scene: PostgresScene) -> None:
 @pytest.mark.parametrize(
     "point", [None, CrashPoint.IN_UNDO, CrashPoint.AFTER_UNDOING_STATE, CrashPoint.AFTER_UNPINNING]
 )
+@pytest.mark.drawn(one_in=3)
 def test_an_undo_goes_back_and_is_read_again(postgres: Postgres, point: CrashPoint | None) -> None:
     scene = PostgresScene(postgres.dsn, postgres.new_dsn())
     assert balances(scene.where) != scene.before
@@ -106,6 +107,7 @@ def test_an_undo_goes_back_and_is_read_again(postgres: Postgres, point: CrashPoi
 
 @pytest.mark.parametrize("again", [None, CrashPoint.AFTER_DECIDING_RESET, CrashPoint.AFTER_RESETTING_STATE])
 @pytest.mark.parametrize("lost", ["DELETE FROM balances", "DROP SCHEMA public CASCADE; CREATE SCHEMA public"])
+@pytest.mark.drawn(one_in=4)
 def test_clearing_takes_the_place_of_a_reset_that_lost_its_rows(
     postgres: Postgres, lost: str, again: CrashPoint | None
 ) -> None:

@@ -19,6 +19,7 @@ from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 
 
 @pytest.mark.parametrize("version", range(1, len(LEDGER_TABLES.steps) + 1))
+@pytest.mark.drawn(one_in=2)
 def test_a_run_goes_on_from_what_an_older_version_left(version: int, postgres: Postgres) -> None:
     with psycopg.connect(postgres.dsn) as connection:
         connection.execute(dump_of_postgres(version).encode())

@@ -200,6 +200,7 @@ def test_a_topic_that_is_deleted_once_its_records_are_staged(kafka: Kafka, harne
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
+@pytest.mark.drawn(one_in=2)
 def test_a_record_that_has_become_too_large_for_its_topic(kafka: Kafka, compression: str) -> None:
     harness = Harness(kafka.bootstrap_servers, kafka.create_topic(), {"compression.type": compression})
     sink, batch = begun(harness), batch_of(1)
@@ -237,6 +238,7 @@ def test_a_record_that_does_not_fit_into_the_clients_queue(kafka: Kafka) -> None
 @pytest.mark.parametrize(
     "point", [CrashPoint.AFTER_SESSION, CrashPoint.BEFORE_MARKER, CrashPoint.BEFORE_END_OF_TRANSACTION]
 )
+@pytest.mark.drawn(one_in=2)
 def test_another_program_takes_the_transactional_id(harness: Harness, point: CrashPoint) -> None:
     sink = begun(harness)
     taken: list[Producer] = []

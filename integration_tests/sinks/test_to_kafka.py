@@ -162,6 +162,7 @@ class _DeathError(Exception):
         CrashPoint.AFTER_END_OF_TRANSACTION,
     ],
 )
+@pytest.mark.drawn(one_in=4)
 def test_a_run_that_dies_in_the_middle_is_finished_by_the_next(
     spark: SparkSession, scene: Scene, point: CrashPoint
 ) -> None:

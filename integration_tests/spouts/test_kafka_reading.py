@@ -116,6 +116,7 @@ def test_raw_keeps_keys_nulls_headers_and_large_records(kafka: Kafka, spark: Spa
 
 
 @each_reader
+@pytest.mark.drawn(one_in=2)
 def test_aborted_records_and_markers_end_a_range(kafka: Kafka, spark: SparkSession, reader: RangeReader) -> None:
     topic = kafka.create_topic()
     servers = kafka.bootstrap_servers
@@ -199,6 +200,7 @@ def test_null_value_is_a_row_of_nulls(kafka: Kafka, spark: SparkSession, reader:
 
 
 @each_reader
+@pytest.mark.drawn(one_in=2)
 def test_compacted_topic_has_holes(kafka: Kafka, spark: SparkSession, reader: RangeReader) -> None:
     """Aborted records in the middle leave the same holes as compaction, without waiting for the cleaner."""
     topic = kafka.create_topic()

@@ -32,6 +32,7 @@ def offsets_of(servers: str, group: str) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("report_lag", [True, False])
+@pytest.mark.drawn(one_in=2)
 def test_the_group_of_a_stream_is_where_its_topology_is(
     spark: SparkSession, kafka: Kafka, tmp_path: Path, report_lag: bool
 ) -> None:

@@ -55,6 +55,7 @@ class PostgresBench(Bench):
 @pytest.mark.verify(short=True)
 @pytest.mark.parametrize("kind", list(StateKind))
 @pytest.mark.parametrize("apart", [False, True], ids=["beside the ledger", "apart"])
+@pytest.mark.drawn(one_in=2)
 def test_a_long_life_in_postgres_ends_with_the_models_values(postgres: Postgres, apart: bool, kind: StateKind) -> None:
     live_long(
         kind, lambda: PostgresBench(postgres.dsn, apart), examples=effort().server_lives, steps=effort().state_steps

@@ -182,6 +182,7 @@ def test_a_ledger_with_other_topologies_elsewhere_is_nobodys_concern(app: str) -
 
 @pytest.mark.parametrize("made", ["trident_applied", "balances"])
 @pytest.mark.parametrize("apart", [False, True], ids=["beside", "apart"])
+@pytest.mark.drawn(one_in=2)
 def test_a_table_of_a_users_that_hides_a_states_stops_the_start(app: str, made: str, apart: bool) -> None:
     topic = a_topic()
     own = app if apart else None

@@ -93,6 +93,7 @@ def place(postgres: Postgres) -> Iterator[Callable[..., Place]]:
 
 @pytest.mark.parametrize("beside", [True, False], ids=["beside", "apart"])
 @pytest.mark.parametrize("by_tasks", [False, True], ids=["held", "by tasks"])
+@pytest.mark.drawn(one_in=2)
 def test_a_combiner_that_needs_longer_than_the_servers_limits(place, beside, by_tasks):
     made = place(LONGEST, beside)
     for txid, text in enumerate(["a", "bbb", "cc"], 1):

@@ -200,6 +200,7 @@ RELATIONS = {
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.drawn(one_in=20)
 def test_nothing_is_done_by_half(scene: Scene, relation: str) -> None:
     if relation == "partition" and isinstance(scene.state("totals"), SqliteState):
         return  # it has none
@@ -290,6 +291,7 @@ def in_two_schemas(request: pytest.FixtureRequest, postgres: Postgres, tmp_path:
 
 
 @pytest.mark.parametrize("rest", ["ON DELETE CASCADE", "ON DELETE SET NULL"])
+@pytest.mark.drawn(one_in=2)
 def test_a_topology_in_another_schema_loses_no_rows(
     in_two_schemas: tuple[Scene, Scene], rest: str, request: pytest.FixtureRequest
 ) -> None:
@@ -372,6 +374,7 @@ def test_an_undo_that_would_change_rows_of_another_topology_is_refused(postgres:
 
 
 @pytest.mark.parametrize("what", ["reset", "undo"])
+@pytest.mark.drawn(one_in=2)
 def test_what_refers_to_it_since_it_was_decided_stops_a_decision(postgres: Postgres, what: str) -> None:
     scene = in_postgres(postgres)
     scene.go_on()
@@ -479,6 +482,7 @@ def test_a_position_whose_number_means_nothing_is_that_of_any_table_of_its_name(
         "UPDATE elsewhere SET n = n + 1",
     ],
 )
+@pytest.mark.drawn(one_in=2)
 def test_what_a_trigger_does_to_another_topology_is_refused(postgres: Postgres, does: str) -> None:
     scene = replace(in_postgres(postgres), names=("totals",))
     scene.go_on()
@@ -539,6 +543,7 @@ def strangely_called(scene: Scene) -> Scene:
 
 
 @pytest.mark.parametrize("besides", [audit_elsewhere, copied, of_other_columns, strangely_called])
+@pytest.mark.drawn(one_in=4)
 def test_own_states_that_refer_to_each_other_are_in_no_way(
     postgres: Postgres, besides: Callable[[Scene], Scene]
 ) -> None:
@@ -558,6 +563,7 @@ def test_own_states_that_refer_to_each_other_are_in_no_way(
 
 
 @pytest.mark.parametrize(("child", "parent"), [("totals", "audit"), ("whole", "audit"), ("totals", "whole")])
+@pytest.mark.drawn(one_in=3)
 def test_states_that_are_partitions_are_undone_in_their_order(postgres: Postgres, child: str, parent: str) -> None:
     scene = in_postgres(postgres)
     part = "audit" if parent == "whole" else "totals"

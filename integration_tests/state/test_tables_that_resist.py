@@ -102,6 +102,7 @@ MENDS = (
 
 
 @pytest.mark.parametrize("keeps", KEEPS)
+@pytest.mark.drawn(one_in=8)
 def test_a_table_that_can_not_be_emptied_is_not_half_reset(scene: Scene, keeps: str) -> None:
     scene.go_on()
     scene.by_hand(*KEEPS[keeps])
@@ -118,6 +119,7 @@ def test_a_table_that_can_not_be_emptied_is_not_half_reset(scene: Scene, keeps: 
     assert scene.are_exact()
 
 
+@pytest.mark.drawn(one_in=2)
 def test_one_that_resists_once_the_reset_is_recorded_says_how_it_is_finished(scene: Scene) -> None:
     scene.go_on()
     with dying_at(CrashPoint.AFTER_DECIDING_RESET):
@@ -140,6 +142,7 @@ DEFERRED = {
 
 
 @pytest.mark.parametrize("does", DEFERRED)
+@pytest.mark.drawn(one_in=2)
 def test_what_waits_for_the_commit_is_a_refusal_of_its_state(scene: Scene, does: str) -> None:
     scene.go_on()
     before = balances(scene.where, "totals")
@@ -184,6 +187,7 @@ OF_ANOTHER = {
         ("what a trigger leaves for the commit elsewhere", "totals", "audit"),
     ],
 )
+@pytest.mark.drawn(one_in=2)
 def test_what_another_table_takes_away_is_noticed(postgres: Postgres, takes: str, victim: str, other: str) -> None:
     scene = Scene(postgres.dsn, postgres.dsn, apart=False)
     scene.go_on()
@@ -213,6 +217,7 @@ def test_two_states_may_refer_to_each_other_until_the_commit(postgres: Postgres)
 
 
 @pytest.mark.parametrize("name", ["50%s", 'a "b" %% c', "UPPER; case", "ü"])
+@pytest.mark.drawn(one_in=3)
 def test_a_constraint_may_have_any_name(scene: Scene, name: str) -> None:
     scene.go_on()
     before = balances(scene.where, "totals")
@@ -257,6 +262,7 @@ def test_constraints_of_one_name_blame_nobody_else(postgres: Postgres) -> None:
 
 @pytest.mark.parametrize("deferred", ["", "DEFERRABLE INITIALLY DEFERRED"])
 @pytest.mark.parametrize(("child", "parent"), [("audit", "totals"), ("totals", "audit")])
+@pytest.mark.drawn(one_in=2)
 def test_states_of_which_one_refers_to_the_other_are_emptied(
     postgres: Postgres, child: str, parent: str, deferred: str
 ) -> None:
@@ -372,6 +378,7 @@ UNFIT = {
 
 
 @pytest.mark.parametrize("made", UNFIT)
+@pytest.mark.drawn(one_in=2)
 def test_what_can_not_be_trusted_with_a_state_is_refused(scene: Scene, made: str) -> None:
     scene.by_hand(*UNFIT[made])
     with pytest.raises(MismatchError, match=r"table 'totals' is not what the aggregation needs: .*nothing was changed"):
@@ -379,6 +386,7 @@ def test_what_can_not_be_trusted_with_a_state_is_refused(scene: Scene, made: str
 
 
 @pytest.mark.parametrize("change", ["TRUNCATE part_1", "ALTER TABLE totals DETACH PARTITION part_1"])
+@pytest.mark.drawn(one_in=2)
 def test_a_partition_that_is_emptied_or_taken_away_is_noticed(
     scene: Scene, change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,6 +114,7 @@ class Scene:
     ],
     ids=lambda value: str(value).replace(" ", "_"),
 )
+@pytest.mark.drawn(one_in=5)
 def test_what_a_trigger_refuses_is_recorded_and_can_be_diverted(
     postgres: Postgres, raises: str, apart: bool, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -618,6 +618,7 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+@pytest.mark.drawn(one_in=9)
 def test_every_way_that_a_text_names_gives_the_sums_that_it_promises(
     scenario: Callable[[World], Trouble], tmp_path: Path
 ) -> None:

@@ -265,6 +265,7 @@ def test_where_nobody_can_answer_nothing_is_decided_and_yes_is_named(scene, comm
         (["divert", "MODULE", "3", "--state", "x"], "there is no such state, there are: 'balances', 'totals'. Nothing"),
     ],
 )
+@pytest.mark.drawn(one_in=2)
 def test_what_can_not_be_decided_is_refused_before_anybody_is_asked(scene, capsys, command, text):
     scene.be_refused()
     words = [write_module(scene) if word == "MODULE" else word for word in command]

@@ -323,6 +323,7 @@ UNDO_POINTS = (
 @pytest.mark.parametrize(
     ("point", "count"), [*((point, 1) for point in UNDO_POINTS), (CrashPoint.AFTER_UNDOING_STATE, 2)]
 )
+@pytest.mark.drawn(one_in=4)
 def test_an_undo_that_dies_is_finished_by_whoever_comes_next(apart, point, count, again):
     apart.be_refused()
     done = without_txid(apart.topic, 12)
@@ -452,6 +453,7 @@ def test_what_is_refused_while_it_is_staged_can_be_diverted(tmp_path):
 
 @pytest.mark.parametrize("states", ["clear", "adopt"])
 @pytest.mark.parametrize("point", UNDO_POINTS[:-1])
+@pytest.mark.drawn(one_in=2)
 def test_a_reset_meets_an_undo_that_is_open(apart, point, states):
     apart.be_refused()
     with dying_at(point):

@@ -57,6 +57,7 @@ def more(log: Topic) -> None:
 
 
 @pytest.mark.parametrize("name", OLD, ids=ascii)
+@pytest.mark.drawn(one_in=2)
 def test_a_topology_that_an_older_version_began_goes_on_under_its_name(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

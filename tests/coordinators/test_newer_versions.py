@@ -183,6 +183,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@pytest.mark.drawn(one_in=2)
 def test_a_newer_version_that_is_refused_has_stored_nothing(case: Case, tmp_path: Path) -> None:
     scene = Scene(tmp_path, case.apart)
     case.spoil(scene)

@@ -114,6 +114,7 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
 
 @pytest.mark.parametrize("point", IN_ADOPTING)
 @pytest.mark.parametrize("again", IN_REPLACING)
+@pytest.mark.drawn(one_in=2)
 def test_clearing_takes_the_place_of_a_reset_that_lost_its_rows(
     scene: Scene, point: CrashPoint, again: CrashPoint | None
 ) -> None:

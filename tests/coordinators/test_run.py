@@ -263,6 +263,7 @@ def test_a_ledger_that_can_not_be_reached_is_tried_again_then_given_up():
         run(job, ledger, replace(OPTIONS, give_up_after=timedelta(seconds=1)))
 
 
+@pytest.mark.drawn(one_in=2)
 def test_a_commit_whose_answer_was_lost_is_found_done(place):
     ledger = place.ledger()
     lost = set()

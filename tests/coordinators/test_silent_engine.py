@@ -78,6 +78,7 @@ def never_cancelled(job: ListJob, frozen: threading.Event) -> None:
 
 
 @pytest.mark.parametrize("freeze", [silent, never_cancelled])
+@pytest.mark.drawn(one_in=2)
 def test_the_run_ends_records_why_and_gives_the_topology_back(
     freeze: Callable[[ListJob, threading.Event], None], job: ListJob, frozen: threading.Event, tmp_path: Path
 ) -> None:

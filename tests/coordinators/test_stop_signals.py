@@ -116,6 +116,7 @@ class _Hindering(MemoryLedger):
 
 
 @pytest.mark.parametrize("hinder", ["nothing", "held", "fails"])
+@pytest.mark.drawn(one_in=2)
 def test_a_run_that_is_stopped_by_a_handler_ends_wherever_it_was(hinder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "_LOOK_S", 0.001)
 

@@ -121,6 +121,7 @@ def test_the_run_ends_another_goes_on_and_what_comes_back_changes_nothing(
 
 
 @pytest.mark.parametrize("place", ["beside", "apart", "per key"])
+@pytest.mark.drawn(one_in=2)
 def test_a_start_after_calls_that_never_returned_is_tried_and_says_why_until_then(
     place: str, combine: Combiner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,6 +183,7 @@ def test_a_pinned_txid_that_is_rolled_forward_keeps_no_start_and_no_reset(
 
 
 @pytest.mark.parametrize("place", ["beside", "apart", "per key"])
+@pytest.mark.drawn(one_in=2)
 def test_many_calls_may_take_longer_than_one(
     place: str, combine: Combiner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,6 +292,7 @@ def test_a_plain_put_is_waited_for_and_named(tmp_path: Path, caplog: pytest.LogC
 
 
 @pytest.mark.parametrize("method", ["multi_put_if", "multi_remove_if", "clear"])
+@pytest.mark.drawn(one_in=2)
 def test_what_an_undo_or_a_reset_does_to_a_map_is_waited_for(
     method: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

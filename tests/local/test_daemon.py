@@ -106,6 +106,7 @@ CASES = {
 
 @pytest.mark.parametrize("whose", ["ours", "Spark's own"])
 @pytest.mark.parametrize(("script", "found"), CASES.values(), ids=list(CASES))
+@pytest.mark.drawn(one_in=3)
 def test_what_is_shipped_to_a_task_is_found_as_with_sparks_own_daemon(
     script: str, found: str, whose: str, tmp_path: Path
 ) -> None:

@@ -193,6 +193,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("act", "method", "at", "about", "data"), CASES)
+@pytest.mark.drawn(one_in=2)
 def test_type_and_place_are_told_and_never_the_text(
     act: str, method: str, at: str, about: str, data: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
