@@ -53,7 +53,7 @@ test: $(INSTALLED) java
 verify: $(INSTALLED) java
 	@$(RUN) -m integration_tests.newest_spark
 	@$(RUN) -m tests.mutants.run --drawn $(MUTANTS_DRAWN)
-	@$(RUN) -m pytest --effort $(EFFORT) $(PYTEST_ARGS)
+	@$(RUN) -m pytest $(WORKERS) --effort $(EFFORT) --durations 40 $(PYTEST_ARGS)
 
 lint: $(INSTALLED)
 	@$(RUN) -m ruff check .

@@ -59,6 +59,7 @@ def main(arguments: list[str]) -> int:
     install()
     chosen = arguments or list(TESTS)
     options = ["-q", "--require-servers", "--long-too", "-m", "not connector", "-W", SPARKS_WORD_ON_PANDAS]
+    options += ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", "--durations", "20"]
     return subprocess.run([PYTHON, "-m", "pytest", *options, *chosen], cwd=ROOT, check=False).returncode
 
 
