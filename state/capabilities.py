@@ -200,7 +200,7 @@ class Relays(Protocol):
     def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
         """Return attempt and rows of a txid that waits, for a person; None where nothing of it does."""
 
-    def take_out_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
+    def divert_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
         """Let nothing of a txid that waits be sent, in a transaction of the ledger's; what waits behind it follows."""
 
 

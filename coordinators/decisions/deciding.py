@@ -25,7 +25,7 @@ from trident.coordinators.decisions.beginning import (
     prospect_of,
     where_it_stood,
 )
-from trident.coordinators.decisions.setting_aside import send_what_waits, set_aside
+from trident.coordinators.decisions.diverting_waiting import divert_waiting, send_what_waits
 from trident.coordinators.holding.carrying_out import check_divert, check_undo, due_decisions, pinned_batch
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.standing import ApartError, foreign_incarnations, require_all
@@ -109,7 +109,7 @@ def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
         if wanted.is_met_by(known):
             return known
     if _is_of_what_waits(taking.stores, taking.snapshot, wanted):
-        return set_aside(taking, wanted.txid, wanted.state)
+        return divert_waiting(taking, wanted.txid, wanted.state)
     snapshot, decision = taking.snapshot, wanted.made(taking.snapshot)
     standing = taking.where_states_stand()
     _check_possible(taking, decision, standing.waiting)

@@ -173,8 +173,8 @@ class Ledger(Protocol):
         The state then has no rows to apply of the pinned txid, only its position to move.
         """
 
-    def set_aside(
-        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, take_out: TransactionStep
+    def divert_waiting(
+        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, divert_in: TransactionStep
     ) -> None:
         """Keep rows of a done txid that a sink has not sent, and take them out of it in one transaction; idempotent."""
 

@@ -74,6 +74,6 @@ DIVERT_POINTS: Final[Mapping[Site, tuple[P, ...]]] = {
     site: (P.AFTER_DECIDING_DIVERT, P.AFTER_DIVERTING) if site in _PINNED_WHEN_REFUSED else (P.AFTER_DECIDING_DIVERT,)
     for site in Site
 }
-SET_ASIDE_POINTS: Final[Mapping[Site, tuple[P, ...]]] = dict.fromkeys(
-    WITH_KAFKA - {Site.KAFKA}, (P.IN_SETTING_ASIDE, P.AFTER_SETTING_ASIDE)
+DIVERT_WAITING_POINTS: Final[Mapping[Site, tuple[P, ...]]] = dict.fromkeys(
+    WITH_KAFKA - {Site.KAFKA}, (P.IN_DIVERTING_WAITING, P.AFTER_DIVERTING_WAITING)
 )

@@ -111,10 +111,10 @@ def _decisions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Ca
     for point in borders.DIVERT_POINTS[site]:
         for other in (True,) if point is P.AFTER_DIVERTING else (False, True):
             yield Case(site, Script.DIVERT, point, spout, state, 1, other)
-    for point in borders.SET_ASIDE_POINTS.get(site, ()):
+    for point in borders.DIVERT_WAITING_POINTS.get(site, ()):
         # what was cut off is nowhere on record
-        for other in (False,) if point is P.IN_SETTING_ASIDE else (False, True):
-            yield Case(site, Script.SET_ASIDE, point, spout, state, 1, other)
+        for other in (False,) if point is P.IN_DIVERTING_WAITING else (False, True):
+            yield Case(site, Script.DIVERT_WAITING, point, spout, state, 1, other)
 
 
 def _sessions_of(site: Site, spout: SpoutKind, state: StateKind) -> Iterator[Case]:

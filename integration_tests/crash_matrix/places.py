@@ -96,7 +96,7 @@ class Place:
         """Return which end refuses, where one is to: a sink; the state where a topic can refuse only what is done."""
         first, *others = self.ends()
         has_outbox = self.case.site in (Site.OUTBOX, Site.OUTBOX_APART)
-        if not others or (has_outbox and self.case.script is not Script.SET_ASIDE):
+        if not others or (has_outbox and self.case.script is not Script.DIVERT_WAITING):
             return first.name
         return others[0].name
 

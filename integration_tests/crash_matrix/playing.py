@@ -61,7 +61,7 @@ def _play(life: Life, forker: Forker) -> Iterator[str]:
             return
         case Script.RETRY | Script.UNDO:
             yield from _refuse_and_decide(life, forker)
-        case Script.DIVERT | Script.SET_ASIDE:
+        case Script.DIVERT | Script.DIVERT_WAITING:
             yield from _divert(life, forker)
             return
         case Script.ADDED:

@@ -64,7 +64,7 @@ class Script(StrEnum):
     """The target is pinned and in part applied, and a person undoes it."""
     DIVERT = "divert"
     """An end refuses the target, and a person diverts its rows."""
-    SET_ASIDE = "set aside"
+    DIVERT_WAITING = "divert waiting"
     """The target is done, a sink can't send what waits of it, and a person diverts that."""
     ADDED = "an end is added"
     """One dies with the target in flight, then one with a version that has one end more, while it takes over."""
@@ -72,7 +72,7 @@ class Script(StrEnum):
     """One dies with the target in flight, then a version that has to be refused dies, and is refused."""
 
 
-DECISIONS: Final = (Script.RETRY, Script.UNDO, Script.DIVERT, Script.SET_ASIDE)
+DECISIONS: Final = (Script.RETRY, Script.UNDO, Script.DIVERT, Script.DIVERT_WAITING)
 OF_SESSIONS: Final = frozenset(
     {
         P.AFTER_SESSION,

@@ -150,12 +150,12 @@ class Monitor:
         assert new.position is not None
         going = [each for each in before.due if each.txid <= new.position.txid]
         require(bool(going) and going[-1].txid == new.position.txid, f"{new} names no txid of {before.due}")
-        left_out = [each for each in going if self._is_set_aside(each)]
+        left_out = [each for each in going if self._is_diverted(each)]
         wanted = tuple(each for each in going if each not in left_out)
         require(tuple(sent) == wanted, f"{sent} was sent where {wanted} was due")
         return after.with_due(before.due[len(going) :], has_left_out=bool(left_out))
 
-    def _is_set_aside(self, txid: SentTxid) -> bool:
+    def _is_diverted(self, txid: SentTxid) -> bool:
         """Tell whether a person has taken out what was to be sent; then it is kept, exactly."""
         entry = self.account.entry
         assert entry is not None
@@ -267,7 +267,7 @@ class Monitor:
                     f"the ledger went to the new incarnation before state {name!r} did",
                 )
             check_new_life(entry)
-            waiting = [each for each in self.sink.due if not self._is_set_aside(each)]
+            waiting = [each for each in self.sink.due if not self._is_diverted(each)]
             require(self.torn or not waiting, f"a new incarnation begins, and {waiting} was not sent")
             self.sink = self.sink.with_due((), has_left_out=False)
             self.torn, self.held_when_torn, self.is_marker_apart = False, None, False

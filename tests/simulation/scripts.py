@@ -128,7 +128,7 @@ class _TapedRelays(Taped):
     """What is sent later; taking something out is part of a transaction of the ledger's, and no call of its own."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._target, name) if name == "take_out_in" else super().__getattr__(name)
+        return getattr(self._target, name) if name == "divert_in" else super().__getattr__(name)
 
 
 def _taped_parts(tape: Tape, can: Capabilities) -> Capabilities:

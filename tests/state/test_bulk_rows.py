@@ -512,7 +512,7 @@ def test_what_waits_as_files_is_shown_and_taken_out_unless_it_was_sent_in_part(b
     assert found is not None
     assert found[1].num_rows == len(KEYS)
     with box.file.transaction() as transaction:
-        relaying_of(sink).take_out_in(transaction, OWNER, EPOCH, 1)
+        relaying_of(sink).divert_in(transaction, OWNER, EPOCH, 1)
     assert relaying_of(sink).relay(OWNER, EPOCH, 2) == 1
     assert values_of(box.shared) == {}
     box.kafka.ends = [End.ANSWERED, End.REQUEST_LOST]

@@ -313,7 +313,7 @@ def test_what_a_person_takes_out_is_passed_and_not_sent(box: OutboxHarness) -> N
     assert (found[0], found[1].num_rows) == (20, 1)
     for _ in range(2):
         with box.file.transaction() as transaction:
-            relaying.take_out_in(transaction, OWNER, EPOCH, 2)
+            relaying.divert_in(transaction, OWNER, EPOCH, 2)
     relay(sink, 3)
     assert box.words() == ["1", "3"]
     assert relaying.waiting(OWNER, EPOCH, 2) is None

@@ -269,15 +269,15 @@ class MemoryLedger:
             entry = tables.fenced(owner.topology, epoch)
             tables.put(decisions.diverted(tables, entry, owner, decision, rows))
 
-    def set_aside(
-        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, take_out: TransactionStep
+    def divert_waiting(
+        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, divert_in: TransactionStep
     ) -> None:
         """Keep rows that a sink has not sent, and take them out of it."""
         with self._database.transaction() as transaction:
             tables = Rows(transaction)
             tables.fenced(owner.topology, epoch)
             tables.add_diverted(owner, txid, diverted)
-            take_out(transaction)
+            divert_in(transaction)
 
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take the pin of an undone txid back and drop its attempt."""

@@ -104,8 +104,10 @@ def divert(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
     _finish(connection, owner, decision)
 
 
-def set_aside(connection: Connection, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted) -> None:
-    """Keep rows that a sink has not sent yet; see `Ledger.set_aside`."""
+def divert_waiting(
+    connection: Connection, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted
+) -> None:
+    """Keep rows that a sink has not sent yet; see `Ledger.divert_waiting`."""
     check_owner(lock_progress(connection, owner.topology, epoch), owner)
     kept = select(DIVERTED.c.number).where(
         DIVERTED.c.topology == owner.topology,

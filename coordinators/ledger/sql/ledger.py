@@ -205,13 +205,13 @@ class SqlLedger:
         with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.divert(transaction.connection, owner, epoch, decision, rows)
 
-    def set_aside(
-        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, take_out: TransactionStep
+    def divert_waiting(
+        self, owner: Owner, epoch: Epoch, txid: int, attempt: int, diverted: Diverted, divert_in: TransactionStep
     ) -> None:
         """Keep rows that a sink has not sent, and take them out of it."""
         with self._migrated(owner.topology, epoch) as transaction:
-            decision_writes.set_aside(transaction.connection, owner, epoch, txid, attempt, diverted)
-            take_out(transaction)
+            decision_writes.divert_waiting(transaction.connection, owner, epoch, txid, attempt, diverted)
+            divert_in(transaction)
 
     def unpin(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
         """Take the pin of an undone txid back and drop its attempt."""

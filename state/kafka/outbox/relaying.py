@@ -50,7 +50,7 @@ class OutboxRelay:
             rows = self.sender.staged_rows(batch, writes)
         return entry.attempt, shown(rows)
 
-    def take_out_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
+    def divert_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
         """Empty the entry; it is passed as one without records."""
         owned_in(self.outbox, transaction, owner, epoch)
         self.outbox.empty(transaction, owner.topology, txid, pack(ROWS.empty_table(), "lz4"))

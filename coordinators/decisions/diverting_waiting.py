@@ -16,7 +16,7 @@ from trident.state.rows import json_rows
 _log = logging.getLogger("trident.coordinator")
 
 
-def set_aside(taking: TakeOver, txid: int, sink: str) -> Decision:
+def divert_waiting(taking: TakeOver, txid: int, sink: str) -> Decision:
     """Take the records that wait out and keep them, in one transaction; the same command again finds nothing to do.
 
     Raises MismatchError, and changes nothing, where nothing of the txid waits.
@@ -31,13 +31,13 @@ def set_aside(taking: TakeOver, txid: int, sink: str) -> Decision:
     if rows.num_rows:  # else they were taken out already
         kept = Diverted(sink, json_rows(rows))
 
-        def take_out(transaction: Transaction) -> None:
-            relaying.take_out_in(transaction, owner, epoch, txid)
-            reached(CrashPoint.IN_SETTING_ASIDE, txid)
+        def divert_in(transaction: Transaction) -> None:
+            relaying.divert_in(transaction, owner, epoch, txid)
+            reached(CrashPoint.IN_DIVERTING_WAITING, txid)
 
-        move = partial(taking.ledger.set_aside, owner, epoch, txid, attempt, kept, take_out)
+        move = partial(taking.ledger.divert_waiting, owner, epoch, txid, attempt, kept, divert_in)
         taking.repeater.call("taking out what waits", move)
-        reached(CrashPoint.AFTER_SETTING_ASIDE, txid)
+        reached(CrashPoint.AFTER_DIVERTING_WAITING, txid)
     return Decision(DecisionKind.DIVERT, txid, attempt, sink, holder_name())
 
 
