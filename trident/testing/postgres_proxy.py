@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import socket
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 T = TypeVar("T")
 _CHUNK = 1 << 16
+_BUFFERED = 1 << 17
 _HEADER = 5
 _SHOWN = 64
 _BACKEND = re.compile(rb"(K\x00\x00\x00\x0c)....(....)", re.DOTALL)
@@ -56,6 +58,9 @@ class PostgresProxy:
     def __enter__(self) -> Self:
         self._thread.start()
         self._server = self._run(asyncio.start_server(self._accept, "127.0.0.1", 0))
+        for each in self._server.sockets:
+            # whoever buffers megabytes and passes them on slowly says "not now" for longer than `tcp_user_timeout`
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFERED)
         return self
 
     def __exit__(
