@@ -56,6 +56,10 @@ class PostgresRows:
             return "{}"
         return "{}" if _fits_numeric(staged, stored) else None
 
+    def told_apart(self, stored: str) -> str:
+        """Name the collation of bytes for what has one; a type that ignores case by itself is its table's own."""
+        return '{} COLLATE "C"' if stored == "text" or _VARYING.fullmatch(stored) else "{}"
+
     def longest(self, stored: str) -> int | None:
         """Return the length of a `character varying`: the server cuts blanks at the end of what is longer."""
         found = _VARYING.fullmatch(stored)

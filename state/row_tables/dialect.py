@@ -19,6 +19,9 @@ class RowDialect(Protocol):
         None unless each value either stays the same or is refused by the database.
         """
 
+    def told_apart(self, stored: str) -> str:
+        """Return how values of this type are compared, `{}` being one: texts by bytes, whatever their collation."""
+
     def longest(self, stored: str) -> int | None:
         """Return how many characters a column of this type takes, where it would cut what is longer."""
 

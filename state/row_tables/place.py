@@ -88,7 +88,7 @@ class RowPlace(SqlPlace):
             self.dialect.analyse(connection, self.copy)
         fit = self.rows.fit(connection)  # each time: somebody may have changed the table
         self._refuse_cut(connection, fit)
-        statements = RowStatements(self.shape, quote(self.copy), fit.converted)
+        statements = RowStatements(self.shape, quote(self.copy), fit.converted, fit.told_apart)
         unordered = statements.unordered()
         if unordered is not None and connection.execute(text(unordered)).first():
             raise RefusedError(

@@ -28,6 +28,8 @@ class RowStatements:
     source: str
     converted: Mapping[str, str]
     """For each column that is written how its staged value is put into the table's type, `{}` being the value."""
+    told_apart: Mapping[str, str]
+    """For each of them how two values of the table's type are compared."""
 
     def writes(self) -> tuple[str, ...]:
         """Return the statements that write a batch, in their order."""
@@ -153,30 +155,33 @@ def _versions(of: RowStatements) -> str:
         f"(SELECT {found_by} FROM there) THEN {_REPLACES} ELSE {_FRESH} END AS {_KIND} FROM fresh), "
         f"compared AS (SELECT together.*, {', '.join([*lags, f'lag(1) {window} AS {_BEFORE}any'])} FROM together), "
         f"around AS (SELECT c.*, lead({quote(shape.valid_from or '')}) {window} AS trident_next, "
-        f"lead({_KIND}) {window} AS trident_next_kind FROM compared AS c WHERE {_is_written(shape)})"
+        f"lead({_KIND}) {window} AS trident_next_kind FROM compared AS c WHERE {_is_written(of)})"
     )
 
 
-def _is_written(shape: RowShape) -> str:
+def _is_written(of: RowStatements) -> str:
     """Return the condition of a version `c`; where those that say nothing new are skipped, that it is none of them."""
+    shape = of.shape
     if not shape.skip_unchanged:
         return "TRUE"
     same = [f"c.{_KIND} = {_FRESH}", f"c.{_BEFORE}any = 1"]
     for number, name in enumerate(shape.values):
         now, then = f"c.{quote(name)}", f"c.{_BEFORE}{number}"
-        same.append(f"({now} = {then} OR ({now} IS NULL AND {then} IS NULL))")
+        equal = f"{of.told_apart[name].format(now)} = {of.told_apart[name].format(then)}"
+        same.append(f"({equal} OR ({now} IS NULL AND {then} IS NULL))")
     return f"({all_of(same)}) IS NOT TRUE"
 
 
 def _end_versions(of: RowStatements) -> str:
     """Return the UPDATE that lets versions end where new ones begin; none becomes valid for longer than it was.
 
+    Also one that is said again in the batch that brings the next: its values change after this, its end does not.
     It comes before these are there: a table may have an index that lets no key have two current versions.
     """
     shape, ends = of.shape, quote(of.shape.valid_to or "")
     return (
         f"{_versions(of)} UPDATE {shape.quoted} AS t SET {ends} = a.trident_next FROM around AS a "
-        f"WHERE a.{_KIND} = {_KEPT} AND a.trident_next_kind <> {_KEPT} AND {_equal(shape.found_by, 'a', 't')} "
+        f"WHERE a.{_KIND} <> {_FRESH} AND a.trident_next_kind <> {_KEPT} AND {_equal(shape.found_by, 'a', 't')} "
         f"AND (t.{ends} IS NULL OR t.{ends} > a.trident_next)"
     )
 

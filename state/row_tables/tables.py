@@ -24,6 +24,8 @@ class Fit:
     """By column; `{}` is the staged value."""
     longest: Mapping[str, int]
     """How many characters columns take that would cut longer ones."""
+    told_apart: Mapping[str, str]
+    """By column, how values are compared so that only equal ones are equal; `{}` is the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,13 @@ class RowTable:
         there = {column.name: column for column in self.dialect.find_columns(connection, shape.table) or ()}
         converted: dict[str, str] = {}
         longest: dict[str, int] = {}
+        told_apart: dict[str, str] = {}
         for name, spec in self._specs().items():
             column = there.pop(name, None)
             if column is None:
                 raise self._unlike(f"column {name!r} is missing, wanted {spec.type}")
             converted[name] = self._converted(spec, column)
+            told_apart[name] = self.rows.told_apart(column.type)
             most = self.rows.longest(column.type)
             if most is not None and name != shape.valid_to and shape.write is not RowWrite.DELETE:
                 longest[name] = most
@@ -74,7 +78,7 @@ class RowTable:
         if unfilled and shape.write is not RowWrite.DELETE:
             raise self._unlike(f"column {unfilled[0]!r} needs a value, and the stream has no such field")
         self._require_index(connection)
-        return Fit(converted, longest)
+        return Fit(converted, longest, told_apart)
 
     def _converted(self, spec: ColumnSpec, column: FoundColumn) -> str:
         if column.is_generated and self.shape.write is not RowWrite.DELETE:

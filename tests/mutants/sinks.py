@@ -111,6 +111,20 @@ SINKS: Final = (
         _BULK,
     ),
     Mutant(
+        "a version that is said again with the next one ends",
+        "state/row_tables/statements.py",
+        'f"WHERE a.{_KIND} <> {_FRESH} AND a.trident_next_kind',
+        'f"WHERE a.{_KIND} = {_KEPT} AND a.trident_next_kind',
+        ("tests/state/test_row_sinks.py",),
+    ),
+    Mutant(
+        "a version is compared with the one before it by bytes",
+        "state/row_tables/statements.py",
+        'equal = f"{of.told_apart[name].format(now)} = {of.told_apart[name].format(then)}"',
+        'equal = f"{now} = {then}"',
+        ("tests/state/test_row_sinks.py",),
+    ),
+    Mutant(
         "a record that the client will not take once it is compressed is refused before it is pinned",
         "state/kafka/records.py",
         "        if is_compressed and largest + _OVERHEAD > max(limit, COMPRESSIBLE):\n",

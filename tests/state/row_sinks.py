@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.effort import base_seed
 from tests.state.arrays import array
 from trident.base.errors import MismatchError, RefusedError, RowsGoneError
 from trident.base.order import ORDER, order_of
@@ -183,6 +185,37 @@ class RowContract:
             ("a", "eve", 3, 5),
             ("a", "joe", 5, None),
         ]
+
+    @pytest.mark.parametrize("again", ["ann", "eve"])
+    @pytest.mark.parametrize("skips", [False, True])
+    def test_a_version_that_is_said_again_with_the_next_one_ends(
+        self, harness: RowHarness, skips: bool, again: str
+    ) -> None:
+        shape = versions(skip_unchanged=skips)
+        sink = harness.began(shape)
+        harness.query("CREATE UNIQUE INDEX one_current ON t (account) WHERE until IS NULL")
+        write(sink, shape, 1, ("a", "ann", at(7)))
+        write(sink, shape, 2, ("a", again, at(7)), ("a", "bob", at(9)))
+        assert seen_versions(harness) == [("a", again, 7, 9), ("a", "bob", 9, None)]
+
+    def test_versions_are_those_of_a_model_however_records_come(self, harness: RowHarness) -> None:
+        draw = random.Random(base_seed())
+        shape = versions()
+        sink = harness.began(shape)
+        said: dict[tuple[object, int], object] = {}
+        for txid in range(1, 41):
+            rows: list[Row] = [
+                (f"{draw.choice('ab')}{txid // 5}", draw.choice(["x", "y", None]), draw.randint(1, 12))
+                for _ in range(draw.randint(1, 5))
+            ]
+            write(sink, shape, txid, *[(account, owner, at(int(str(day)))) for account, owner, day in rows])
+            said.update({(account, int(str(day))): owner for account, owner, day in rows})
+            days = {account: sorted(day for one, day in said if one == account) for account, _ in said}
+            expected = [
+                (account, said[account, day], day, next((later for later in days[account] if later > day), None))
+                for account, day in sorted(said, key=str)
+            ]
+            assert sorted(seen_versions(harness), key=str) == sorted(expected, key=str), f"after {rows}"
 
     def test_of_two_versions_that_begin_at_once_the_last_holds(self, harness: RowHarness) -> None:
         shape = versions(skip_unchanged=True)

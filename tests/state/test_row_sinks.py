@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.state.row_sinks import Row, RowContract, RowHarness, schema, write
+from tests.state.row_sinks import Row, RowContract, RowHarness, at, schema, seen_versions, versions, write
 from trident.state import SqliteTable
 from trident.state.memory.database import MemoryDatabase
 from trident.state.row_tables.shape import RowShape, RowWrite, row_shape
@@ -64,3 +64,16 @@ def test_keys_are_compared_by_their_bytes_whatever_the_column_says(harness: Sqli
     shape = row_shape("t", "t", schema(account=pa.string()), RowWrite.DELETE, ("account",))
     write(harness.began(shape), shape, 1, ("ann",))
     assert harness.query("SELECT account FROM t") == [("Ann",)]
+
+
+@pytest.mark.parametrize(("collation", "words"), [("NOCASE", ("ann", "Ann")), ("RTRIM", ("ann", "ann "))])
+def test_a_change_is_one_by_its_bytes_whatever_the_column_says(
+    harness: SqliteRowHarness, collation: str, words: tuple[str, str]
+) -> None:
+    moments = "since timestamp_utc NOT NULL, until timestamp_utc, UNIQUE (account, since)"
+    harness.query(f"CREATE TABLE t (account text NOT NULL, owner text COLLATE {collation}, {moments})")
+    shape = versions(skip_unchanged=True)
+    sink = harness.began(shape)
+    for txid, word in enumerate(words, 1):
+        write(sink, shape, txid, ("a", word, at(txid)))
+    assert seen_versions(harness) == [("a", words[0], 1, 2), ("a", words[1], 2, None)]
