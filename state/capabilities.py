@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from trident.base.errors import ConfigurationError, FatalError
+from trident.base.errors import ConfigurationError, FatalError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.secrets import Secret
 from trident.state.positions import Position
@@ -21,6 +21,10 @@ from trident.state.tasks import Tasks
 
 if TYPE_CHECKING:
     from trident.state.target import Target
+
+
+class SentInPartError(RefusedError):
+    """What waits can never be sent as a whole, and not be taken out either: some of it was sent."""
 
 
 class CannotUndoError(FatalError):
@@ -214,8 +218,11 @@ class UsesTasks(Protocol):
 class CountsRows(Protocol):
     """Keeps account of how many rows belong to its position."""
 
-    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
-        """Raise MismatchError for rows that are gone, or more, as far as that costs little; changes no row."""
+    def check_rows(self, owner: Owner, epoch: Epoch, pinned: int | None = None) -> None:
+        """Raise MismatchError for rows that are gone, or more, as far as that costs little; changes no row.
+
+        `pinned` is the txid that may be here in part.
+        """
 
 
 class KnowsItsPlace(Protocol):

@@ -10,7 +10,7 @@ from trident.base.errors import MismatchError
 from trident.coordinators.decided import Decision, DecisionKind, Diverted
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
-from trident.state.capabilities import Transaction, names_relaying, relaying_of
+from trident.state.capabilities import SentInPartError, Transaction, names_relaying, relaying_of
 from trident.state.rows import json_rows
 
 _log = logging.getLogger("trident.coordinator")
@@ -42,10 +42,11 @@ def divert_waiting(taking: TakeOver, txid: int, sink: str) -> Decision:
 
 
 def send_what_waits(taking: TakeOver, *, must_all: bool) -> None:
-    """Have every sink send what is done before a reset is recorded; raises RefusedError for what can never be sent.
+    """Have every sink send what is done before a reset is recorded.
 
-    Where a sink can't tell what it has sent (its marker is gone, or of another moment) MismatchError is raised if all
-    must be sent; else that is said, and the reset begins behind whatever was.
+    Raises RefusedError for what can never be sent: a person takes it out first, so that it is kept. What can't be taken
+    out, and what nobody knows whether it was sent (a marker is gone, or of another moment), is refused too if all must
+    be sent; else that is said, and the reset begins behind whatever was.
     """
     snapshot = taking.snapshot
     for name in sorted(names_relaying(taking.stores)):
@@ -56,7 +57,7 @@ def send_what_waits(taking: TakeOver, *, must_all: bool) -> None:
                 store.capabilities.counting.check_rows(snapshot.owner, taking.epoch)
             while taking.repeater.call(f"sending what waits in sink {name!r}", relay) < snapshot.done:
                 pass  # the oldest part of it at a time
-        except MismatchError as error:
+        except (MismatchError, SentInPartError) as error:
             if must_all:
                 raise
             _log.warning("what waits in sink %r is not sent: %s", name, error)

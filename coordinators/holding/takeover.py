@@ -294,10 +294,11 @@ class TakeOver:
         return any(positions[name] is None for name in new)
 
     def _standing(self, *, counts: bool) -> Standing:
-        standing = self.held_against(self.snapshot, self.positions())
+        standing, pin = self.held_against(self.snapshot, self.positions()), self.snapshot.pin
         for store in self.stores.values():
             if counts and store.capabilities.counting is not None:
-                store.capabilities.counting.check_rows(self.snapshot.owner, self.epoch)
+                pinned = None if pin is None else pin.txid
+                store.capabilities.counting.check_rows(self.snapshot.owner, self.epoch, pinned)
         return standing
 
     def _bear(self, standing: Standing) -> None:

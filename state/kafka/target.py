@@ -71,11 +71,11 @@ class KafkaTarget:
         """Write the first marker with a position."""
         self._sender.register(owner, epoch, birth_txid)
 
-    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
-        """Raise MismatchError unless each producer of bulk rows stands where it may: at most at the next txid."""
+    def check_rows(self, owner: Owner, epoch: Epoch, pinned: int | None = None) -> None:
+        """Raise MismatchError unless each producer of bulk rows stands where it may: ahead only of a pinned txid."""
         position = self.position(owner.topology)
         if position is not None and position.owner == owner:
-            self._sender.check_producers(owner, position.txid + 1)
+            self._sender.check_producers(owner, max(position.txid, pinned or 0))
 
     def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
         """Check the rows and commit them to the ledger's database."""

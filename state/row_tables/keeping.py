@@ -95,7 +95,7 @@ class RowCounting:
 
     place: RowPlace
 
-    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
+    def check_rows(self, owner: Owner, epoch: Epoch, pinned: int | None = None) -> None:
         """Raise RowsGoneError for a table that was dropped, or made anew."""
         place = self.place
         with place.working(owner, epoch) as transaction:

@@ -31,7 +31,7 @@ class TableCounting:
 
     place: TablePlace
 
-    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
+    def check_rows(self, owner: Owner, epoch: Epoch, pinned: int | None = None) -> None:
         """Compare the table with the account; one that was never counted is counted now."""
         place = self.place
         with place.working(owner, epoch) as transaction:

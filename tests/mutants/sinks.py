@@ -111,6 +111,13 @@ SINKS: Final = (
         _BULK,
     ),
     Mutant(
+        "a producer that is ahead of what is pinned stops the start",
+        "state/kafka/target.py",
+        "self._sender.check_producers(owner, max(position.txid, pinned or 0))",
+        "self._sender.check_producers(owner, position.txid + 1)",
+        _BULK,
+    ),
+    Mutant(
         "a version that is said again with the next one ends",
         "state/row_tables/statements.py",
         'f"WHERE a.{_KIND} <> {_FRESH} AND a.trident_next_kind',

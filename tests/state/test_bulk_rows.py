@@ -18,7 +18,7 @@ from tests.state.memory_kafka import End, MemoryKafka, memory_sender
 from tests.state.test_kafka_sink import MemoryKafkaHarness, until_known
 from tests.state.test_outbox import OutboxHarness, SendsAtOnce
 from trident.base.control import decode
-from trident.base.crash_points import CrashPoint
+from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import (
     ConfigurationError,
     FencedError,
@@ -31,11 +31,11 @@ from trident.base.identity import BatchId, Epoch
 from trident.base.order import order_of
 from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest, digest_of
-from trident.state.capabilities import CannotUndoError, relaying_of
+from trident.state.capabilities import CannotUndoError, SentInPartError, relaying_of
 from trident.state.kafka.bulk.address import check_folder
 from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
-from trident.state.kafka.bulk.writing import listed, read_share, share_of, unlisted
+from trident.state.kafka.bulk.writing import _shares, listed, read_share, share_of, unlisted
 from trident.state.kafka.clients.cluster import Cluster
 from trident.state.kafka.clients.limits import MessageLimits
 from trident.state.kafka.outbox.stored import Outbox
@@ -353,7 +353,7 @@ def check(sink: Target, epoch: Epoch = EPOCH) -> None:
     """Ask what a start asks."""
     counting = sink.capabilities.counting
     assert counting is not None
-    counting.check_rows(OWNER, epoch)
+    counting.check_rows(OWNER, epoch, pinned=1)
 
 
 def test_a_producer_whose_marker_is_gone_stops_the_start_and_is_healed_by_a_reset(harness: BulkHarness) -> None:
@@ -525,6 +525,29 @@ def test_what_waits_as_files_is_shown_and_taken_out_unless_it_was_sent_in_part(b
     assert in_any_order(values_of(box.shared)) == in_any_order(expected_of(KEYS))
 
 
+@pytest.mark.parametrize("keeps", [False, True])
+def test_what_waits_and_is_sent_in_part_names_the_reset_that_goes_on(
+    box: BulkOutboxHarness, keeps: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink = begun(box)
+    rows = box.shared.keyed(*KEYS)
+    sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), rows))
+    shares = list(_shares(rows, PRODUCERS))
+    box.kafka.refuses = str(shares.index(max(shares))).encode()  # as `keyed` numbers them
+    for _ in range(2):
+        with pytest.raises(SentInPartError, match=r"sent by some of its producers, so it can't be .*--states clear"):
+            relaying_of(sink).relay(OWNER, EPOCH, 1)
+    second = replace(OWNER, incarnation="second-life")
+    sink.raise_fence(OWNER, NEWER)
+    (resetting(sink).adopt if keeps else resetting(sink).clear)(second, NEWER, 7)
+    assert ("the reset deletes it" in caplog.text) is keeps
+    box.kafka.refuses = b""
+    batch = batch_of(8, epoch=NEWER, owner=second)
+    sink.apply(batch, staged_by_tasks(sink, batch, box.shared.keyed("a")))
+    assert relaying_of(sink).relay(second, NEWER, 8) == 8
+    assert values_of(box.shared)["a"][-1] == 0
+
+
 def test_manifests_lie_where_rows_do(harness: BulkHarness) -> None:
     writes = staged_by_tasks(begun(harness), batch_of(1), harness.keyed(*KEYS)).writes
     assert unlisted("alerts", listed(writes)) == writes
@@ -579,3 +602,24 @@ def test_names_stay_inside_the_folder(tmp_path: Path) -> None:
         file.write(b"x")
     (found,) = tmp_path.rglob("*.parquet")
     assert found.relative_to(tmp_path).parts[:2] == ("%2E%2E%2F%2E%2E%2Fx%2Fy", "%2E%2E")
+
+
+def test_producers_that_are_ahead_of_what_the_ledger_has_pinned_stop_the_start(harness: BulkHarness) -> None:
+    """The ledger was put back to a moment before it was pinned: it would be sent again under its next number."""
+    sink = begun(harness)
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    ended: list[CrashPoint] = []
+
+    def die(reached: CrashPoint, _: int) -> None:
+        if reached is CrashPoint.AFTER_END_OF_TRANSACTION:
+            ended.append(reached)
+            raise KeyboardInterrupt
+
+    with armed(die), pytest.raises(KeyboardInterrupt):
+        sink.apply(batch_of(1), updates)
+    assert ended == [CrashPoint.AFTER_END_OF_TRANSACTION], "one producer has sent its share"
+    counting = harness.open().capabilities.counting
+    assert counting is not None
+    counting.check_rows(OWNER, EPOCH, pinned=1)
+    with pytest.raises(MismatchError, match=r"txid 0 is the newest that it can have sent.*Nothing was sent"):
+        counting.check_rows(OWNER, EPOCH)

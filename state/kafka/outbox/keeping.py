@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.capabilities import CannotUndoError, Transaction
 from trident.state.kafka.markers import no_marker
@@ -16,6 +17,8 @@ from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.sender import KafkaSender
 from trident.state.positions import is_in
 from trident.state.staged import AppliedUpdates, StagedUpdates
+
+_log = logging.getLogger("trident.kafka")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +74,17 @@ class OutboxResetting:
         return sent if row is None else max(row.position.txid, sent or 0)
 
     def adopt(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        """Bind what was sent to the new owner at the birth txid; what is left is sent first."""
+        """Bind what was sent to the new owner at the birth txid; what is left is sent first, as far as it can be.
+
+        The reset is recorded: what stood in the way before that was passed over, and must not do so now.
+        """
         row = ask(self.outbox, owner, epoch)
         if row is not None and row.position.owner != owner:
-            while self.relay.relay(row.position.owner, epoch, row.newest_txid) < row.newest_txid:
-                pass  # the oldest part of it at a time
+            try:
+                while self.relay.relay(row.position.owner, epoch, row.newest_txid) < row.newest_txid:
+                    pass  # the oldest part of it at a time
+            except (MismatchError, RefusedError) as error:
+                _log.warning("what is left in %s is not sent; the reset deletes it: %s", self.relay.sender, error)
         self._begin(owner, epoch, birth_txid)
 
     def _begin(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
@@ -96,7 +105,7 @@ class OutboxChecking:
     sender: KafkaSender
     outbox: OutboxStore
 
-    def check_rows(self, owner: Owner, epoch: Epoch) -> None:
+    def check_rows(self, owner: Owner, epoch: Epoch, pinned: int | None = None) -> None:
         """Raise MismatchError unless the marker stands where the outbox says, or at what waits and was sent."""
         position = self.sender.position(owner.topology)
         with self.outbox.work_for(owner.topology, epoch) as transaction:

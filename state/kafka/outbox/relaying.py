@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from trident.base.advice import DIVERT
+from trident.base.advice import DIVERT, RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.capabilities import CannotUndoError, Transaction
+from trident.state.capabilities import CannotUndoError, SentInPartError, Transaction
 from trident.state.kafka.bulk.writing import unlisted
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, owned
@@ -65,17 +65,25 @@ class OutboxRelay:
         except RefusedError as error:
             if len(entries) > 1:  # alone, the one that is refused can be told
                 return self._relay(owner, epoch, done, entries[:1])
-            raise self._refused(entries[0], error) from None
+            raise self._refused(BatchId(owner, epoch, entries[0].txid, entries[0].attempt), entries[0], error) from None
         upto = self._trimmed(owner, epoch, entries[-1].txid, done)
         if files:
             self.sender.forget_soon(owner, entries[-1].txid)
         return upto
 
-    def _refused(self, entry: Entry, error: RefusedError) -> RefusedError:
+    def _refused(self, batch: BatchId, entry: Entry, error: RefusedError) -> RefusedError:
+        waits = (
+            f"{error}. Txid {entry.txid} is done, and what it has for {self.sender} waits in the ledger's database, "
+            "with all behind it"
+        )
+        if sent := self.sender.sent_of(batch):
+            return SentInPartError(
+                f"{waits}; {sent} records of it were sent by some of its producers, so it can't be taken out as a "
+                f"whole. Mend the cause and start the topology again, or {RESET_CLEARING}."
+            )
         return RefusedError(
-            f"{error}. Txid {entry.txid} is done, and its {entry.record_count} records for {self.sender} wait "
-            "in the ledger's database, with all behind them. Mend the cause and start the topology again, or take them "
-            f"out: {DIVERT} {entry.txid} --state {shlex.quote(self.sender.name)}"
+            f"{waits}. Mend the cause and start the topology again, or take it out ({entry.record_count} records): "
+            f"{DIVERT} {entry.txid} --state {shlex.quote(self.sender.name)}"
         )
 
     def _send(self, owner: Owner, epoch: Epoch, entries: Sequence[Entry], rows: list[pa.Table]) -> None:
