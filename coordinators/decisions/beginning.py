@@ -37,7 +37,11 @@ class Prospect:
     without_rows: tuple[str, ...] = ()
     """States whose rows are to be kept, and that have none."""
     sinks: tuple[str, ...] = ()
-    """What these have sent stays, whatever becomes of the states."""
+    """What these have sent to topics stays, whatever becomes of the states."""
+    appended: tuple[str, ...] = ()
+    """So do the rows of these, to which every record is appended that is read."""
+    rewritten: tuple[str, ...] = ()
+    """So do the rows of these, which are found again by a key."""
 
 
 Agree = Callable[[Prospect], None]

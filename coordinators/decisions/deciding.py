@@ -19,6 +19,7 @@ from trident.coordinators.decided import Decision, DecisionKind, ResetDecision, 
 from trident.coordinators.decisions.beginning import (
     Agree,
     Beginning,
+    Prospect,
     agree_to_all,
     beginning,
     prospect,
@@ -38,6 +39,7 @@ from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import check_resettable, diverting_of, names_relaying, resetting_of
 from trident.state.positions import Position
+from trident.state.row_tables.shape import RowWrite
 from trident.state.target import Target
 
 
@@ -212,18 +214,26 @@ def _check_reset(taking: TakeOver, wanted: WantedReset, agree: Agree) -> Mapping
     """
     seen, positions = taking.look(ledger_lost=wanted.ledger_lost)
     if seen.open_reset is not None and not wanted.replaces(seen.open_reset):
-        agree(replace(prospect_of(seen.open_reset), sinks=_sinks(taking)))
+        agree(_with_sinks(prospect_of(seen.open_reset), taking))
         return {}
     kept = taking.unless_fenced(partial(_check_possible_reset, taking, seen, positions, wanted))
     found = prospect(seen, wanted.start, kept, keep_rows=wanted.keep_rows)
     if found is None:
         raise _nothing_to_resume(seen, wanted)
-    agree(replace(found, sinks=_sinks(taking)))
+    agree(_with_sinks(found, taking))
     return kept
 
 
-def _sinks(taking: TakeOver) -> tuple[str, ...]:
-    return tuple(sorted(name for name, store in taking.stores.items() if store.capabilities.keeps_what_left))
+def _with_sinks(found: Prospect, taking: TakeOver) -> Prospect:
+    """Return it with what stays where it is, whatever is reset: topics, and tables by how they are written."""
+    names = sorted(name for name, store in taking.stores.items() if store.capabilities.keeps_what_left)
+    writes = {name: taking.spec.states[name].get("write") for name in names}
+    return replace(
+        found,
+        sinks=tuple(name for name in names if writes[name] is None),
+        appended=tuple(name for name in names if writes[name] == RowWrite.APPEND),
+        rewritten=tuple(name for name in names if writes[name] not in (None, RowWrite.APPEND)),
+    )
 
 
 def _check_possible_reset(

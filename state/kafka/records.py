@@ -33,6 +33,7 @@ COMPRESSIBLE: Final = 128 << 20
 _OVERHEAD: Final = 128
 """What a record costs at most beside its key, value and headers: the head of a batch of one, lengths, deltas."""
 _PER_HEADER: Final = 10
+LONGEST_TOPIC: Final = 249
 _CHUNK: Final = 5_000
 
 Header = tuple[str, bytes | None]
@@ -91,6 +92,11 @@ def check_rows(rows: pa.Table, limits: Mapping[str, int], *, is_compressed: bool
     if topics.null_count:
         raise RefusedError(f"{topics.null_count} rows name no topic; nothing was sent")
     for topic in pc.unique(topics).to_pylist():
+        if not is_topic_name(str(topic)):
+            raise RefusedError(
+                f"no topic of Kafka can be called {topic!r}: up to {LONGEST_TOPIC} letters, digits, '.', '_' and '-'; "
+                "nothing of the batch was sent"
+            )
         if topic not in limits:
             raise RefusedError(
                 f"there is no topic {topic!r}, or this login may not see it; nothing of the batch was sent. Create "
@@ -110,6 +116,13 @@ def check_rows(rows: pa.Table, limits: Mapping[str, int], *, is_compressed: bool
                 f"a record of {largest:,} bytes is too large for topic {topic!r}, which takes {limit:,} at once "
                 "(max.message.bytes); nothing of the batch was sent"
             )
+
+
+def is_topic_name(name: str) -> bool:
+    """Tell whether Kafka takes a topic of that name."""
+    if not 1 <= len(name) <= LONGEST_TOPIC or name in (".", ".."):
+        return False
+    return all(character.isascii() and (character.isalnum() or character in "._-") for character in name)
 
 
 def sizes_of(rows: pa.Table) -> pa.Array[pa.Int64Scalar]:

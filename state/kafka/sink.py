@@ -22,7 +22,7 @@ from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox.stored import Outbox
 from trident.state.kafka.outbox.target import OutboxTarget
-from trident.state.kafka.records import ROWS
+from trident.state.kafka.records import ROWS, is_topic_name
 from trident.state.kafka.sender import KafkaSender
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
@@ -39,7 +39,6 @@ _RESERVED: Final = {
     "acks": "nothing: transactions need all",
     "request.required.acks": "nothing: transactions need all",
 }
-_LONGEST_TOPIC: Final = 249
 _MOST_PRODUCERS: Final = 64
 
 
@@ -122,9 +121,7 @@ class KafkaSink:
 def check_topic_name(what: str, given: object) -> str:
     """Return the name of a topic that Kafka takes."""
     allowed = "a topic's name: up to 249 letters, digits, '.', '_' and '-'"
-    if not isinstance(given, str) or not 1 <= len(given) <= _LONGEST_TOPIC or given in (".", ".."):
-        raise refused(what, allowed, given)
-    if not all(character.isascii() and (character.isalnum() or character in "._-") for character in given):
+    if not isinstance(given, str) or not is_topic_name(given):
         raise refused(what, allowed, given)
     return given
 

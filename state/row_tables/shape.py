@@ -99,16 +99,21 @@ def row_shape(
 ) -> RowShape:
     """Return the shape after checking that its parts fit together; raises ConfigurationError or FieldError."""
     _check_names(sink, table, columns.names)
+    _check_parts(sink, write, bool(keys), deleted is not None, valid_from is not None, valid_to is not None)
     for name in (*keys, *(name for name in (deleted, valid_from) if name is not None)):
         if name not in columns.names:
             raise FieldError(f"sink {sink!r} names a field that is not there", name, tuple(columns.names))
     if len(set(keys)) < len(keys):
         raise ConfigurationError(f"sink {sink!r}: a key's field is named twice")
-    _check_parts(sink, write, bool(keys), deleted is not None, valid_from is not None, valid_to is not None)
     if deleted is not None and (deleted in keys or not pa.types.is_boolean(columns.field(deleted).type)):
         raise ConfigurationError(f"sink {sink!r}: the field {deleted!r}, which says what is deleted, must be a boolean")
     if valid_from is not None and valid_from in keys:
         raise ConfigurationError(f"sink {sink!r}: {valid_from!r} is when a version begins, and no part of the key")
+    if valid_from is not None and not _is_ordered(columns.field(valid_from).type):
+        raise ConfigurationError(
+            f"sink {sink!r}: {valid_from!r} is {columns.field(valid_from).type}, and says when a version begins: cast "
+            "it to a timestamp, a date or a whole number, which have the order of time"
+        )
     if valid_to is not None and valid_to.casefold() in {name.casefold() for name in columns.names}:
         raise ConfigurationError(
             f"sink {sink!r}: the sink fills the column {valid_to!r} itself; leave the field of that name out"
@@ -128,6 +133,11 @@ _TAKES: Final = {
     RowWrite.DELETE: (True, False, False),
     RowWrite.VERSIONS: (True, False, True),
 }
+
+
+def _is_ordered(type_: pa.DataType) -> bool:
+    """Whether values of a type come in the order of what they mean; texts of dates mostly don't."""
+    return pa.types.is_temporal(type_) or pa.types.is_integer(type_)
 
 
 def _check_parts(sink: str, write: RowWrite, key: bool, deleted: bool, begins: bool, ends: bool) -> None:

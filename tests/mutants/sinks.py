@@ -118,6 +118,20 @@ SINKS: Final = (
         _BULK,
     ),
     Mutant(
+        "a record for a topic that can't be is refused before the pin",
+        "state/kafka/records.py",
+        "        if not is_topic_name(str(topic)):\n",
+        "        if False:\n",
+        _RECORDS,
+    ),
+    Mutant(
+        "what was sent in part does not keep a reset that is recorded from its end",
+        "state/kafka/outbox/keeping.py",
+        "            except (MismatchError, RefusedError) as error:\n",
+        "            except MismatchError as error:\n",
+        _BULK,
+    ),
+    Mutant(
         "a version that is said again with the next one ends",
         "state/row_tables/statements.py",
         'f"WHERE a.{_KIND} <> {_FRESH} AND a.trident_next_kind',

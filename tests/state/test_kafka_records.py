@@ -120,6 +120,8 @@ REFUSED = {
     "large value": (rows(("out", b"k", b"v" * 1000, None, 1)), "1,001 bytes is too large for topic 'out'"),
     "large key": (rows(("out", b"k" * 1000, None, None, 1)), "1,000 bytes is too large"),
     "large headers": (rows(("out", None, None, headers(h=b"v" * 1000), 1)), "is too large"),
+    "a name for no topic": (rows(("a b", b"k", b"v", None, 1)), "no topic of Kafka can be called 'a b'"),
+    "an empty name": (rows(("", b"k", b"v", None, 1)), "no topic of Kafka can be called ''"),
     "our header": (rows(("out", b"k", b"v", headers(**{"trident-txid": b"8"}), 1)), "this library's own"),
     "nameless header": (rows(("out", b"k", b"v", [{"key": None, "value": b""}], 1)), "a header has no name"),
 }

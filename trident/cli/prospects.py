@@ -29,13 +29,22 @@ def note(prospect: Prospect) -> str:
 
 def _sent(prospect: Prospect) -> str:
     """Return what a reset does to those who read what sinks have sent: it can't be taken back."""
-    if not prospect.sinks or prospect.start == ResetStart.RESUME:
+    if prospect.start == ResetStart.RESUME:
         return ""
-    names = ", ".join(map(repr, prospect.sinks))
-    return (
-        f"What {names} has sent stays, and what is read again is sent again behind it: readers that must not meet a "
-        "record twice have to begin at the ends that these topics have now."
+    said = (
+        (
+            prospect.sinks,
+            "What {} has sent stays, and what is read again is sent again behind it: readers that must not meet a "
+            "record twice have to begin at the ends that these topics have now.",
+        ),
+        (
+            prospect.appended,
+            "Rows of {} stay, and what is read again is appended again: empty the table first where no record may be "
+            "there twice.",
+        ),
+        (prospect.rewritten, "Rows of {} stay, and what is read again is written again by its key."),
     )
+    return " ".join(text.format(", ".join(map(repr, names))) for names, text in said if names)
 
 
 def _begin(prospect: Prospect) -> str:

@@ -32,6 +32,8 @@ def row_shape_of(
     check_able(
         "to_table: the table", store, ("open", "description"), "a table such as PostgresTable(name)", has=("name",)
     )
+    if hasattr(store, "kind"):
+        raise refused("to_table: the table", "a table such as PostgresTable(name); a state keeps aggregates", store)
     check_given_name("a sink's name", store.name)
     chosen = policy_of(RowWrite, write, "to_table: write")
     keys = _names(key)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from trident.base.errors import RefusedError
 from trident.state.kafka.clients.cluster import Cluster
-from trident.state.kafka.records import TOPIC, check_rows
+from trident.state.kafka.records import TOPIC, check_rows, is_topic_name
 
 _COMPRESSION: Final = ("compression.type", "compression.codec")
 _AS_LONG: Final = 200
@@ -46,6 +46,7 @@ class MessageLimits:
     def of(self, tables: Sequence[pa.Table]) -> dict[str, int]:
         """Return the limits of the topics in these rows, those that are there; missing ones are asked for each time."""
         named = {topic for table in tables for topic in pc.unique(table.column(TOPIC)).to_pylist() if topic is not None}
+        named = {topic for topic in named if is_topic_name(topic)}  # a broker would refuse the whole question
         if not named:
             return {}
         with self._lock:
