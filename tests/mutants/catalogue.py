@@ -1354,7 +1354,7 @@ _OF_STARTS = (
     Mutant(
         "what a reset will do is heard before anything is changed",
         "coordinators/decisions/deciding.py",
-        "    agree(replace(found, sinks=_sinks(taking)))\n    return kept\n",
+        "    agree(_with_sinks(found, taking))\n    return kept\n",
         "    return kept\n",
         _RESUMED,
     ),

@@ -56,7 +56,7 @@ class Person:
             self._heal_torn()
         elif type(error) is DecisionNeededError:
             self._decide_refused()
-        elif type(error) is RefusedError and "is done, and its" in str(error):
+        elif type(error) is RefusedError and "is done, and what it has" in str(error):
             self._mend_or_take_out(error)
         elif type(error) in (FatalError, StoppedError):
             self._judge_fatal(actor, error)
