@@ -295,9 +295,9 @@ class TakeOver:
 
     def _standing(self, *, counts: bool) -> Standing:
         standing, pin = self.held_against(self.snapshot, self.positions()), self.snapshot.pin
+        pinned = None if pin is None else pin.txid
         for store in self.stores.values():
             if counts and store.capabilities.counting is not None:
-                pinned = None if pin is None else pin.txid
                 store.capabilities.counting.check_rows(self.snapshot.owner, self.epoch, pinned)
         return standing
 

@@ -106,15 +106,13 @@ def check_rows(rows: pa.Table, limits: Mapping[str, int], *, is_compressed: bool
     sizes = sizes_of(rows)
     for topic, limit in limits.items():
         largest = max(pc.max(sizes.filter(pc.equal(topics, pa.scalar(topic)))).as_py() or 0, 0)
-        if is_compressed and largest + _OVERHEAD > max(limit, COMPRESSIBLE):
+        most = max(limit, COMPRESSIBLE) if is_compressed else limit
+        if largest + _OVERHEAD > most:
+            takes = f", which takes {most:,} at once (max.message.bytes)"
+            if is_compressed:
+                takes = f": before it is compressed it may have {most:,}"
             raise RefusedError(
-                f"a record of {largest:,} bytes is too large for topic {topic!r}: before it is compressed it may have "
-                f"{max(limit, COMPRESSIBLE):,}; nothing of the batch was sent"
-            )
-        if not is_compressed and largest + _OVERHEAD > limit:
-            raise RefusedError(
-                f"a record of {largest:,} bytes is too large for topic {topic!r}, which takes {limit:,} at once "
-                "(max.message.bytes); nothing of the batch was sent"
+                f"a record of {largest:,} bytes is too large for topic {topic!r}{takes}; nothing of the batch was sent"
             )
 
 

@@ -12,6 +12,7 @@ from trident.base.errors import MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.writes import WriteManifest
 from trident.state.kafka.bulk.sending import BulkSender
+from trident.state.kafka.bulk.writing import BulkWriting
 from trident.state.kafka.clients.cluster import Cluster
 from trident.state.kafka.clients.limits import MessageLimits
 from trident.state.kafka.marker import Marker
@@ -35,6 +36,11 @@ class KafkaSender:
 
     def __str__(self) -> str:
         return f"sink {self.name!r}"
+
+    @property
+    def writing(self) -> BulkWriting | None:
+        """How tasks stage rows; None where they stage none."""
+        return None if self.bulk is None else self.bulk.writing
 
     def look(self, topology: str) -> Position | None:
         """Return where the newest marker says that it stands; what an owner left open is ended if it has to be."""

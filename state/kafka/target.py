@@ -29,14 +29,13 @@ class KafkaTarget:
     def __init__(self, sender: KafkaSender, blobs: BlobStore) -> None:
         self._sender = sender
         self._blobs = blobs
-        bulk = sender.bulk
         self._capabilities = Capabilities(
             undoing=KafkaUndoing(sender),
             resetting=KafkaResetting(sender),
             diverting=self,
-            writing=bulk.writing if bulk is not None else None,
-            tasking=bulk,
-            counting=self if bulk is not None else None,
+            writing=sender.writing,
+            tasking=sender.bulk,
+            counting=self if sender.bulk is not None else None,
             keeps_what_left=True,
         )
 

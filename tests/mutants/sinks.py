@@ -148,8 +148,8 @@ SINKS: Final = (
     Mutant(
         "a record that the client will not take once it is compressed is refused before it is pinned",
         "state/kafka/records.py",
-        "        if is_compressed and largest + _OVERHEAD > max(limit, COMPRESSIBLE):\n",
-        "        if False:\n",
+        "        most = max(limit, COMPRESSIBLE) if is_compressed else limit\n",
+        "        most = 1 << 62 if is_compressed else limit\n",
         _RECORDS,
     ),
     Mutant(
@@ -353,7 +353,7 @@ SINKS: Final = (
     Mutant(
         "a record that no broker takes is refused before it is pinned",
         "state/kafka/records.py",
-        "        if not is_compressed and largest + _OVERHEAD > limit:\n",
+        "        if largest + _OVERHEAD > most:\n",
         "        if False:\n",
         _RECORDS,
     ),

@@ -44,7 +44,7 @@ class OutboxRelay:
         is_sent = marker.position is not None and marker.position.owner == owner and marker.position.txid >= txid
         if entry is None or is_sent:
             return None
-        rows, batch = unpack(entry.payload), BatchId(owner, epoch, txid, entry.attempt)
+        rows, batch = unpack(entry.payload), entry.batch(owner, epoch)
         if writes := unlisted(self.sender.name, rows):
             self._require_unsent(batch)
             rows = self.sender.staged_rows(batch, writes)
@@ -65,18 +65,19 @@ class OutboxRelay:
         except RefusedError as error:
             if len(entries) > 1:  # alone, the one that is refused can be told
                 return self._relay(owner, epoch, done, entries[:1])
-            raise self._refused(BatchId(owner, epoch, entries[0].txid, entries[0].attempt), entries[0], error) from None
+            sent = self.sender.sent_of(entries[0].batch(owner, epoch)) if files else 0
+            raise self._refused(entries[0], sent, error) from None
         upto = self._trimmed(owner, epoch, entries[-1].txid, done)
         if files:
             self.sender.forget_soon(owner, entries[-1].txid)
         return upto
 
-    def _refused(self, batch: BatchId, entry: Entry, error: RefusedError) -> RefusedError:
+    def _refused(self, entry: Entry, sent: int, error: RefusedError) -> RefusedError:
         waits = (
             f"{error}. Txid {entry.txid} is done, and what it has for {self.sender} waits in the ledger's database, "
             "with all behind it"
         )
-        if sent := self.sender.sent_of(batch):
+        if sent:
             return SentInPartError(
                 f"{waits}; {sent} records of it were sent by some of its producers, so it can't be taken out as a "
                 f"whole. Mend the cause and start the topology again, or {RESET_CLEARING}."
@@ -94,8 +95,7 @@ class OutboxRelay:
 
         if writes := unlisted(self.sender.name, rows[0]):
             rows = [ROWS.empty_table()]
-            batch = BatchId(owner, epoch, entries[0].txid, entries[0].attempt)
-            self.sender.send_staged(batch, writes, has_passed)
+            self.sender.send_staged(entries[0].batch(owner, epoch), writes, has_passed)
 
         def send(found: Marker | None, _: str) -> Change | None:
             mine = owned(found, epoch, self.sender.name)
@@ -145,7 +145,7 @@ class OutboxRelay:
 
     def _records(self, owner: Owner, epoch: Epoch, entries: Sequence[tuple[Entry, pa.Table]]) -> Iterator[Record]:
         for entry, table in entries:
-            yield from records_of(table, BatchId(owner, epoch, entry.txid, entry.attempt), lineage=self.sender.lineage)
+            yield from records_of(table, entry.batch(owner, epoch), lineage=self.sender.lineage)
 
     def _trimmed(self, owner: Owner, epoch: Epoch, sent: int, done: int) -> int:
         with self.outbox.work_for(owner.topology, epoch) as transaction:

@@ -33,6 +33,10 @@ class Entry:
     record_count: int
     payload: bytes
 
+    def batch(self, owner: Owner, epoch: Epoch) -> BatchId:
+        """Return the batch that has laid it down, as whoever has the epoch now sends it."""
+        return BatchId(owner, epoch, self.txid, self.attempt)
+
 
 class OutboxStore(Protocol):
     """The position and the entries of one sink; methods that are given a transaction run inside of it."""

@@ -47,7 +47,7 @@ class OutboxTarget:
     def __init__(self, sender: KafkaSender, outbox: OutboxStore) -> None:
         self._sender = sender
         self._outbox = outbox
-        relay, bulk = OutboxRelay(sender, outbox), sender.bulk
+        relay = OutboxRelay(sender, outbox)
         self._capabilities = Capabilities(
             beside=self,
             undoing=OutboxUndoing(sender, outbox),
@@ -55,8 +55,8 @@ class OutboxTarget:
             diverting=self,
             counting=OutboxChecking(sender, outbox),
             relaying=relay,
-            writing=bulk.writing if bulk is not None else None,
-            tasking=bulk,
+            writing=sender.writing,
+            tasking=sender.bulk,
             keeps_what_left=True,
         )
 
