@@ -22,7 +22,7 @@ INSTALLED := $(VENV)/.installed
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
 	@echo "make chaos             real kills of drivers, executors, brokers and databases, with verdicts; CHAOS_ARGS='--seed 2'"
-	@echo "make test              every test in its short form, and the coverage; PYTEST_ARGS='-k name' for some"
+	@echo "make test              the short form, and the coverage; PYTEST_ARGS='-k name' for some"
 	@echo "make verify            the long forms: seeds, crash matrix, outages, containers, demo, chaos, mutants, newest Spark; EFFORT=whole"
 	@echo "make lint              ruff and mypy --strict"
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"

@@ -7,10 +7,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from zlib import crc32
 
 import pytest
 
+from tests.drawing import Turn, is_its_turn
 from tests.effort import Length, base_seed, choose, draw_base_seed, effort
 
 if TYPE_CHECKING:
@@ -113,12 +113,17 @@ def _keep_wanted(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what this run is not for: `verify` is for the long forms, `test` for all that has no other form."""
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
-    cases: Counter[str] = Counter()
+    cases = Counter(_test_of(item) for item in items)
+    numbers: Counter[str] = Counter()
     every_case = config.option.every_case or any("::" in word for word in config.args)
+    of_whole_suite = config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.keyword
     for item in items:
-        number = cases[_test_of(item)]
-        cases[_test_of(item)] += 1
-        is_drawn = every_case or _is_drawn(item, number)
+        test = _test_of(item)
+        turn = Turn(test, numbers[test], cases[test])
+        numbers[test] += 1
+        is_drawn = every_case or is_its_turn(
+            turn, effort().length, base_seed(), one_in=_one_in(item), by_folder=of_whole_suite
+        )
         (kept if is_drawn and _is_wanted(item, config.option.long_too) else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
@@ -134,11 +139,9 @@ def _is_wanted(item: pytest.Item, long_too: bool) -> bool:
     return marker is None or long_too or bool(marker.kwargs.get("short", False))
 
 
-def _is_drawn(item: pytest.Item, number: int) -> bool:
-    """Whether the short form plays this case of a test: one in so many, others in the next run; a named one always."""
+def _one_in(item: pytest.Item) -> int:
     marker = item.get_closest_marker(DRAWN) or item.get_closest_marker(VERIFY)
-    one_in = 1 if marker is None or effort().length is not Length.TEST else int(marker.kwargs.get("one_in", 1))
-    return (number + base_seed() + crc32(_test_of(item).encode())) % one_in == 0
+    return 1 if marker is None else int(marker.kwargs.get("one_in", 1))
 
 
 def _test_of(item: pytest.Item) -> str:

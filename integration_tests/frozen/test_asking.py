@@ -89,10 +89,10 @@ def test_a_slow_login_is_waited_for(postgres: Postgres, proxy: PostgresProxy) ->
 
 def test_an_answer_does_not_wait_for_a_slow_login(postgres: Postgres, proxy: PostgresProxy) -> None:
     with connect(proxy.through(postgres.dsn), LEASE) as connection:
-        proxy.delay_logins(3.0)
+        proxy.delay_logins(15.0)
         began = time.monotonic()
         connection.execute("SELECT pg_sleep(%s)", (LEASE,))
-        assert time.monotonic() - began < 2 * LEASE
+        assert time.monotonic() - began < 5 + LEASE
 
 
 def test_one_login_serves_all_questions(postgres: Postgres) -> None:

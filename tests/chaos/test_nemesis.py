@@ -43,7 +43,7 @@ def test_the_first_that_fits_is_held_until_it_is_let_go(board):
     watch = board.watch(lambda word: word.point == "AFTER_PIN" and word.txid > 1)
     say("driver", "AFTER_PIN", 1)
     held_one = saying("AFTER_PIN", 2)
-    held = watch.wait(5)
+    held = watch.wait(30)
     assert held is not None
     assert held.word.txid == 2
     say("driver", "AFTER_PIN", 3)  # only the first is held
@@ -57,7 +57,7 @@ def test_the_first_that_fits_is_held_until_it_is_let_go(board):
 def test_a_new_watch_lets_go_whom_the_old_one_held(board):
     watch = board.watch(lambda word: True)
     held_one = saying("AFTER_PIN")
-    assert watch.wait(5) is not None
+    assert watch.wait(30) is not None
     board.watch(lambda word: False)
     held_one.join(5)
     assert not held_one.is_alive()

@@ -309,7 +309,7 @@ def test_no_more_than_max_pending_batches_are_processed_at_once():
 
     def meet(request, result):
         if request.batch.txid <= 2:
-            both.wait(5)
+            both.wait(30)
         return result
 
     job = make_job(payments(), place.state("balances"), meddle=meet)
@@ -329,7 +329,7 @@ def test_stop_drains_what_is_live():
     session = TopologyRun(job.plan(), place.ledger(), replace(OPTIONS, until=Until.STOPPED))
     thread = threading.Thread(target=session.run)
     thread.start()
-    assert started.wait(5)
+    assert started.wait(30)
     session.stop()
     session.stop()
     thread.join(10)
@@ -403,7 +403,7 @@ def test_a_running_topology_is_refused_to_a_second_coordinator():
     first = make_job(job.topic, place.state("balances"), meddle=hold)
     thread = threading.Thread(target=run, args=(first, place.ledger()))
     thread.start()
-    assert inside.wait(5)
+    assert inside.wait(30)
     try:
         with pytest.raises(LeaseHeldError):
             run(job, place.ledger(), replace(OPTIONS, on_running=OnRunning.REFUSE))
@@ -434,7 +434,7 @@ def test_an_owner_that_was_fenced_writes_nothing_more():
 
     old = threading.Thread(target=run_old)
     old.start()
-    assert inside.wait(5)
+    assert inside.wait(30)
     ledger = place.ledger()
     ledger.release("payments", epochs[0])
     run(make_job(topic, place.state("balances")), ledger)

@@ -304,7 +304,7 @@ def test_an_idle_thread_keeps_nothing_of_its_last_call() -> None:
 
     side: SideBySide[Large] = SideBySide("test")
     future = side.submit(Large)
-    kept = weakref.ref(future.result(5))
+    kept = weakref.ref(future.result(30))
     del future
     for _ in range(50):
         if kept() is None:
@@ -319,12 +319,12 @@ def test_every_call_begins_at_once_and_threads_are_used_again() -> None:
     go = threading.Event()
     blocked = [side.submit(lambda: str(go.wait(10))) for _ in range(3)]
     for _ in range(5):
-        side.submit(lambda: "at once").result(5)
+        side.submit(lambda: "at once").result(30)
         time.sleep(0.05)
     assert sum(thread.name.startswith("test_") for thread in threading.enumerate()) == len(blocked) + 1
     assert side.under_way() == set(blocked)
     go.set()
-    assert [each.result(5) for each in blocked] == ["True"] * 3
+    assert [each.result(30) for each in blocked] == ["True"] * 3
     side.close()
 
 
@@ -335,5 +335,5 @@ def test_what_a_call_raises_is_brought_back() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        side.submit(interrupt).result(5)
+        side.submit(interrupt).result(30)
     side.close()
