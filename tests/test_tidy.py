@@ -24,6 +24,7 @@ CLOCKS = tuple(f"time.{name}" for name in ("time", "time_ns", "monotonic", "mono
 TASK_CLOCKS = (
     "base/kafka/admin.py",
     "spouts/kafka/progress.py",
+    "state/kafka/clients/producing.py",
     "state/kafka/clients/python_cluster.py",
     "state/postgres/looking.py",
     "state/postgres/patience.py",

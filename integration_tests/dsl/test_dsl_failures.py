@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,6 +31,7 @@ from trident.base.control import CONTROL
 from trident.coordinators.batches.processor import StagingRefusedError, UnprocessableError
 from trident.engine.lowering import from_source
 from trident.engine.processor import SparkProcessor
+from trident.engine.tasks import SparkTasks
 from trident.graph.nodes import sources_of
 from trident.operations.base import BatchContext
 from trident.spouts import FixedBatchSpout
@@ -199,3 +202,11 @@ def test_a_small_batch_is_one_task_without_a_shuffle(spark: SparkSession) -> Non
     plan = lowering.updates(end, for_driver=True)._jdf.queryExecution().executedPlan().toString()
     assert "HashAggregate" in plan
     assert "Exchange" not in plan
+
+
+def test_a_task_of_a_target_that_never_ends_is_cancelled(spark: SparkSession) -> None:
+    began = time.monotonic()
+    with pytest.raises(RetryableError, match="sending: its tasks took longer than 2 s"):
+        SparkTasks(spark).run([partial(time.sleep, 600)] * 2, (), "sending", timedelta(seconds=2))
+    assert time.monotonic() - began < 300
+    SparkTasks(spark).run([partial(time.sleep, 0)], (), "sending", timedelta(minutes=1))

@@ -29,6 +29,8 @@ from trident.base.errors import (
 from trident.base.timeouts import Timeouts
 from trident.local.kafka_cluster import LocalKafkaCluster
 from trident.state import KafkaSink
+from trident.state.kafka.bulk.reach import KafkaReach
+from trident.state.kafka.clients.producing import ConfluentProducers
 from trident.state.kafka.marker import transactional_id
 from trident.state.target import Target
 from trident.testing.sink_harness import begun, send, staged
@@ -184,6 +186,40 @@ def test_a_transaction_may_not_take_so_long(kafka: Kafka) -> None:
         ConfigurationError, match=r"INVALID_TRANSACTION_TIMEOUT\); nothing was sent. Lower it in client_o"
     ):
         begun(harness)
+
+
+@pytest.mark.parametrize("point", [CrashPoint.BEFORE_MARKER, CrashPoint.BEFORE_END_OF_TRANSACTION])
+@pytest.mark.drawn(one_in=2)
+def test_a_transaction_that_takes_too_long_says_how_it_may_take_longer(kafka: Kafka, point: CrashPoint) -> None:
+    """Without, what is pinned could never be sent: it would take as long the next time."""
+    harness = Harness(kafka.bootstrap_servers, kafka.create_topic(), {"transaction.timeout.ms": "1000"})
+    sink = begun(harness)
+
+    def dawdle(reached: CrashPoint, _: int) -> None:
+        if reached is not point:
+            return
+        deadline = time.monotonic() + 60
+        with admin_of(kafka) as admin:
+            while admin.describe_transactions([harness.id])[harness.id].state != "CompleteAbort":
+                assert time.monotonic() < deadline, "the broker has not given it up"
+                time.sleep(0.2)
+
+    with (
+        armed(dawdle),
+        pytest.raises(UNCLEAR, match=r"longer than the 1 s that it may.*or transaction\.timeout\.ms in c"),
+    ):
+        send(harness, sink, 1, "a")
+    assert harness.words() == []
+    send(harness, sink, 1, "a")
+    assert harness.words() == ["a"]
+
+
+def test_a_transaction_may_take_as_long_as_a_batch() -> None:
+    """What a sink asks for is within what brokers allow unless they are told otherwise."""
+    for timeout, asked in ((timedelta(seconds=1), "60000"), (timedelta(minutes=5), "300000"), (timedelta(1), "900000")):
+        producers = KafkaReach("s", "127.0.0.1:1", None, Timeouts(batch_timeout=timeout)).producers()
+        assert isinstance(producers, ConfluentProducers)
+        assert producers._configuration("id", {})["transaction.timeout.ms"] == asked
 
 
 def test_a_topic_that_is_deleted_once_its_records_are_staged(kafka: Kafka, harness: Harness) -> None:

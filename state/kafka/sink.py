@@ -103,7 +103,7 @@ class KafkaSink:
         Where the ledger is in PostgreSQL records wait there, in the pin's own transaction, and are sent afterwards;
         elsewhere staged rows lie in the ledger's database, and are sent before their txid is done.
         """
-        reach = KafkaReach(self.name, self.bootstrap_servers, hidden(self.client_options), timeouts.lease)
+        reach = KafkaReach(self.name, self.bootstrap_servers, hidden(self.client_options), timeouts)
         cluster = reach.cluster()
         markers = Markers(self.name, self.marker_topic, cluster, reach.producers())
         sender = KafkaSender(self.name, cluster, markers, reach.limits(cluster), self.lineage, self._bulk(reach))

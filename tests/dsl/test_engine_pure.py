@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -25,6 +27,7 @@ from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
 from trident.engine.parallel import run_all
 from trident.engine.staging import StageRows, Staging, StagingChoice
+from trident.engine.tasks import within
 from trident.graph.nodes import End, SinkNode, SourceNode
 from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
@@ -422,6 +425,32 @@ def test_a_job_that_can_not_be_cancelled_does_not_hide_why_another_failed(caplog
     with pytest.raises(RetryableError, match="a task was lost"):
         run_all([fail, lambda: None], cancel)
     assert "the engine is gone" in caplog.text
+
+
+def test_tasks_that_take_too_long_are_cancelled_until_they_end_and_that_is_said():
+    ended = threading.Event()
+    calls: list[float] = []
+
+    def cancel() -> None:
+        calls.append(time.monotonic())
+        if len(calls) == 1:
+            raise OSError("the engine was not asked")
+        ended.set()
+
+    def be_cancelled() -> None:
+        assert ended.wait(30)
+        raise FatalError("a job was cancelled")
+
+    said = r"sending: its tasks took longer than 0.1 s \(batch_timeout\) and were cancelled"
+    with pytest.raises(RetryableError, match=said), within(timedelta(seconds=0.1), cancel, "sending"):
+        be_cancelled()
+    assert len(calls) >= 2
+
+
+def test_tasks_that_fail_in_time_raise_what_they_raised():
+    with pytest.raises(FatalError, match="of its own"), within(timedelta(minutes=1), lambda: None, "sending"):
+        raise FatalError("of its own")
+    assert not [thread for thread in threading.enumerate() if thread.name == "trident-limit"]
 
 
 class Latest(Combiner[datetime]):

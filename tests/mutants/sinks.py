@@ -41,6 +41,20 @@ SINKS: Final = (
         _BULK,
     ),
     Mutant(
+        "tasks of a target that take too long are cancelled",
+        "trident/engine/tasks.py",
+        '            after_error("cancelling tasks that take too long", cancel)\n',
+        "",
+        ("tests/dsl/test_engine_pure.py::test_tasks_that_take_too_long_are_cancelled_until_they_end_and_that_is_said",),
+    ),
+    Mutant(
+        "a transaction may take as long as a batch",
+        "state/kafka/bulk/reach.py",
+        ", self.timeouts.lease, self.limit)",
+        ", self.timeouts.lease)",
+        (f"{_BAD}::test_a_transaction_may_take_as_long_as_a_batch",),
+    ),
+    Mutant(
         "a newer epoch stops the tasks of an older one",
         "state/kafka/bulk/sending.py",
         "        self._change_all(owner.topology, fencing(owner, epoch, self._place.sink))\n",
@@ -197,12 +211,12 @@ SINKS: Final = (
     Mutant(
         "no two transactions of a sink share a producer epoch",
         "state/kafka/clients/producing.py",
-        "        try:\n            producer = Producer(self._configuration(transactional_id, limits))\n",
+        "        try:\n            producer = Producer(configuration)\n",
         "        try:\n"
         "            kept = self.__dict__.get(transactional_id)\n"
         "            if kept is not None:\n"
-        "                return ConfluentSession(self._sink, kept, self._seconds)\n"
-        "            producer = Producer(self._configuration(transactional_id, limits))\n"
+        "                return ConfluentSession(self._sink, kept, self._seconds, 60.0)\n"
+        "            producer = Producer(configuration)\n"
         "            self.__dict__[transactional_id] = producer\n",
         _ENDS,
     ),
@@ -521,7 +535,7 @@ SINKS: Final = (
     Mutant(
         "bad input of a sink: why a transaction has failed is told where more of it is sent",
         "state/kafka/clients/producing.py",
-        "                if error.args[0].code() == KafkaError._STATE:\n",
+        "                if error.args[0].code() in (KafkaError._STATE, KafkaError._FATAL):\n",
         "                if False:\n",
         (f"{_BAD}::test_a_user_without_rights_is_told_each_of_them",),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,10 @@ class MemoryReach:
     @property
     def secrets(self) -> tuple[Secret, ...]:
         return ()
+
+    @property
+    def limit(self) -> timedelta:
+        return timedelta(minutes=5)
 
     def cluster(self) -> MemoryKafka:
         return self.kafka
@@ -255,7 +260,7 @@ def test_a_task_that_comes_late_sends_nothing_for_an_older_epoch(harness: BulkHa
     late: list[Work] = []
 
     class Late:
-        def run(self, works: Sequence[Work], secrets: Sequence[Secret], what: str) -> None:
+        def run(self, works: Sequence[Work], secrets: Sequence[Secret], what: str, limit: timedelta) -> None:
             late.extend(works)
             raise RefusedError("stopped here")
 
@@ -278,7 +283,7 @@ def test_the_same_task_twice_sends_once(harness: BulkHarness) -> None:
     updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
 
     class Twice:
-        def run(self, works: Sequence[Work], secrets: Sequence[Secret], what: str) -> None:
+        def run(self, works: Sequence[Work], secrets: Sequence[Secret], what: str, limit: timedelta) -> None:
             for work in [*works, *works]:
                 work()
 

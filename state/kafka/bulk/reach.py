@@ -9,6 +9,7 @@ from typing import Protocol
 
 from trident.base.kafka.clients import told
 from trident.base.secrets import Secret
+from trident.base.timeouts import Timeouts
 from trident.state.kafka.clients.cluster import Cluster, Producers
 from trident.state.kafka.clients.limits import MessageLimits, is_compressed
 from trident.state.kafka.clients.producing import ConfluentProducers
@@ -21,6 +22,10 @@ class Reach(Hashable, Protocol):
     @property
     def secrets(self) -> tuple[Secret, ...]:
         """What a process must have been told before it opens anything."""
+
+    @property
+    def limit(self) -> timedelta:
+        """How long sending a share may take."""
 
     def cluster(self) -> Cluster:
         """Return the cluster; it connects when it is first asked."""
@@ -39,16 +44,21 @@ class KafkaReach:
     sink: str
     servers: str
     options: Secret | None
-    lease: timedelta
+    timeouts: Timeouts
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
         """The client's options, as whoever gave them may have meant any of them."""
         return () if self.options is None else (self.options,)
 
+    @property
+    def limit(self) -> timedelta:
+        """As long as a batch may be processed; what is broken off is sent again."""
+        return self.timeouts.batch_timeout
+
     def cluster(self) -> Cluster:
         """Administration and markers."""
-        return PythonCluster(self.sink, self.servers, told(self.options), self.lease.total_seconds())
+        return PythonCluster(self.sink, self.servers, told(self.options), self.timeouts.lease.total_seconds())
 
     def limits(self, cluster: Cluster) -> MessageLimits:
         """Before they are compressed, where the options say so."""
@@ -56,4 +66,4 @@ class KafkaReach:
 
     def producers(self) -> Producers:
         """A producer per transaction."""
-        return ConfluentProducers(self.sink, self.servers, told(self.options), self.lease)
+        return ConfluentProducers(self.sink, self.servers, told(self.options), self.timeouts.lease, self.limit)

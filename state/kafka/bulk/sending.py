@@ -175,7 +175,7 @@ class BulkSender:
         self._is_settled = False
         what = f"{batch}, sending of the sink {self._place.sink!r}"
         try:
-            self._tasks.run(works, self._place.reach.secrets, what)
+            self._tasks.run(works, self._place.reach.secrets, what, self._place.reach.limit)
         except RefusedError as error:
             others = f"{len(works) - 1} other producers may have sent their share"
             raise RefusedError(f"{error}. This is one producer's; {others}") from None

@@ -89,8 +89,12 @@ def of_beginning(error: KafkaError, sink: str, id_: str) -> TridentError:
     return FatalError(f"sink {sink!r} could not begin a session as {id_!r} ({name}); nothing was sent")
 
 
-def of_sending(error: KafkaError, sink: str, topic: str) -> TridentError:
-    """Return what it means that a record was not taken; the transaction is given up, nothing of it can be read."""
+def of_sending(error: KafkaError, sink: str, topic: str, overdue: float | None = None) -> TridentError:
+    """Return what it means that a record was not taken; the transaction is given up, nothing of it can be read.
+
+    `overdue` is how many seconds a transaction may take, where this one has taken longer: the brokers fence its
+    producer then as a successor does.
+    """
     name, code = error.name(), error.code()
     if code in _REFUSED:
         return RefusedError(f"sink {sink!r}: topic {topic!r} refuses a record for good ({name}); nothing was sent")
@@ -101,15 +105,19 @@ def of_sending(error: KafkaError, sink: str, topic: str) -> TridentError:
     if code in _DENIED:
         return _denied(sink, name, f"topic {topic!r}")
     if code in _FENCED:
+        if overdue is not None:
+            return RetryableError(f"{_overdue(sink, name, overdue)}. Nothing of it can be read")
         return _fenced(sink, name)
     return RetryableError(f"sink {sink!r} could not send to topic {topic!r} ({name}); nothing of it can be read")
 
 
-def of_ending(error: KafkaError, sink: str, topics: Collection[str]) -> TridentError:
-    """Return what it means that a commit of records for these topics was not confirmed."""
+def of_ending(error: KafkaError, sink: str, topics: Collection[str], overdue: float | None = None) -> TridentError:
+    """Return what it means that a commit of records for these topics was not confirmed; `overdue` see `of_sending`."""
     name, code = error.name(), error.code()
     if code in _DENIED:
         return _denied(sink, name, f"a transaction in {', '.join(map(repr, sorted(topics)))}")
+    if code in _FENCED and overdue is not None:
+        return OutcomeUnknownError(f"{_overdue(sink, name, overdue)}. Its marker is read to tell whether it is in")
     if code in _FENCED:
         return OutcomeUnknownError(
             f"sink {sink!r}: {_TAKEN} ({name}). Whether the transaction was committed before that is not known; its "
@@ -167,3 +175,11 @@ def _denied(sink: str, name: str, what: str) -> FatalError:
 
 def _fenced(sink: str, name: str) -> RetryableError:
     return RetryableError(f"sink {sink!r}: {_TAKEN} ({name}); nothing of this transaction can be read")
+
+
+def _overdue(sink: str, name: str, longest: float) -> str:
+    return (
+        f"sink {sink!r}: its transaction took longer than the {longest:g} s that it may, and the brokers have given "
+        f"it up ({name}). Let it take longer (batch_timeout of RunOptions, up to 15 minutes, or transaction.timeout.ms "
+        "in client_options), or plan smaller batches"
+    )

@@ -7,6 +7,7 @@ half-way. So no two transactions share an epoch, and the late one is refused.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
@@ -28,8 +29,10 @@ _DEFAULTS: Final = {
     "linger.ms": "5",
     "queue.buffering.max.messages": "200000",
     "socket.nagle.disable": "true",
-    "transaction.timeout.ms": "60000",
 }
+_SHORTEST_TRANSACTION: Final = timedelta(minutes=1)
+_LONGEST_TRANSACTION: Final = timedelta(minutes=15)
+"""What brokers allow unless they are told otherwise (`transaction.max.timeout.ms`)."""
 _QUIET: Final = {"log_level": "2"}
 """What a session meets is an error of its own."""
 _OURS: Final[Mapping[str, str | bool]] = {
@@ -37,6 +40,7 @@ _OURS: Final[Mapping[str, str | bool]] = {
     "acks": "all",
     "delivery.report.only.error": True,
 }
+_TIMEOUT: Final = "transaction.timeout.ms"
 _ANY: Final = -1
 """The partitioner decides."""
 _POLL_SECONDS: Final = 0.05
@@ -45,18 +49,30 @@ _CONNECTING_SECONDS: Final = 1.0
 
 
 class ConfluentProducers:
-    """See `Producers`; `patience` is how long each call to the brokers may take."""
+    """See `Producers`; `patience` is how long each call to the brokers may take, `longest` a whole transaction.
 
-    def __init__(self, sink: str, servers: str, options: Mapping[str, str], patience: timedelta) -> None:
+    A transaction that takes longer is given up by the brokers, and would be again: what is pinned could never be sent.
+    """
+
+    def __init__(
+        self,
+        sink: str,
+        servers: str,
+        options: Mapping[str, str],
+        patience: timedelta,
+        longest: timedelta = _SHORTEST_TRANSACTION,
+    ) -> None:
         self._sink = sink
         self._servers = servers
         self._options = options
         self._seconds = patience.total_seconds()
+        self._longest = min(max(longest, _SHORTEST_TRANSACTION), _LONGEST_TRANSACTION)
 
     def open(self, transactional_id: str, limits: Mapping[str, int]) -> ConfluentSession:
         """Begin a session: when this returns, no transaction of an older one is open, or will ever be committed."""
+        configuration = self._configuration(transactional_id, limits)
         try:
-            producer = Producer(self._configuration(transactional_id, limits))
+            producer = Producer(configuration)
         except KafkaException as error:
             raise ConfigurationError(
                 f"sink {self._sink!r}: client_options are not what the Kafka client takes "
@@ -67,7 +83,7 @@ class ConfluentProducers:
             producer.init_transactions(self._seconds)
         except KafkaException as error:
             raise of_beginning(error.args[0], self._sink, transactional_id) from None
-        return ConfluentSession(self._sink, producer, self._seconds)
+        return ConfluentSession(self._sink, producer, self._seconds, int(configuration[_TIMEOUT]) / 1000)
 
     def _configuration(self, transactional_id: str, limits: Mapping[str, int]) -> dict[str, str | bool]:
         """Return a producer's options: a batch that the smallest topic takes, a record that the largest does.
@@ -80,6 +96,7 @@ class ConfluentProducers:
         return {
             **_QUIET,
             **_DEFAULTS,
+            _TIMEOUT: str(int(self._longest.total_seconds() * 1000)),
             "batch.size": str(min([_BATCH_BYTES, *limits.values()])),
             "message.max.bytes": str(largest),
             "queue.buffering.max.kbytes": str(max(_QUEUE_BYTES, 2 * largest) >> 10),
@@ -105,10 +122,12 @@ def _connect(producer: Producer, topic: str | None, seconds: float) -> None:
 class ConfluentSession:
     """See `Session`."""
 
-    def __init__(self, sink: str, producer: Producer, seconds: float) -> None:
+    def __init__(self, sink: str, producer: Producer, seconds: float, longest: float) -> None:
         self._sink = sink
         self._producer = producer
         self._seconds = seconds
+        self._longest = longest
+        self._began = 0.0
         self._refused: TridentError | None = None
         self._topics: set[str] = set()
         self._is_open = False
@@ -124,6 +143,7 @@ class ConfluentSession:
         except KafkaException as error:
             raise of_beginning(error.args[0], self._sink, "a transaction") from None
         self._is_open = True
+        self._began = time.monotonic()
 
     def send(self, record: Record, partition: int | None = None) -> None:
         """Add a record, waiting while the client's queue is full."""
@@ -151,9 +171,9 @@ class ConfluentSession:
                 self._producer.poll(_POLL_SECONDS)
                 self._raise_refused()
             except KafkaException as error:
-                if error.args[0].code() == KafkaError._STATE:
+                if error.args[0].code() in (KafkaError._STATE, KafkaError._FATAL):
                     self._raise_cause()
-                raise of_sending(error.args[0], self._sink, record.topic) from None
+                raise of_sending(error.args[0], self._sink, record.topic, self._overdue()) from None
 
     def commit(self) -> None:
         """Flush, then commit; raises what made the brokers refuse a record, if any did."""
@@ -161,7 +181,7 @@ class ConfluentSession:
             self._producer.commit_transaction(self._seconds)
         except KafkaException as error:
             self._raise_refused()
-            raise of_ending(error.args[0], self._sink, self._topics) from None
+            raise of_ending(error.args[0], self._sink, self._topics, self._overdue()) from None
         self._is_open = False
 
     def close(self) -> None:
@@ -180,14 +200,18 @@ class ConfluentSession:
         try:
             self._producer.begin_transaction()
         except KafkaException as error:
-            raise of_ending(error.args[0], self._sink, self._topics) from None
+            raise of_ending(error.args[0], self._sink, self._topics, self._overdue()) from None
 
     def _refuse(self, error: KafkaError | None, message: Message) -> None:
         """Keep the first error, or the one that says what is refused for good: the others are only given up with it."""
         if error is None or error.code() in GIVEN_UP:
             return
         if not isinstance(self._refused, RefusedError):
-            self._refused = of_sending(error, self._sink, str(message.topic()))
+            self._refused = of_sending(error, self._sink, str(message.topic()), self._overdue())
+
+    def _overdue(self) -> float | None:
+        """Return how many seconds a transaction may take, where this one has taken longer."""
+        return self._longest if time.monotonic() - self._began > self._longest else None
 
     def _raise_refused(self) -> None:
         if self._refused is not None:
