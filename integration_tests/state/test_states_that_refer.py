@@ -575,6 +575,16 @@ def test_states_that_are_partitions_are_undone_in_their_order(postgres: Postgres
     undone_and_reset(scene, child, parent)
 
 
+def test_a_key_to_one_partition_of_a_state_is_one_to_the_state(postgres: Postgres) -> None:
+    scene = in_postgres(postgres)
+    scene.ask(
+        f"CREATE TABLE audit ({COLUMNS}, txid bigint NOT NULL) PARTITION BY HASH (account)",
+        "CREATE TABLE part PARTITION OF audit FOR VALUES WITH (MODULUS 1, REMAINDER 0)",
+        "CREATE UNIQUE INDEX own ON audit (account) NULLS NOT DISTINCT",
+    )
+    undone_and_reset(scene, "totals", "part")
+
+
 def test_a_temporary_table_of_somebody_elses_is_nobodys_positions(postgres: Postgres) -> None:
     scene = in_postgres(postgres)
     scene.go_on()

@@ -1857,10 +1857,10 @@ _OF_TABLES = (
         _REFERS,
     ),
     Mutant(
-        "states that are partitions are undone in the order of their keys",
+        "a key to one partition of a state is one to the state",
         "state/postgres/paths.py",
-        "UNION SELECT relid FROM pg_partition_tree(o.conrelid)) AS c (number)",
-        ") AS c (number)",
+        "(SELECT o.confrelid UNION SELECT relid FROM pg_partition_ancestors(o.confrelid))",
+        "(SELECT o.confrelid)",
         _REFERS,
     ),
     Mutant(
@@ -2007,8 +2007,8 @@ _OF_TABLES = (
     Mutant(
         "a key of a partition's is its table's",
         "state/postgres/paths.py",
-        "(SELECT o.conrelid UNION SELECT relid FROM pg_partition_ancestors(o.conrelid)\n",
-        "(SELECT o.conrelid\n",
+        "(SELECT o.conrelid UNION SELECT relid FROM pg_partition_ancestors(o.conrelid))",
+        "(SELECT o.conrelid)",
         _REFERS,
     ),
     Mutant(
