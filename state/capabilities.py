@@ -6,7 +6,7 @@ asks by the functions below, so that a target that lacks it is refused in the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 from trident.base.errors import ConfigurationError, FatalError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.secrets import Secret
+from trident.base.writes import WriteManifest
 from trident.state.positions import Position
 from trident.state.staged import AppliedUpdates, StagedUpdates, StagingWriter
 from trident.state.tasks import Tasks
@@ -159,6 +160,12 @@ class WritableByTasks(Protocol):
     def writer(self, batch: BatchId) -> StagingWriter:
         """Return what tasks stage this batch's updates with."""
 
+    def check_written(self, batch: BatchId, writes: Sequence[WriteManifest]) -> None:
+        """Raise StagingLostError where this process does not find what tasks have written, as far as that costs little.
+
+        Called before the batch is pinned: it is read again then.
+        """
+
 
 class Divertible(Protocol):
     """Gives staged rows back, for a person who takes them out of a batch.
@@ -191,6 +198,16 @@ class Queryable(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingRows:
+    """What of one txid waits to be sent, for a person."""
+
+    attempt: int
+    rows: pa.Table
+    lost: int = 0
+    """How many rows of it are gone where they were staged, and not among these."""
+
+
 class Relays(Protocol):
     """Sends later what it was given: a txid is done when it lies there durably, and leaves in the order of txids."""
 
@@ -201,8 +218,11 @@ class Relays(Protocol):
         `RefusedError` for what can never be sent, naming its txid; nothing of that txid was sent then.
         """
 
-    def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
-        """Return attempt and rows of a txid that waits, for a person; None where nothing of it does."""
+    def waiting(self, owner: Owner, epoch: Epoch, txid: int, without_lost: bool = False) -> WaitingRows | None:
+        """Return what waits of a txid; None where nothing of it does.
+
+        Raises StagingLostError where rows of it are gone, unless what is left is asked for.
+        """
 
     def divert_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
         """Let nothing of a txid that waits be sent, in a transaction of the ledger's; what waits behind it follows."""

@@ -108,6 +108,8 @@ class BatchRunner:
                 staged = self.stores[name].stage(batch, staged)
             except RefusedError as error:
                 raise _refused(batch, name, error) from error
+        elif (writing := self.stores[name].capabilities.writing) is not None:
+            writing.check_written(batch, staged.writes)
         reached(CrashPoint.AFTER_STAGING, batch.txid)
         return staged
 

@@ -12,7 +12,8 @@ from trident.base.identity import Epoch
 from trident.base.signals import StopSignal
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
-from trident.coordinators.decisions.deciding import WantedDecision, WantedReset, decide, decide_reset, decide_retry
+from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
+from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.keeping import held
 from trident.coordinators.holding.opening import opened

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from trident.base.advice import RESET_ANEW, RESET_CLEARING, RESET_LOST, RESET_LOST_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError, RetryableError, RowsGoneError
 from trident.base.identity import Epoch
-from trident.coordinators.decided import Decision, DecisionKind, ResetDecision, ResetStart
+from trident.coordinators.decided import Decision, DecisionKind, ResetDecision
 from trident.coordinators.decisions.beginning import (
     Agree,
     Beginning,
@@ -26,9 +26,9 @@ from trident.coordinators.decisions.beginning import (
     prospect_of,
     where_it_stood,
 )
-from trident.coordinators.decisions.diverting_waiting import divert_waiting, send_what_waits
+from trident.coordinators.decisions.diverting_waiting import divert_waiting, nothing_is_lost, send_what_waits
+from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.carrying_out import check_divert, check_undo, due_decisions, pinned_batch
-from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.standing import ApartError, foreign_incarnations, require_all
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.holding.trying import check_clear, try_with_patience
@@ -41,49 +41,6 @@ from trident.state.capabilities import check_resettable, diverting_of, names_rel
 from trident.state.positions import Position
 from trident.state.row_tables.shape import RowWrite
 from trident.state.target import Target
-
-
-@dataclass(frozen=True, slots=True)
-class WantedDecision:
-    """What a person asks for about a txid."""
-
-    kind: DecisionKind
-    txid: int
-    state: str = ""
-
-    def is_met_by(self, decision: Decision) -> bool:
-        """Tell whether that decision is this one."""
-        return (decision.kind, decision.txid, decision.state) == (self.kind, self.txid, self.state)
-
-    def made(self, snapshot: Snapshot) -> Decision:
-        """Return the decision, which is about the attempt that is pinned, or else about the one that was refused."""
-        refusal, pin = snapshot.refusal, snapshot.pin
-        attempt = refusal.attempt if refusal is not None else 0
-        if pin is not None and pin.txid == self.txid:
-            attempt = pin.attempt
-        return Decision(self.kind, self.txid, attempt, self.state, holder_name())
-
-
-@dataclass(frozen=True, slots=True)
-class WantedReset:
-    """What a person asks for of a reset, with the id of the incarnation to open."""
-
-    incarnation: str
-    keep_rows: bool
-    start: str | None
-    """A `ResetStart` or an ISO time. None, nothing was named: kept rows are resumed, or begin where a reset said that
-    has not begun yet; emptied ones begin as the spouts say."""
-    ledger_lost: bool = False
-    """The ledger was lost or put back: states of incarnations and epochs that it has never had are its own."""
-
-    @property
-    def resumes(self) -> bool:
-        """Whether kept rows are counted on from, which takes a ledger that knows how far they have read."""
-        return self.keep_rows and self.start in (None, ResetStart.RESUME)
-
-    def replaces(self, found: ResetDecision | None) -> bool:
-        """Tell whether an open reset gives way to this one: rows that it was to keep may be gone for ever."""
-        return found is not None and found.states == "adopt" and not self.keep_rows
 
 
 def decide_retry(ledger: Ledger, topology: str, epoch: Epoch, txid: int, repeater: Repeater) -> Decision:
@@ -111,7 +68,9 @@ def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
         if wanted.is_met_by(known):
             return known
     if _is_of_what_waits(taking.stores, taking.snapshot, wanted):
-        return divert_waiting(taking, wanted.txid, wanted.state)
+        return divert_waiting(taking, wanted.txid, wanted.state, rows_lost=wanted.rows_lost)
+    if wanted.rows_lost:
+        raise nothing_is_lost(wanted.txid, wanted.state)
     snapshot, decision = taking.snapshot, wanted.made(taking.snapshot)
     standing = taking.where_states_stand()
     _check_possible(taking, decision, standing.waiting)

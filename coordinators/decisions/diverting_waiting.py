@@ -16,29 +16,39 @@ from trident.state.rows import json_rows
 _log = logging.getLogger("trident.coordinator")
 
 
-def divert_waiting(taking: TakeOver, txid: int, sink: str) -> Decision:
+def divert_waiting(taking: TakeOver, txid: int, sink: str, *, rows_lost: bool) -> Decision:
     """Take the records that wait out and keep them, in one transaction; the same command again finds nothing to do.
 
-    Raises MismatchError, and changes nothing, where nothing of the txid waits.
+    Raises MismatchError, and changes nothing, where nothing of the txid waits, or where rows of it are gone; with
+    `rows_lost` those that are left are kept, and the log says how many were given up.
     """
     relaying, owner, epoch = relaying_of(taking.stores[sink]), taking.snapshot.owner, taking.epoch
-    found = taking.repeater.call("reading what waits", partial(relaying.waiting, owner, epoch, txid))
+    look = partial(relaying.waiting, owner, epoch, txid, rows_lost)
+    found = taking.repeater.call("reading what waits", look)
     if found is None:
         raise MismatchError(
             f"nothing of txid {txid} waits in sink {sink!r}: it was sent, or had no records. Nothing was changed."
         )
-    attempt, rows = found
-    if rows.num_rows:  # else they were taken out already
-        kept = Diverted(sink, json_rows(rows))
+    if found.rows.num_rows or found.lost:  # else they were taken out already
+        kept = Diverted(sink, json_rows(found.rows))
 
         def divert_in(transaction: Transaction) -> None:
             relaying.divert_in(transaction, owner, epoch, txid)
             reached(CrashPoint.IN_DIVERTING_WAITING, txid)
 
-        move = partial(taking.ledger.divert_waiting, owner, epoch, txid, attempt, kept, divert_in)
+        move = partial(taking.ledger.divert_waiting, owner, epoch, txid, found.attempt, kept, divert_in)
         taking.repeater.call("taking out what waits", move)
         reached(CrashPoint.AFTER_DIVERTING_WAITING, txid)
-    return Decision(DecisionKind.DIVERT, txid, attempt, sink, holder_name())
+    if found.lost:
+        _log.warning("sink %r: %d records of txid %d were gone, and are given up for good", sink, found.lost, txid)
+    return Decision(DecisionKind.DIVERT, txid, found.attempt, sink, holder_name())
+
+
+def nothing_is_lost(txid: int, state: str) -> MismatchError:
+    """Return what is said to a person who gives up rows of a txid that no sink has waiting."""
+    return MismatchError(
+        f"nothing of txid {txid} waits in {state!r} as files that could be lost (rows_lost); nothing was changed"
+    )
 
 
 def send_what_waits(taking: TakeOver, *, must_all: bool) -> None:

@@ -27,7 +27,7 @@ from trident.coordinators.batches import pace
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.registered import TopologySpec

@@ -159,6 +159,9 @@ class WriterStore:
         assert self.staging_writer is not None
         return self.staging_writer
 
+    def check_written(self, batch: BatchId, writes: Sequence[WriteManifest]) -> None:
+        assert writes
+
 
 def manifest(edge: Edge) -> RangeManifest:
     positions = np.arange(edge.range.start, edge.range.stop)

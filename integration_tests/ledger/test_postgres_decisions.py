@@ -16,7 +16,7 @@ from trident.base.crash_points import CrashPoint
 from trident.base.errors import DecisionNeededError, MismatchError
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState
 

@@ -20,7 +20,7 @@ from tests.coordinators.test_run import OPTIONS
 from trident.base.errors import DecisionNeededError, FatalError, RefusedError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger
 from trident.coordinators.options import RunOptions

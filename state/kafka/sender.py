@@ -86,9 +86,9 @@ class KafkaSender:
         ask = partial(self.markers.ask, batch.owner.topology, has_it, txid=batch.txid)
         return self._producers().send_once(batch, writes, ask)
 
-    def staged_rows(self, batch: BatchId, writes: Sequence[WriteManifest]) -> pa.Table:
-        """Return the rows that tasks have staged, in the order in which they would be sent."""
-        return self._producers().rows_of(batch, writes) if writes else ROWS.empty_table()
+    def staged_rows(self, batch: BatchId, writes: Sequence[WriteManifest], *, without_lost: bool = False) -> pa.Table:
+        """Return the rows that tasks have staged, in the order in which they would be sent, or those that are left."""
+        return self._producers().rows_of(batch, writes, without_lost=without_lost) if writes else ROWS.empty_table()
 
     def sent_of(self, batch: BatchId) -> int:
         """Return how many records of a batch single producers have sent."""

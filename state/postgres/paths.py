@@ -35,7 +35,8 @@ _REFERRED = text("""
         SELECT DISTINCT c.number AS child, p.number AS parent
         FROM pg_constraint AS o
         CROSS JOIN LATERAL (SELECT o.conrelid UNION SELECT relid FROM pg_partition_ancestors(o.conrelid)) AS c (number)
-        CROSS JOIN LATERAL (SELECT o.confrelid UNION SELECT relid FROM pg_partition_ancestors(o.confrelid)) AS p (number)
+        CROSS JOIN LATERAL
+            (SELECT o.confrelid UNION SELECT relid FROM pg_partition_ancestors(o.confrelid)) AS p (number)
         WHERE o.contype = 'f'),
     referred (number) AS (
         SELECT k.parent FROM keys AS k WHERE k.child = to_regclass(:quoted)

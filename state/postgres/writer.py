@@ -7,7 +7,7 @@ the driver's values, and sent in a transaction that does nothing else.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import psycopg
@@ -148,3 +148,6 @@ class PostgresWriting:
             schema=self.schema,
             path=self.database.path,
         )
+
+    def check_written(self, batch: BatchId, writes: Sequence[WriteManifest]) -> None:
+        """Ask nothing: they lie in the database that tells of them when they are applied."""

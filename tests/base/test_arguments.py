@@ -164,7 +164,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "SqliteLedger": (trident.SqliteLedger, {"path": "ledger.sqlite"}),
     "retry": (trident.retry, DECIDING),
     "undo": (trident.undo, DECIDING),
-    "divert": (trident.divert, {**DECIDING, "state": "s"}),
+    "divert": (trident.divert, {**DECIDING, "state": "s", "rows_lost": False}),
     "status": (trident.status, {"topology": "t", "ledger": MemoryLedger()}),
     "reset": (trident.reset, {"topology": Topology("t"), "ledger": MemoryLedger(), "states": "clear"}),
     "batch_time": (trident.batch_time, {}),

@@ -15,7 +15,7 @@ from trident.base.identity import BatchId
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import BackingMapState, MemoryState, StateKind
 from trident.state.capabilities import CannotUndoError, Capabilities

@@ -20,7 +20,7 @@ from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RetryableError
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import SqliteLedger
 from trident.spouts.base import SpoutKind
 from trident.state import SqliteState, StateKind

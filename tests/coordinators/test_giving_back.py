@@ -19,7 +19,7 @@ from trident.base.identity import BatchId, Epoch
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import MemoryState
 from trident.state.layout import StateLayout

@@ -19,7 +19,7 @@ from trident.base.errors import ConfigurationError, DecisionNeededError, Mismatc
 from trident.base.ranges import PartitionBounds
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.holding.standing import ApartError

@@ -24,7 +24,7 @@ from trident.base.timeouts import Timeouts
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.state import SqliteState

@@ -18,7 +18,7 @@ from tests.ledger.dumping import topic as topic_of_dump
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, retry_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.holding.run import TopologyRun
 from trident.state import SqliteState
 from trident.state.capabilities import CannotUndoError

@@ -23,7 +23,7 @@ from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.registered import TopologySpec

@@ -197,9 +197,30 @@ SINKS: Final = (
     Mutant(
         "what waits as files that are sent in part is not taken out",
         "state/kafka/outbox/relaying.py",
-        "            self._require_unsent(batch)\n",
+        "        self._require_unsent(batch)\n",
         "",
         _BULK,
+    ),
+    Mutant(
+        "nothing of a txid is sent by producers of which others lack their files",
+        "state/kafka/bulk/sending.py",
+        "            if not self.sent_of(batch):\n                raise\n",
+        "            pass\n",
+        _BULK,
+    ),
+    Mutant(
+        "what tasks have staged and the driver does not see is not pinned",
+        "coordinators/batches/runner.py",
+        "            writing.check_written(batch, staged.writes)\n",
+        "            pass\n",
+        ("tests/coordinators/test_bulk_lives.py",),
+    ),
+    Mutant(
+        "rows that are gone are given up by name only",
+        "state/kafka/bulk/sending.py",
+        "suppress(*[StagingLostError] if without_lost else [])",
+        "suppress(StagingLostError)",
+        (*_BULK, "tests/coordinators/test_bulk_lives.py"),
     ),
     Mutant(
         "what tasks have left open hides no marker",

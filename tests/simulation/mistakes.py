@@ -11,7 +11,7 @@ from dataclasses import replace
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.batches.work import Work
 from trident.coordinators.decided import ResetDecision
-from trident.coordinators.decisions.deciding import WantedReset
+from trident.coordinators.decisions.wanted import WantedReset
 from trident.coordinators.holding.standing import Standing
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger

@@ -16,7 +16,7 @@ from tests.simulation.scripts import Tape
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, MismatchError, RefusedError
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import DecisionKind
-from trident.coordinators.decisions.deciding import WantedDecision, WantedReset
+from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.registered import Lease

@@ -16,8 +16,9 @@ from tests.simulation.stores import LockedError
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
 from trident.coordinators.decided import DecisionKind
-from trident.coordinators.decisions.deciding import WantedDecision, WantedReset, decide_reset, decide_retry
 from trident.coordinators.decisions.deciding import decide as decide_about_txid
+from trident.coordinators.decisions.deciding import decide_reset, decide_retry
+from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.registered import Acquired, Lease, TopologySpec

@@ -515,7 +515,7 @@ def test_what_waits_as_files_is_shown_and_taken_out_unless_it_was_sent_in_part(b
         sink.apply(batch_of(txid), staged_by_tasks(sink, batch_of(txid), box.shared.keyed(*KEYS)))
     found = relaying_of(sink).waiting(OWNER, EPOCH, 1)
     assert found is not None
-    assert found[1].num_rows == len(KEYS)
+    assert (found.rows.num_rows, found.lost) == (len(KEYS), 0)
     with box.file.transaction() as transaction:
         relaying_of(sink).divert_in(transaction, OWNER, EPOCH, 1)
     assert relaying_of(sink).relay(OWNER, EPOCH, 2) == 1
@@ -528,6 +528,49 @@ def test_what_waits_as_files_is_shown_and_taken_out_unless_it_was_sent_in_part(b
         relaying_of(sink).waiting(OWNER, NEWER, 2)
     assert relaying_of(sink).relay(OWNER, NEWER, 2) == 2
     assert in_any_order(values_of(box.shared)) == in_any_order(expected_of(KEYS))
+
+
+@pytest.mark.parametrize("gone", [1, 2])
+def test_what_waits_as_files_that_are_gone_is_given_up_by_name_and_the_rest_kept(
+    box: BulkOutboxHarness, gone: int
+) -> None:
+    sink = begun(box)
+    for txid in (1, 2):
+        sink.apply(batch_of(txid), staged_by_tasks(sink, batch_of(txid), box.shared.keyed(*KEYS)))
+    files = sorted(box.shared.folder.glob("**/*01/*.parquet"))
+    assert len(files) == 2
+    for path in files[:gone]:
+        path.unlink()
+    relaying = relaying_of(sink)
+    said = rf"{gone} of 2 files that tasks have staged .*divert MODULE:TOPOLOGY 1 --state alerts --rows-lost"
+    for _ in range(2):
+        with pytest.raises(StagingLostError, match=said):
+            relaying.relay(OWNER, EPOCH, 2)
+    with pytest.raises(StagingLostError, match="--rows-lost"):
+        relaying.waiting(OWNER, EPOCH, 1)
+    assert values_of(box.shared) == {}, "no share is sent of what can't be sent as a whole"
+    found = relaying.waiting(OWNER, EPOCH, 1, without_lost=True)
+    assert found is not None
+    assert (found.rows.num_rows > 0, found.rows.num_rows + found.lost) == (gone < 2, len(KEYS))
+    with box.file.transaction() as transaction:
+        relaying.divert_in(transaction, OWNER, EPOCH, 1)
+    assert relaying.relay(OWNER, EPOCH, 2) == 1
+    assert relaying.relay(OWNER, EPOCH, 2) == 2
+    assert in_any_order(values_of(box.shared)) == in_any_order(expected_of(KEYS))
+
+
+def test_files_that_the_driver_does_not_see_are_no_reason_to_pin(harness: BulkHarness) -> None:
+    """A folder of each machine's own is none that is shared."""
+    sink = begun(harness)
+    writing = sink.capabilities.writing
+    assert writing is not None
+    updates = staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    writing.check_written(batch_of(1), updates.writes)
+    writing.check_written(batch_of(2), ())
+    for path in harness.folder.glob("**/*.parquet"):
+        path.unlink()
+    with pytest.raises(StagingLostError, match=r"are not in .* as this process sees it.*need to reach one folder"):
+        writing.check_written(batch_of(1), updates.writes)
 
 
 @pytest.mark.parametrize("keeps", [False, True])

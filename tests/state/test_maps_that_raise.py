@@ -22,7 +22,7 @@ from trident.base.crash_points import CrashPoint
 from trident.base.errors import DecisionNeededError, FatalError, RefusedError, RetryableError, TridentError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import SqliteLedger
 from trident.state import BackingMapState, SqliteState
 from trident.state.layout import StateKind

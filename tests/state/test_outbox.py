@@ -310,7 +310,7 @@ def test_what_a_person_takes_out_is_passed_and_not_sent(box: OutboxHarness) -> N
     assert relaying.waiting(OWNER, EPOCH, 1) is None, "it was sent"
     found = relaying.waiting(OWNER, EPOCH, 2)
     assert found is not None
-    assert (found[0], found[1].num_rows) == (20, 1)
+    assert (found.attempt, found.rows.num_rows) == (20, 1)
     for _ in range(2):
         with box.file.transaction() as transaction:
             relaying.divert_in(transaction, OWNER, EPOCH, 2)

@@ -14,7 +14,7 @@ from trident.base.crash_points import CrashPoint
 from trident.base.errors import DecisionNeededError, FatalError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.state import SqliteState, StateKind

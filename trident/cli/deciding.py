@@ -61,6 +61,9 @@ def divert(
     topology: Named,
     txid: Txid,
     state: Annotated[str, typer.Option(help="the state that refused it", show_default=False)],
+    rows_lost: Annotated[
+        bool, typer.Option("--rows-lost", help="staged files are gone: keep what is left, and give up the rest")
+    ] = False,
     ledger: LedgerOption = "",
     yes: Yes = False,
     as_json: JsonOption = False,
@@ -71,8 +74,9 @@ def divert(
     require_state(loaded.compile().targets, Decision(DecisionKind.DIVERT, txid, 0, state))
     with opened(ledger) as found:
         _check(found.view().status(loaded.name), DecisionKind.DIVERT, txid, state)
-        confirm(f"Take the rows of state {state} out of txid {txid} for good?", yes)
-        decision = decisions.divert(loaded, found, txid=txid, state=state)
+        given_up = " Those that are gone are given up." if rows_lost else ""
+        confirm(f"Take the rows of state {state} out of txid {txid} for good?{given_up}", yes)
+        decision = decisions.divert(loaded, found, txid=txid, state=state, rows_lost=rows_lost)
         is_kept = bool(found.view().txid(loaded.name, txid).diverted)
     note = (
         f"its rows are kept in trident_diverted (trident show {shlex.quote(loaded.name)} {txid})"

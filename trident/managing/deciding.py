@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trident.base.checks import check_count, check_instance
+from trident.base.checks import check_count, check_flag, check_instance
 from trident.base.loading import refuse_while_loading
 from trident.base.names import check_given_name
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, retry_topology
-from trident.coordinators.decisions.deciding import WantedDecision
+from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.view import TopologyStatus
 from trident.coordinators.options import RunOptions
@@ -34,14 +34,28 @@ def retry(topology: Topology | str, ledger: Ledger, *, txid: int, options: RunOp
     return retry_topology(name, check_ledger(ledger), txid, _options(options))
 
 
-def divert(topology: Topology, ledger: Ledger, *, txid: int, state: str, options: RunOptions | None = None) -> Decision:
+def divert(
+    topology: Topology,
+    ledger: Ledger,
+    *,
+    txid: int,
+    state: str,
+    rows_lost: bool = False,
+    options: RunOptions | None = None,
+) -> Decision:
     """Take the rows of the state that refused a txid out of it, into the ledger's diverted rows; the rest goes on.
 
     Needs the topology to open its states. Where the txid is pinned this is done at once; else its next
-    attempt reads the same, if its spouts still can, and leaves that state's rows out. Raises
+    attempt reads the same, if its spouts still can, and leaves that state's rows out. Where staged files of what waits
+    in a sink are gone, `rows_lost` keeps what is left and gives up the rest; it is refused without it. Raises
     LeaseHeldError, MismatchError or CannotUndoError; nothing was changed then.
     """
-    wanted = WantedDecision(DecisionKind.DIVERT, check_count("txid", txid), check_given_name("state", state))
+    wanted = WantedDecision(
+        DecisionKind.DIVERT,
+        check_count("txid", txid),
+        check_given_name("state", state),
+        check_flag("rows_lost", rows_lost),
+    )
     return _decide(topology, ledger, wanted, options)
 
 

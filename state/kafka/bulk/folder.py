@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +101,25 @@ class StagingFolder:
                 f"{batch}: a file that was staged for sink {self.sink!r} is gone or broken ({type(error).__name__}): "
                 f"{self.shown}/{self._place(batch, name)}; nothing of it was sent. Put the folder back as it was"
             ) from None
+
+    def check(self, batch: BatchId, names: Collection[str]) -> None:
+        """Raise StagingLostError unless files of these names are there; what is in them nobody looks at."""
+        try:
+            files, root = fs.FileSystem.from_uri(self.address)
+            places = {f"{root}/{self._place(batch, name)}": self._place(batch, name) for name in sorted(names)}
+            found = files.get_file_info(list(places))
+        except (OSError, pa.ArrowException) as error:
+            raise RetryableError(
+                f"{batch}: sink {self.sink!r} could not look into its staging_folder {self.shown!r} "
+                f"({type(error).__name__}); nothing was changed"
+            ) from None
+        gone = [place for place, info in zip(places.values(), found, strict=True) if not info.is_file]
+        if gone:
+            raise StagingLostError(
+                f"{batch}: {len(gone)} of {len(places)} files that tasks have staged for sink {self.sink!r} are not in "
+                f"{self.shown!r} as this process sees it: {gone[0]}; nothing of it was sent. Tasks and driver need to "
+                "reach one folder under this address, and nobody else may delete there"
+            )
 
     def forget(self, owner: Owner, txid: int) -> None:
         """Delete all files of txids up to one; whether they were accepted or not."""

@@ -172,6 +172,13 @@ class BulkSender:
             SendShare(self._place, batch, share, tuple(write for write in writes if share_of(write) == share))
             for share in shares
         ]
+        try:
+            self.writing.check_written(batch, writes)
+        except (
+            StagingLostError
+        ):  # else those that have other files would send their shares, and it could not be taken out
+            if not self.sent_of(batch):
+                raise
         self._is_settled = False
         what = f"{batch}, sending of the sink {self._place.sink!r}"
         try:
@@ -194,9 +201,12 @@ class BulkSender:
             found = [markers.read(topology) for markers in each]
         return max((marker.position.txid for marker in found if marker and marker.position), default=0)
 
-    def rows_of(self, batch: BatchId, writes: Sequence[WriteManifest]) -> pa.Table:
-        """Return all rows in the order of the records that they are of."""
-        tables = [read_share(self._place.folder, batch, write) for write in writes]
+    def rows_of(self, batch: BatchId, writes: Sequence[WriteManifest], *, without_lost: bool = False) -> pa.Table:
+        """Return all rows in the order of the records that they are of, or those that are left."""
+        tables = []
+        for write in writes:
+            with suppress(*[StagingLostError] if without_lost else []):
+                tables.append(read_share(self._place.folder, batch, write))
         return in_order(pa.concat_tables(tables)) if tables else ROWS.empty_table()
 
     def forget(self, owner: Owner, txid: int) -> None:

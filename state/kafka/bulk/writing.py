@@ -63,6 +63,10 @@ class BulkWriting:
             self.folder.forget_attempts_before(batch)
         return BulkWriter(self.folder, self.reach, self.producers, batch)
 
+    def check_written(self, batch: BatchId, writes: Sequence[WriteManifest]) -> None:
+        """Look whether the files are there: a folder that only tasks see, is none that is shared."""
+        self.folder.check(batch, {file_of(write) for write in writes})
+
 
 @dataclass(frozen=True, slots=True)
 class BulkWriter:
@@ -130,10 +134,14 @@ def share_of(write: WriteManifest) -> int:
     return int(write.write_id.rpartition(".")[2])
 
 
+def file_of(write: WriteManifest) -> str:
+    """Return the name of the file that it is a share of."""
+    return write.write_id.removeprefix(_OF_A_FILE).rpartition(".")[0]
+
+
 def read_share(folder: StagingFolder, batch: BatchId, write: WriteManifest) -> pa.Table:
     """Return the rows of an accepted write; raises StagingLostError when they are not what was accepted."""
-    name, _, share = write.write_id.removeprefix(_OF_A_FILE).rpartition(".")
-    rows = folder.read(batch, name, SHARE, int(share)).select(ROWS.names).cast(_LARGE)
+    rows = folder.read(batch, file_of(write), SHARE, share_of(write)).select(ROWS.names).cast(_LARGE)
     if digest_of(write.write_id, rows.num_rows) != write.digest:
         raise StagingLostError(
             f"{batch}: {rows.num_rows} rows are staged for write {write.write_id}, {write.rows} rows were accepted; "

@@ -13,7 +13,7 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
-from trident.state.capabilities import CannotUndoError, SentInPartError, Transaction
+from trident.state.capabilities import CannotUndoError, SentInPartError, Transaction, WaitingRows
 from trident.state.kafka.bulk.writing import unlisted
 from trident.state.kafka.marker import Marker, Sent
 from trident.state.kafka.markers import Change, owned
@@ -22,6 +22,7 @@ from trident.state.kafka.records import ROWS, Record, records_of, shown
 from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack, unpack
 from trident.state.positions import Position, stands
+from trident.state.staged import StagingLostError
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class OutboxRelay:
         entries = self._waiting(owner, epoch, done)
         return self._relay(owner, epoch, done, entries) if entries else done
 
-    def waiting(self, owner: Owner, epoch: Epoch, txid: int) -> tuple[int, pa.Table] | None:
+    def waiting(self, owner: Owner, epoch: Epoch, txid: int, without_lost: bool = False) -> WaitingRows | None:
         """Look into the outbox; what the marker has passed is not waiting."""
         marker = self.sender.marker(owner.topology, epoch)
         with self.outbox.work_on(owner.topology) as transaction:
@@ -45,10 +46,15 @@ class OutboxRelay:
         if entry is None or is_sent:
             return None
         rows, batch = unpack(entry.payload), entry.batch(owner, epoch)
-        if writes := unlisted(self.sender.name, rows):
-            self._require_unsent(batch)
-            rows = self.sender.staged_rows(batch, writes)
-        return entry.attempt, shown(rows)
+        writes = unlisted(self.sender.name, rows)
+        if not writes:
+            return WaitingRows(entry.attempt, shown(rows))
+        self._require_unsent(batch)
+        try:
+            rows = self.sender.staged_rows(batch, writes, without_lost=without_lost)
+        except StagingLostError as error:
+            raise self._lost(entry, 0, error) from None
+        return WaitingRows(entry.attempt, shown(rows), sum(write.rows for write in writes) - rows.num_rows)
 
     def divert_in(self, transaction: Transaction, owner: Owner, epoch: Epoch, txid: int) -> None:
         """Empty the entry; it is passed as one without records."""
@@ -67,6 +73,8 @@ class OutboxRelay:
                 return self._relay(owner, epoch, done, entries[:1])
             sent = self.sender.sent_of(entries[0].batch(owner, epoch)) if files else 0
             raise self._refused(entries[0], sent, error) from None
+        except StagingLostError as error:
+            raise self._lost(entries[0], self.sender.sent_of(entries[0].batch(owner, epoch)), error) from None
         upto = self._trimmed(owner, epoch, entries[-1].txid, done)
         if files:
             self.sender.forget_soon(owner, entries[-1].txid)
@@ -85,6 +93,15 @@ class OutboxRelay:
         return RefusedError(
             f"{waits}. Mend the cause and start the topology again, or take it out ({entry.record_count} records): "
             f"{DIVERT} {entry.txid} --state {shlex.quote(self.sender.name)}"
+        )
+
+    def _lost(self, entry: Entry, sent: int, error: StagingLostError) -> StagingLostError:
+        waits = f"{error}. Txid {entry.txid} is done, and all behind it waits as well. Put the folder back as it was"
+        if sent:
+            return StagingLostError(f"{waits}; where that can't be, {RESET_CLEARING}. {sent} records of it were sent.")
+        return StagingLostError(
+            f"{waits}, or, where that can't be, take out what is left of it and give up the rest: "
+            f"{DIVERT} {entry.txid} --state {shlex.quote(self.sender.name)} --rows-lost"
         )
 
     def _send(self, owner: Owner, epoch: Epoch, entries: Sequence[Entry], rows: list[pa.Table]) -> None:

@@ -1,0 +1,54 @@
+"""What a person asks for, before it is decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trident.coordinators.decided import Decision, DecisionKind, ResetDecision, ResetStart
+from trident.coordinators.holding.keeping import holder_name
+from trident.coordinators.registered import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class WantedDecision:
+    """What a person asks for about a txid."""
+
+    kind: DecisionKind
+    txid: int
+    state: str = ""
+    rows_lost: bool = False
+    """Of a divert of what waits in a sink: rows of it are gone, and are given up."""
+
+    def is_met_by(self, decision: Decision) -> bool:
+        """Tell whether that decision is this one."""
+        return (decision.kind, decision.txid, decision.state) == (self.kind, self.txid, self.state)
+
+    def made(self, snapshot: Snapshot) -> Decision:
+        """Return the decision, which is about the attempt that is pinned, or else about the one that was refused."""
+        refusal, pin = snapshot.refusal, snapshot.pin
+        attempt = refusal.attempt if refusal is not None else 0
+        if pin is not None and pin.txid == self.txid:
+            attempt = pin.attempt
+        return Decision(self.kind, self.txid, attempt, self.state, holder_name())
+
+
+@dataclass(frozen=True, slots=True)
+class WantedReset:
+    """What a person asks for of a reset, with the id of the incarnation to open."""
+
+    incarnation: str
+    keep_rows: bool
+    start: str | None
+    """A `ResetStart` or an ISO time. None, nothing was named: kept rows are resumed, or begin where a reset said that
+    has not begun yet; emptied ones begin as the spouts say."""
+    ledger_lost: bool = False
+    """The ledger was lost or put back: states of incarnations and epochs that it has never had are its own."""
+
+    @property
+    def resumes(self) -> bool:
+        """Whether kept rows are counted on from, which takes a ledger that knows how far they have read."""
+        return self.keep_rows and self.start in (None, ResetStart.RESUME)
+
+    def replaces(self, found: ResetDecision | None) -> bool:
+        """Tell whether an open reset gives way to this one: rows that it was to keep may be gone for ever."""
+        return found is not None and found.states == "adopt" and not self.keep_rows
