@@ -249,6 +249,8 @@ class Mishaps:
         world.era += 1
         for database in world.databases.values():
             database.open_transactions.clear()
+        if world.kafka is not None:
+            world.kafka.late.clear()  # what was on its way has got lost, as in the databases
         world.monitor.torn = True
         world.kill_all()
         world.person.keep_for_healing(backup, only_restored=only_restored)
