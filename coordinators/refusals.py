@@ -8,8 +8,13 @@ from trident.base.advice import DIVERT, RETRY, UNDO
 from trident.base.errors import DecisionNeededError
 from trident.coordinators.decided import Refusal
 
-_CAUSES = "a constraint, a trigger or a right of the table, or in the topology a function, or a filter that is added"
-_CAUSES_OF_PINNED = "a constraint, a trigger or a right of the table, or a combiner; the rows are pinned as they are"
+_CAUSES = (
+    "a constraint, a trigger or a right of the table, a topic that is not there or does not take it, or in the "
+    "topology a function, or a filter that is added"
+)
+_CAUSES_OF_PINNED = (
+    "a constraint, a trigger or a right of the table, a topic, or a combiner; the rows are pinned as they are"
+)
 
 
 def decision_needed(topology: str, found: str, refusal: Refusal, ways: tuple[str, ...]) -> DecisionNeededError:

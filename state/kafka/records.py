@@ -103,17 +103,27 @@ def check_rows(rows: pa.Table, limits: Mapping[str, int], *, is_compressed: bool
                 "the topic, or let the login describe it and write to it"
             )
     _check_headers(rows)
-    sizes = sizes_of(rows)
+    sizes = sizes_of(rows).to_numpy()
     for topic, limit in limits.items():
-        largest = max(pc.max(sizes.filter(pc.equal(topics, pa.scalar(topic)))).as_py() or 0, 0)
+        of_topic = np.flatnonzero(pc.equal(topics, pa.scalar(topic)))
+        if not len(of_topic):
+            continue
+        number = int(of_topic[sizes[of_topic].argmax()])
+        largest = int(sizes[number])
         most = max(limit, COMPRESSIBLE) if is_compressed else limit
         if largest + _OVERHEAD > most:
             takes = f", which takes {most:,} at once (max.message.bytes)"
             if is_compressed:
                 takes = f": before it is compressed it may have {most:,}"
             raise RefusedError(
-                f"a record of {largest:,} bytes is too large for topic {topic!r}{takes}; nothing of the batch was sent"
+                f"a record of {largest:,} bytes{_made_of(rows, number)} is too large for topic {topic!r}{takes}; "
+                "nothing of the batch was sent"
             )
+
+
+def _made_of(rows: pa.Table, number: int) -> str:
+    order = rows.column(ORDER)[number].as_py()
+    return "" if order is None else f" (made of {_place(order)})"
 
 
 def is_topic_name(name: str) -> bool:

@@ -117,8 +117,13 @@ def test_a_header_of_one_record_is_not_the_next_ones() -> None:
 REFUSED = {
     "no topic": (rows((None, b"k", b"v", None, 1)), "name no topic"),
     "unknown topic": (rows(("elsewhere", b"k", b"v", None, 1)), "there is no topic 'elsewhere'"),
-    "large value": (rows(("out", b"k", b"v" * 1000, None, 1)), "1,001 bytes is too large for topic 'out'"),
-    "large key": (rows(("out", b"k" * 1000, None, None, 1)), "1,000 bytes is too large"),
+    "large value": (rows(("out", b"k", b"v" * 1000, None, 1)), "1,001 bytes .* is too large for topic 'out'"),
+    "large key": (rows(("out", b"k" * 1000, None, None, 1)), "1,000 bytes .* is too large"),
+    "one of several": (
+        rows(("out", b"k", b"v", None, 1), ("big", b"k", b"v" * 1500, None, 2), ("out", b"k", b"v" * 1100, None, 3)),
+        r"1,101 bytes \(made of in\[1\]@3\) is too large for topic 'out'",
+    ),
+    "of no record": (rows(("out", b"k", b"v" * 1000, None, None)), "1,001 bytes is too large"),
     "large headers": (rows(("out", None, None, headers(h=b"v" * 1000), 1)), "is too large"),
     "a name for no topic": (rows(("a b", b"k", b"v", None, 1)), "no topic of Kafka can be called 'a b'"),
     "an empty name": (rows(("", b"k", b"v", None, 1)), "no topic of Kafka can be called ''"),
@@ -131,7 +136,7 @@ REFUSED = {
 def test_what_no_broker_takes_is_refused_before_it_is_sent(case: str) -> None:
     given, pattern = REFUSED[case]
     with pytest.raises(RefusedError, match=f"{pattern}.*nothing of the batch was sent|{pattern}.*nothing was sent"):
-        check_rows(given, {"out": 1000})
+        check_rows(given, {"out": 1000, "big": 2000, "other": 10})
 
 
 def test_what_fits_is_taken() -> None:
