@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from kafka import TopicPartition
 
-from trident.base.identity import Owner
-from trident.doctor import markers, sessions, staging, transactions, versions
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.timeouts import Timeouts
+from trident.coordinators.ledger import MemoryLedger
+from trident.doctor import folders, markers, sessions, staging, transactions, versions
+from trident.doctor.clients import ClusterAt
 from trident.doctor.clusters import TopicUse, judged
 from trident.doctor.findings import Level, ok, problem
 from trident.doctor.markers import Expected
 from trident.doctor.staging import Orphans, Staged, orphans_of
 from trident.doctor.standing import history_of
+from trident.doctor.subject import KafkaOutput, Subject
+from trident.state import KafkaSink
+from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.positions import Position
 
 READ = TopicUse("t", "stream 'payments'", ("DESCRIBE", "READ"))
@@ -58,6 +65,39 @@ def at(txid: int, incarnation: str = "one") -> Position:
 )
 def test_a_marker(found, expected, level):
     assert markers.judged("marker", found, expected).level is level
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "level"),
+    [
+        (at(1), Expected("the ledger", "one", 5, 6), Level.OK),
+        (at(6), Expected("the ledger", "one", 5, 6), Level.OK),
+        (at(7), Expected("the ledger", "one", 5, 6), Level.PROBLEM),
+        (at(5, "two"), Expected("the ledger", "one", 5, 5), Level.PROBLEM),
+        (None, Expected("the ledger", "one", 5, 5), Level.PROBLEM),
+        (at(5), Expected("the ledger", None), Level.OK),
+    ],
+)
+def test_the_marker_of_one_of_several_producers(found, expected, level):
+    """One without rows of a txid stays where it is: it may stand anywhere before the sink's own."""
+    assert markers.judged_share("marker", found, expected).level is level
+
+
+def test_a_staging_folder(tmp_path, monkeypatch):
+    sink = KafkaSink("alerts", bootstrap_servers="127.0.0.1:1", staging_folder=tmp_path / "staged")
+    subject = Subject("payments", MemoryLedger(), Timeouts(), timedelta(minutes=1))
+    output = KafkaOutput(sink, "out", ClusterAt("127.0.0.1:1", {}, 1.0))
+    (found,) = folders.look_at_folder(subject, output)
+    assert (found.level, "the first start makes it" in found.found) == (Level.OK, True)
+    monkeypatch.setattr(folders, "standing_of", lambda _: object())
+    (found,) = folders.look_at_folder(subject, output)
+    assert (found.level, "is not there" in found.found) == (Level.PROBLEM, True)
+    batch = BatchId(Owner("payments", "one"), Epoch(1, "a.b"), 7, 8)
+    with StagingFolder((tmp_path / "staged").as_uri(), "alerts").writing(batch, "f") as file:
+        file.write(b"abc")
+    (found,) = folders.look_at_folder(subject, output)
+    assert (found.level, "with 1 files of it (3 bytes)" in found.found) == (Level.OK, True)
+    assert not list(folders.look_at_folder(subject, replace(output, sink=replace(sink, staging_folder=None))))
 
 
 def test_a_marker_that_a_coordinator_has_just_moved_is_read_again(monkeypatch):

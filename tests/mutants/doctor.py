@@ -11,6 +11,13 @@ _JUDGING: Final = ("tests/doctor/test_judging.py",)
 
 DOCTOR: Final = (
     Mutant(
+        "the doctor sees a producer of another life",
+        "trident/doctor/markers.py",
+        "    is_same = expected.incarnation in (None, found.owner.incarnation)",
+        "    is_same = True",
+        _JUDGING,
+    ),
+    Mutant(
         "the doctor aborts only ids of the topology",
         "trident/doctor/aborting.py",
         "    if id_ not in own:\n",

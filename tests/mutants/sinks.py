@@ -113,8 +113,8 @@ SINKS: Final = (
     Mutant(
         "files of two incarnations lie apart",
         "state/kafka/bulk/folder.py",
-        "        names = (owner.topology, self.sink, owner.incarnation)\n",
-        "        names = (owner.topology, self.sink)\n",
+        "(owner.topology, self.sink, owner.incarnation)",
+        "(owner.topology, self.sink)",
         _BULK,
     ),
     Mutant(

@@ -16,6 +16,7 @@ from trident.doctor.clusters import (
 )
 from trident.doctor.databases import databases_of, look_at_database, look_at_tasks_login
 from trident.doctor.findings import Check, Finding, ok, problem
+from trident.doctor.folders import look_at_folder
 from trident.doctor.markers import look_at_markers
 from trident.doctor.rights import look_at_rights
 from trident.doctor.sessions import look_at_sessions
@@ -83,6 +84,9 @@ def _of_clusters(subject: Subject) -> Iterator[Check]:
         for output in subject.outputs:
             if output.cluster is cluster:
                 yield Check(f"marker of sink {output.sink.name!r}", partial(look_at_markers, subject, output), place)
+    for output in subject.outputs:
+        about = f"staging folder of sink {output.sink.name!r}"
+        yield Check(about, partial(look_at_folder, subject, output), about)
 
 
 def _looked(check: Check, seconds: float) -> tuple[tuple[Finding, ...], bool]:

@@ -18,7 +18,6 @@ from trident.state.kafka.clients.producing import ConfluentProducers
 from trident.state.kafka.clients.python_cluster import PythonCluster
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox.tables import OUTBOX_TABLES, standing_in
-from trident.state.kafka.sink import KafkaSink
 from trident.state.positions import Position
 from trident.state.postgres.database import PostgresDatabase
 
@@ -52,26 +51,32 @@ def look_at_markers(subject: Subject, output: KafkaOutput) -> Iterator[Finding]:
             return None if found is None else found.position
 
         yield compared(about, position, lambda: _expected(subject, sink.name))
-        if position() is not None:
-            yield from _of_producers(subject, sink, cluster, producers)
+        stands = position()
+        for share in sink.shares if stands is not None else ():
+            found = Markers(sink.name, sink.marker_topic, cluster, producers, share).read(subject.topology)
+            about = f"marker of producer {share} of sink {sink.name!r}"
+            yield judged_share(about, found.position if found else None, _expected(subject, sink.name))
 
 
-def _of_producers(
-    subject: Subject, sink: KafkaSink, cluster: PythonCluster, producers: ConfluentProducers
-) -> Iterator[Finding]:
-    """Say whether each producer of a sink that was registered has its marker: a start asks for them."""
-    for share in sink.shares:
-        found = Markers(sink.name, sink.marker_topic, cluster, producers, share).read(subject.topology)
-        about = f"marker of producer {share} of sink {sink.name!r}"
-        if found is None or found.position is None:
-            yield problem(
-                about,
-                "it is gone: the marker topic was emptied, or made anew",
-                "a start is refused, and nothing is sent: without it nobody can tell what was",
-                "restore the marker topic",
-            )
-        else:
-            yield ok(about, f"it is there, at txid {found.position.txid}")
+def judged_share(about: str, found: Position | None, expected: Expected) -> Finding:
+    """Hold the marker of one of several producers against what it may be: a start asks for each of them."""
+    if found is None:
+        return problem(
+            about,
+            "it is gone: the marker topic was emptied, or made anew",
+            "a start is refused, and nothing is sent: without it nobody can tell what was",
+            "restore the marker topic",
+        )
+    is_same = expected.incarnation in (None, found.owner.incarnation)  # the sink's own says what nobody knows of
+    if is_same and (expected.incarnation is None or found.txid <= expected.newest):
+        return ok(about, f"it is there, at txid {found.txid}")
+    return problem(
+        about,
+        f"it stands at txid {found.txid} of incarnation {found.owner.incarnation}, and {expected.where} says at most "
+        f"txid {expected.newest} of {expected.incarnation}",
+        "one of the two was put back to another moment, or a reset was cut off: a start is refused, nothing is sent",
+        "start the topology, which finishes a reset; if it is refused, restore both to one moment",
+    )
 
 
 def compared(about: str, position: Callable[[], Position | None], expected: Callable[[], Expected]) -> Finding:

@@ -121,6 +121,21 @@ class StagingFolder:
                 "reach one folder under this address, and nobody else may delete there"
             )
 
+    def lying(self, topology: str) -> tuple[int, int] | None:
+        """Return how many files of the sink lie there, of any incarnation, and their bytes; None without the folder."""
+        try:
+            files, root = fs.FileSystem.from_uri(self.address)
+            if files.get_file_info(root).type is not fs.FileType.Directory:
+                return None
+            place = f"{root}/{_plain(topology)}/{_plain(self.sink)}"
+            found = files.get_file_info(fs.FileSelector(place, allow_not_found=True, recursive=True))
+        except (OSError, pa.ArrowException) as error:
+            raise RetryableError(
+                f"sink {self.sink!r} could not look into its staging_folder {self.shown!r} ({type(error).__name__})"
+            ) from None
+        sizes = [each.size or 0 for each in found if each.is_file]
+        return len(sizes), sum(sizes)
+
     def forget(self, owner: Owner, txid: int) -> None:
         """Delete all files of txids up to one; whether they were accepted or not."""
         with self._tidying() as (files, root):
@@ -167,8 +182,11 @@ class StagingFolder:
         return f"{self._life(batch.owner)}/{batch.txid:0{_DIGITS}}"
 
     def _life(self, owner: Owner) -> str:
-        names = (owner.topology, self.sink, owner.incarnation)
-        return "/".join(quote(name, safe="").replace(".", "%2E") for name in names)
+        return "/".join(map(_plain, (owner.topology, self.sink, owner.incarnation)))
+
+
+def _plain(name: str) -> str:
+    return quote(name, safe="").replace(".", "%2E")
 
 
 @contextmanager
