@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
 import pytest
 from confluent_kafka import Message, Producer
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -18,6 +22,7 @@ from integration_tests.fix_kafka import Kafka
 from integration_tests.records import Payment, payments, produce
 from integration_tests.sinks.reading import committed
 from trident import (
+    ConfigurationError,
     Count,
     DecisionNeededError,
     FatalError,
@@ -195,23 +200,44 @@ def test_a_record_that_is_too_large_waits_for_a_person(kafka: Kafka, spark: Spar
     assert {row.state for row in diverted} == {"positive"}
 
 
-def test_a_topic_that_is_missing_is_made_and_the_batch_tried_again(
+def test_a_topic_that_is_missing_stops_the_start_before_anything_is_read(
     kafka: Kafka, spark: SparkSession, scene: Scene
 ) -> None:
     records = payments(300)
     scene.produce(records)
     scene.target = f"missing-{scene.target}"
-    with pytest.raises(DecisionNeededError, match=f"there is no topic '{scene.target}'.*Create the topic"):
-        scene.run(spark)
-    from kafka import KafkaAdminClient
-    from kafka.admin import NewTopic
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match=f"there is no topic '{scene.target}'.*Create it, or correct"):
+            scene.run(spark)
+    make_topic(kafka, scene.target)
+    scene.run(spark)
+    check(scene, records)
 
-    admin = KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
-    admin.create_topics([NewTopic(scene.target, 3, 1)])
-    admin.close()
+
+def test_a_topic_that_goes_while_it_runs_is_made_and_the_batch_tried_again(
+    kafka: Kafka, spark: SparkSession, scene: Scene
+) -> None:
+    records = payments(300)
+    scene.produce(records)
+
+    def delete(reached: CrashPoint, txid: int) -> None:
+        if reached is CrashPoint.AFTER_PROCESSING:
+            with closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+                admin.delete_topics([scene.target])
+            time.sleep(0.5)
+
+    said = f"there is no topic '{scene.target}'.*Create the topic(?s:.*)a topic that is not there"
+    with armed(delete), pytest.raises(DecisionNeededError, match=said):
+        scene.run(spark)
+    make_topic(kafka, scene.target)
     retry(scene.topology(), scene.ledger, txid=1, options=OPTIONS)
     scene.run(spark)
     check(scene, records)
+
+
+def make_topic(kafka: Kafka, name: str) -> None:
+    with closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
+        admin.create_topics([NewTopic(name, 3, 1)])
 
 
 def test_a_reset_sends_again_behind_what_was_sent(spark: SparkSession, scene: Scene) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 import pyarrow as pa
 
 from trident.base.checks import check_count, check_flag, check_text, check_texts, refused
+from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.kafka.clients import hidden, told
 from trident.base.kafka.words import checked_options
 from trident.base.names import check_given_name
@@ -103,13 +105,29 @@ class KafkaSink:
         Where the ledger is in PostgreSQL records wait there, in the pin's own transaction, and are sent afterwards;
         elsewhere staged rows lie in the ledger's database, and are sent before their txid is done.
         """
-        reach = KafkaReach(self.name, self.bootstrap_servers, hidden(self.client_options), timeouts)
+        reach = self._reach(timeouts)
         cluster = reach.cluster()
         markers = Markers(self.name, self.marker_topic, cluster, reach.producers())
         sender = KafkaSender(self.name, cluster, markers, reach.limits(cluster), self.lineage, self._bulk(reach))
         if isinstance(ledger_database, PostgresDatabase):
             return OutboxTarget(sender, Outbox(self.name, ledger_database))
         return KafkaTarget(sender, open_blobs(self.name, ledger_database))
+
+    def require_topic(self, topic: str, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
+        """Raise ConfigurationError where the cluster says that it has no such topic; one that is away says nothing."""
+        with closing(self._reach(timeouts).cluster()) as cluster:
+            try:
+                is_there = topic in cluster.settings([topic])
+            except RetryableError:  # whoever runs waits for it
+                return
+        if not is_there:
+            raise ConfigurationError(
+                f"sink {self.name!r}: there is no topic {topic!r} at Kafka {self.bootstrap_servers}, or this login may "
+                "not see it; nothing was read. Create it, or correct the name"
+            )
+
+    def _reach(self, timeouts: Timeouts) -> KafkaReach:
+        return KafkaReach(self.name, self.bootstrap_servers, hidden(self.client_options), timeouts)
 
     def _bulk(self, reach: KafkaReach) -> BulkSender | None:
         if self.staging_folder is None:

@@ -10,6 +10,7 @@ _SINK: Final = ("tests/state/test_kafka_sink.py",)
 _RECORDS: Final = ("tests/state/test_kafka_records.py",)
 _MARKERS: Final = ("integration_tests/sinks/test_markers.py",)
 _BAD: Final = "integration_tests/sinks/test_bad_input.py"
+_TO: Final = "integration_tests/sinks/test_to_kafka.py"
 _ENDS: Final = ("integration_tests/sinks/test_lost_ends.py",)
 _TO_KAFKA: Final = ("integration_tests/dsl/test_dsl_to_kafka.py",)
 _OPEN: Final = "        with closing(self._begin(id_, limits)) as session:\n"
@@ -39,6 +40,13 @@ SINKS: Final = (
         "        if is_sent(mine, batch, self.place.sink):\n",
         "        if False and is_sent(mine, batch, self.place.sink):\n",
         _BULK,
+    ),
+    Mutant(
+        "a topic that is not there stops the start",
+        "trident/engine/running.py",
+        "        compiled.check_places(options.timeouts)\n",
+        "",
+        (f"{_TO}::test_a_topic_that_is_missing_stops_the_start_before_anything_is_read",),
     ),
     Mutant(
         "tasks of a target that take too long are cancelled",

@@ -13,7 +13,7 @@ from trident.base.closing import giving_back
 from trident.base.timeouts import Timeouts
 from trident.coordinators.ledger import Ledger
 from trident.doctor.clients import ClusterAt
-from trident.graph.nodes import BY_COLUMN, SinkNode
+from trident.graph.nodes import SinkNode
 from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
 from trident.state.kafka.marker import transactional_id
 from trident.state.kafka.sink import KafkaSink
@@ -98,7 +98,7 @@ def opened_subject(
         if isinstance(spout, OpaqueKafkaSpout | TransactionalKafkaSpout)
     )
     outputs = tuple(
-        KafkaOutput(end.sink, _topic_of(end), cluster(end.sink.bootstrap_servers, end.sink.client_options))
+        KafkaOutput(end.sink, end.topic, cluster(end.sink.bootstrap_servers, end.sink.client_options))
         for end in compiled.ends
         if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink)
     )
@@ -110,8 +110,3 @@ def opened_subject(
         for each in clusters.values():
             stack.enter_context(giving_back("closing a client of Kafka", each.close))
         yield Subject(topology.name, ledger, timeouts, open_longer_than, targets, streams, outputs)
-
-
-def _topic_of(end: SinkNode) -> str | None:
-    topic = end.description.get("topic")
-    return None if topic is None or topic == BY_COLUMN else topic

@@ -10,12 +10,14 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
+from trident.base.timeouts import Timeouts
 from trident.coordinators.registered import TopologySpec
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, QueryNode, SinkNode, walk
 from trident.operations.aggregate import Aggregate
 from trident.spouts.base import Spout
+from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import KeyColumn, StateLayout, ValueColumn
 from trident.state.target import OpensTarget
 
@@ -61,6 +63,15 @@ class CompiledTopology:
                         f"the topology {self.name!r} can't run: nothing can query the state {node.state.name!r} yet; "
                         "nothing was started"
                     )
+
+    def check_places(self, timeouts: Timeouts) -> None:
+        """Raise `ConfigurationError` for a topic of a sink that is not there: a name is mended before anything is read.
+
+        One that goes later refuses the records that are for it.
+        """
+        for end in self.ends:
+            if isinstance(end, SinkNode) and end.topic is not None and isinstance(end.sink, KafkaSink):
+                end.sink.require_topic(end.topic, timeouts)
 
 
 def _opens(end: End) -> OpensTarget:

@@ -39,6 +39,7 @@ def make_run(
     def make_processor(sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
         if is_stopped(spark):
             raise session_stopped("beginning the run")
+        compiled.check_places(options.timeouts)
         try:
             return SparkProcessor(compiled, spark, sources, stores, staging=staging)
         except SPARK_FAILURES as error:

@@ -107,6 +107,12 @@ class SinkNode:
     """What must stay the same over restarts, beside what the sink says of itself."""
 
     @property
+    def topic(self) -> str | None:
+        """The topic that all of its records go to; None where each names its own, or they are no records of Kafka."""
+        topic = self.description.get("topic")
+        return None if topic == BY_COLUMN else topic
+
+    @property
     def name(self) -> str:
         """The sink's name, unique in its topology."""
         return self.sink.name
