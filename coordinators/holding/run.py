@@ -25,12 +25,13 @@ from trident.coordinators.batches.processor import Processor
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.work import Parts, Work
+from trident.coordinators.holding.held_back import say_what_is_held_back
 from trident.coordinators.holding.keeping import WaitEndedError, held
 from trident.coordinators.holding.opening import Opened, opened
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.options import RunOptions
+from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.registered import TopologySpec
@@ -124,6 +125,8 @@ class TopologyRun:
             if self._fenced_by is not None:  # while the coordinator was being built
                 coordinator.break_off(self._fenced_by)
             coordinator.run()
+            if options.until is Until.CAUGHT_UP and not self._stop_requested.is_set():
+                say_what_is_held_back(open_parts.sources)
             return RunSummary(taken.snapshot.done, coordinator.done)
 
     def _make_processor(self, open_parts: Opened) -> Processor | None:

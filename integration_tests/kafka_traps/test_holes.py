@@ -49,7 +49,12 @@ def test_aborted_records_and_markers_count_for_nothing(
 
 @crosswise
 def test_an_open_transaction_is_not_read_past(
-    spark: SparkSession, kafka: Kafka, postgres: Postgres, spout: Any, reader: Any
+    spark: SparkSession,
+    kafka: Kafka,
+    postgres: Postgres,
+    spout: Any,
+    reader: Any,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     topic, servers = kafka.create_topic(), kafka.bootstrap_servers
     produce(servers, topic, payments(0, 1))
@@ -58,10 +63,13 @@ def test_an_open_transaction_is_not_read_past(
         produce(servers, topic, payments(4, 5))
         run(topology, spark, postgres)
         assert totals(postgres) == count_of(range(2))
+        assert f"4 offsets more lie behind transactions that are still open ({topic}[0])" in caplog.text
         open_one.commit_transaction(30)
     wait_until_stable(servers, topic)
+    caplog.clear()
     run(topology, spark, postgres)
     assert totals(postgres) == count_of(range(6))
+    assert "more lie behind" not in caplog.text
 
 
 def test_a_transaction_that_was_read_while_it_was_open_is_waited_for_once_only_committed_records_are(
