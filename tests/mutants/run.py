@@ -105,6 +105,8 @@ def first_failure(tree: Path, killers: Sequence[str], dsn: str, seconds: float |
     words += ["--base-seed=0", "--every-case", f"--pg-dsn={dsn}"]
     if any(killer.startswith(_ONLY_LONG) for killer in killers):
         words.append("--effort=verify")
+    elif all("::" in killer for killer in killers):
+        words.append("--long-too")  # a test that is named is played, though it has no short form
     try:
         answer = subprocess.run(
             [*words, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=seconds
