@@ -115,6 +115,7 @@ class KafkaSink:
 
     def require_topic(self, topic: str, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
         """Raise ConfigurationError where the cluster says that it has no such topic; one that is away says nothing."""
+        check_topic_name("topic", topic)
         with closing(self._reach(timeouts).cluster()) as cluster:
             try:
                 is_there = topic in cluster.settings([topic])
