@@ -45,8 +45,10 @@ def is_its_turn(turn: Turn, length: Length, seed: int, *, one_in: int, by_folder
     """
     if length is Length.WHOLE:
         return True
-    shares = {Length.TEST: max(one_in, _of_folder(turn.test) if by_folder else 1)}
-    share = shares.get(length, min(LONG_ONE_IN, turn.cases) if by_folder else 1)
+    if length is Length.TEST:
+        share = max(one_in, _of_folder(turn.test) if by_folder else 1)
+    else:
+        share = min(LONG_ONE_IN, turn.cases) if by_folder else 1
     return (turn.number + seed + crc32(turn.test.encode())) % share == 0
 
 

@@ -51,11 +51,14 @@ def look_at_markers(subject: Subject, output: KafkaOutput) -> Iterator[Finding]:
             return None if found is None else found.position
 
         yield compared(about, position, lambda: _expected(subject, sink.name))
-        stands = position()
-        for share in sink.shares if stands is not None else ():
-            found = Markers(sink.name, sink.marker_topic, cluster, producers, share).read(subject.topology)
+        if not sink.shares or position() is None:
+            return
+        of_shares = [Markers(sink.name, sink.marker_topic, cluster, producers, share) for share in sink.shares]
+        found = [markers.read(subject.topology) for markers in of_shares]
+        expected = _expected(subject, sink.name)  # after the markers: a coordinator at work may only be further by now
+        for share, marker in zip(sink.shares, found, strict=True):
             about = f"marker of producer {share} of sink {sink.name!r}"
-            yield judged_share(about, found.position if found else None, _expected(subject, sink.name))
+            yield judged_share(about, marker.position if marker else None, expected)
 
 
 def judged_share(about: str, found: Position | None, expected: Expected) -> Finding:
