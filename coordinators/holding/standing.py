@@ -83,8 +83,9 @@ def require_known(snapshot: Snapshot, positions: Mapping[str, Position | None]) 
                 f"state {name!r} belongs to incarnation {position.owner.incarnation} of topology "
                 f"{snapshot.owner.topology!r}, which this ledger has never had: it was filled with another ledger, or "
                 "with one that was lost and made anew. Nothing was changed, and whoever runs with that ledger goes on. "
-                "Correct the ledger's address, or the state's; if the ledger is lost for good, stop what runs with "
-                f"it and {RESET_LOST}."
+                "Correct the ledger's address, or the state's; two topologies of one name (of two environments, say) "
+                "need places of their own, and where both send to one cluster one of them needs another name. If the "
+                f"ledger is lost for good, stop what runs with it and {RESET_LOST}."
             )
 
 

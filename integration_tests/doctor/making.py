@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.cli.app import run
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.registered import Lease
+from trident.coordinators.registered import Birth, Lease
 from trident.engine.compiled import CompiledTopology
 from trident.graph.nodes import End, PersistNode, SinkNode, SourceNode
 from trident.spouts import OpaqueKafkaSpout
@@ -68,22 +69,20 @@ class Parts:
         return SourceNode("payments", spout)
 
 
-def started(parts: Parts, ledger: Ledger, *, is_held: bool = False) -> Epoch:
+def started(parts: Parts, ledger: Ledger, *, is_held: bool = False, registers: bool = True) -> Epoch:
     """Do what a first start does: register the topology, raise the fences, let states and sinks be born at 0."""
     compiled = parts.made().compile()
     ledger.open(DEFAULT_TIMEOUTS)
     epoch = ledger.acquire(parts.name, Lease("a coordinator", DEFAULT_TIMEOUTS.lease)).epoch
     snapshot = ledger.register(epoch, compiled.spec())
     owner = Owner(parts.name, snapshot.owner.incarnation)
-    for opens in compiled.targets.values():
-        target = opens(ledger.database, DEFAULT_TIMEOUTS)
-        target.prepare()
-        target.raise_fence(owner, epoch)
-        target.register(owner, epoch, 0)
-        target.close()
-    from trident.coordinators.registered import Birth
-
     ledger.set_births(owner, epoch, [Birth(name, 0) for name in compiled.targets])
+    for opens in compiled.targets.values():
+        with closing(opens(ledger.database, DEFAULT_TIMEOUTS)) as target:
+            target.prepare()
+            target.raise_fence(owner, epoch)
+            if registers:
+                target.register(owner, epoch, 0)
     if not is_held:
         ledger.release(parts.name, epoch)
     return epoch

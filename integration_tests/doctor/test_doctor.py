@@ -16,7 +16,10 @@ from confluent_kafka import Producer
 from integration_tests.doctor.making import Doctor, Parts, about, started, worst
 from integration_tests.fix_kafka import Kafka
 from integration_tests.fix_postgres import Postgres
-from trident import PostgresLedger, SqliteLedger
+from tests.coordinators.test_decisions import dying_at
+from trident import PostgresLedger, RunOptions, SqliteLedger
+from trident.base.crash_points import CrashPoint
+from trident.coordinators.decisions.commands import reset_topology
 from trident.local.postgres import LocalPostgres
 from trident.state import KafkaSink, PostgresState
 
@@ -254,6 +257,58 @@ def test_a_marker_topic_that_was_emptied_or_put_back(
     assert code == 6
     assert "there is none, and its outbox knows the sink" in about(worst(found), "marker of sink")["found"]
     assert "it is not there" in about(worst(found), "topic 'nowhere'")["found"]
+
+
+@pytest.mark.parametrize("cut_off", ["no outbox, before its marker", "before its marker", "behind its marker"])
+def test_a_birth_that_was_cut_off_is_finished_by_the_next_start(
+    doctor: Doctor, parts: Parts, postgres: Postgres, tmp_path: Path, cut_off: str
+) -> None:
+    where = str(tmp_path / "ledger.sqlite") if "no outbox" in cut_off else postgres.dsn
+    with closing(SqliteLedger(where) if "no outbox" in cut_off else PostgresLedger(where)) as ledger:
+        if cut_off == "behind its marker":
+            with dying_at(CrashPoint.BETWEEN_BIRTHS):
+                started(parts, ledger)
+        else:
+            started(parts, ledger, registers=False)
+    code, found = doctor.asked(parts, where)
+    assert (code, worst(found)) == (0, [])
+    assert "is born at txid 0, and the next start finishes that" in about(found, "marker of sink")["found"]
+
+
+def test_a_reset_that_was_cut_off_is_no_loss(doctor: Doctor, parts: Parts, postgres: Postgres) -> None:
+    with closing(PostgresLedger(postgres.dsn)) as ledger:
+        started(parts, ledger)
+    compiled, options = parts.made().compile(), RunOptions()
+    with closing(PostgresLedger(postgres.dsn)) as ledger, dying_at(CrashPoint.AFTER_RESETTING_STATE):
+        reset_topology(compiled.spec(), compiled.targets, ledger, keep_rows=False, start="latest", options=options)
+    code, found = doctor.asked(parts, postgres.dsn)
+    assert (code, worst(found)) == (0, [])
+    warned = [each["found"] for each in found if each["level"] == "warning"]
+    assert any("a reset is recorded and not finished" in each for each in warned)
+
+
+def test_a_role_that_may_make_no_tables_needs_those_of_its_topology_only(
+    doctor: Doctor, parts: Parts, postgres: Postgres
+) -> None:
+    role = f"runs_{uuid4().hex[:8]}"
+    split = urlsplit(postgres.dsn)
+    as_role = urlunsplit(split._replace(netloc=f"{role}:pw@{split.hostname}:{split.port}"))
+    without_sink = Parts(parts.name, parts.spouts).keep(PostgresState("sums"))
+    with psycopg.connect(postgres.dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'pw'")
+        try:
+            connection.execute(f"GRANT CREATE, USAGE ON SCHEMA public TO {role}")
+            with closing(PostgresLedger(as_role)) as ledger:
+                started(without_sink, ledger)
+            connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+            connection.execute(f"REVOKE CREATE ON SCHEMA public FROM {role}")
+            assert doctor.asked(without_sink, as_role)[0] == 0
+            code, found = doctor.asked(parts, as_role)
+            assert (code, "trident_outbox" in about(worst(found), "the ledger's database")["found"]) == (6, True)
+        finally:
+            connection.execute(f"REASSIGN OWNED BY {role} TO {connection.info.user}")
+            connection.execute(f"DROP OWNED BY {role}")
+            connection.execute(f"DROP ROLE {role}")
 
 
 def test_what_is_left_in_staging_is_counted(doctor: Doctor, parts: Parts, postgres: Postgres) -> None:

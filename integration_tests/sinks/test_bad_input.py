@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from datetime import timedelta
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 from kafka import KafkaAdminClient, TopicPartition
@@ -32,6 +33,8 @@ from trident.state import KafkaSink
 from trident.state.kafka.bulk.reach import KafkaReach
 from trident.state.kafka.clients.producing import ConfluentProducers
 from trident.state.kafka.marker import transactional_id
+from trident.state.kafka.records import Record
+from trident.state.staged import HeldUpdates
 from trident.state.target import Target
 from trident.testing.sink_harness import begun, send, staged
 from trident.testing.state_harness import EPOCH, OWNER, batch_of
@@ -360,3 +363,52 @@ def test_another_cluster_behind_the_same_address(kafka: Kafka, guarded_kafka: Gu
         ):
             call()
     assert words(guarded_kafka, harness) == []
+
+
+def test_what_is_let_through_is_never_too_large_for_its_topic(kafka: Kafka, harness: Harness) -> None:
+    """With the headers that say where it came from, and however little room is left."""
+    alter(kafka, harness.topic, max_message_bytes="1000")
+    sink = begun(harness)
+    sent: list[int] = []
+
+    def send_larger_ones() -> None:
+        for txid, length in enumerate(range(400, 1_000, 7), 1):
+            send(harness, sink, txid, "a" * length)
+            sent.append(length)
+
+    with pytest.raises(RefusedError, match=f"is too large for topic '{harness.topic}'.*nothing of the batch was sent"):
+        send_larger_ones()
+    assert len(sent) > 10
+    assert [len(word) for word in harness.words()] == sent
+
+
+def test_a_record_without_a_key_for_a_compacted_topic_is_refused_before_the_pin(kafka: Kafka, harness: Harness) -> None:
+    alter(kafka, harness.topic, cleanup_policy="compact")
+    sink, rows = begun(harness), harness.rows("a", "b")
+    keyless = rows.set_column(rows.schema.get_field_index("key"), "key", pa.array([b"k", None], pa.binary()))
+    with pytest.raises(RefusedError, match=r"in\[0\]@1\).* has no key.* is compacted.*nothing of the batch was sent"):
+        sink.stage(batch_of(1), HeldUpdates(keyless))
+    send(harness, sink, 1, "a")
+    assert harness.words() == ["a"]
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_session_that_is_fenced_while_it_sends_says_so(kafka: Kafka, harness: Harness, is_full: bool) -> None:
+    """The client raises that from whatever call hears of it first, also from one that only waits for room."""
+    options = {"queue.buffering.max.messages": "10", "linger.ms": "50"} if is_full else {}
+    producers = ConfluentProducers("s", harness.servers, options, timedelta(seconds=10))
+    record = Record(harness.topic, b"k", b"v" * 100, [])
+    with closing(producers.open(harness.id, {harness.topic: 1_000_000})) as session:
+        session.begin()
+        session.send(record)
+        with closing(producers.open(harness.id, {harness.topic: 1_000_000})):
+            pass
+
+        def send_until_told() -> None:
+            for _ in range(100_000):
+                session.send(record)
+                time.sleep(0 if is_full else 0.01)
+
+        with pytest.raises(UNCLEAR, match="another producer has begun a session under its tr"):
+            send_until_told()
+    assert harness.words() == []

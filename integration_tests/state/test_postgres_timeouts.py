@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -12,7 +13,8 @@ from integration_tests.fix_postgres import Postgres
 from tests.coordinators.fakes import ListProcessor, Topic, make_job
 from tests.coordinators.test_run import OPTIONS
 from trident.base.control import decode
-from trident.base.errors import ConfigurationError
+from trident.base.crash_points import CrashPoint, armed
+from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.timeouts import Timeouts
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
@@ -152,3 +154,39 @@ def test_a_block_that_is_at_work_goes_on_when_another_run_opens_the_ledger(ledge
 def test_a_ledger_that_is_told_a_time_of_its_own_says_who_decides(postgres, given, option):
     with pytest.raises(ConfigurationError, match=rf"takes no {given} any more: RunOptions\({option}=timedelta"):
         PostgresLedger(postgres.dsn, **{given: 5.0})  # type: ignore[arg-type]
+
+
+def stop_in_transaction(database: SqlDatabase) -> None:
+    with database.transaction() as transaction:
+        transaction.connection.exec_driver_sql("SELECT 1")
+        time.sleep(2.5)
+        transaction.connection.exec_driver_sql("SELECT 2")
+
+
+def test_a_session_that_the_server_ended_in_a_transaction_is_for_now(ledger):
+    ledger.open(Timeouts(lease=LEASE))
+    with pytest.raises(RetryableError, match=r"25P03.*rolled back, nothing was written"):
+        stop_in_transaction(ledger.database)
+    assert limits(ledger.database) == HALF
+
+
+@pytest.mark.parametrize("place", ["beside the ledger", "apart"])
+def test_a_process_that_was_stopped_in_a_transaction_goes_on(postgres, ledger, place):
+    """Stopped for longer than a session may be silent in a transaction, and nobody has taken over."""
+    topic = Topic([[("ann", 1), ("bob", 2), ("ann", 3)]])
+    job = make_job(topic, PostgresState("balances", dsn=postgres.dsn if place == "apart" else None))
+    stops: list[int] = []
+
+    def stop(point: CrashPoint, txid: int) -> None:
+        if point in (CrashPoint.IN_PIN_TRANSACTION, CrashPoint.IN_APPLY) and not stops:
+            stops.append(txid)
+            time.sleep(2.5)
+
+    with armed(stop):
+        TopologyRun(job.plan(), ledger, replace(OPTIONS, lease=LEASE)).run()
+    assert stops
+    database = PostgresDatabase(postgres.dsn)
+    with database.transaction() as transaction:
+        found = transaction.connection.exec_driver_sql("SELECT account, n, total FROM balances").all()
+    database.close()
+    assert {row[0]: (row[1], row[2]) for row in found} == topic.expected()

@@ -76,6 +76,11 @@ class KafkaSink:
         if self.staging_folder is not None:
             object.__setattr__(self, "staging_folder", check_folder("staging_folder", self.staging_folder))
         check_count("producers", self.producers, most=_MOST_PRODUCERS)
+        if self.staging_folder is None and self.producers != DEFAULT_PRODUCERS:
+            raise ConfigurationError(
+                f"sink {self.name!r}: producers={self.producers} needs a staging_folder, since they send what tasks "
+                "have staged there; without one a sink has one producer, in the coordinator"
+            )
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it without its client options: a function that holds a sink by mistake must not take them along."""
@@ -108,7 +113,9 @@ class KafkaSink:
         reach = self._reach(timeouts)
         cluster = reach.cluster()
         markers = Markers(self.name, self.marker_topic, cluster, reach.producers())
-        sender = KafkaSender(self.name, cluster, markers, reach.limits(cluster), self.lineage, self._bulk(reach))
+        sender = KafkaSender(
+            self.name, cluster, markers, reach.limits(cluster, lineage=self.lineage), self.lineage, self._bulk(reach)
+        )
         if isinstance(ledger_database, PostgresDatabase):
             return OutboxTarget(sender, Outbox(self.name, ledger_database))
         return KafkaTarget(sender, open_blobs(self.name, ledger_database))

@@ -81,7 +81,7 @@ class KafkaTarget:
         rows = in_order(conform(updates.rows, ROWS))
         if not rows.num_rows:
             return WrittenUpdates(())
-        self._sender.limits.check(rows)
+        self._sender.limits.check(rows, batch)
         return WrittenUpdates((self._blobs.put(batch, rows),))
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:

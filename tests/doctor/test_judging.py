@@ -61,6 +61,14 @@ def at(txid: int, incarnation: str = "one") -> Position:
         (None, Expected("the ledger", "one", 5, 5), Level.PROBLEM),
         (None, Expected("the ledger", None), Level.OK),
         (at(5), Expected("the ledger", None), Level.PROBLEM),
+        (None, Expected("the ledger", "one", 5, 5, born=5), Level.OK),
+        (at(5), Expected("the ledger", "one", 5, 6, born=5), Level.OK),
+        (at(6), Expected("the ledger", "one", 5, 5, born=5), Level.PROBLEM),
+        (at(5, "two"), Expected("the ledger", "one", 5, 5, born=5), Level.PROBLEM),
+        (at(5, "two"), Expected("the ledger", "one", 5, 5, resets=True), Level.WARNING),
+        (None, Expected("the ledger", "one", 5, 5, resets=True), Level.WARNING),
+        (at(4), Expected("the ledger", "one", 5, 5, resets=True), Level.PROBLEM),
+        (at(5), Expected("the ledger", "one", 5, 5, resets=True), Level.OK),
     ],
 )
 def test_a_marker(found, expected, level):
@@ -76,6 +84,9 @@ def test_a_marker(found, expected, level):
         (at(5, "two"), Expected("the ledger", "one", 5, 5), Level.PROBLEM),
         (None, Expected("the ledger", "one", 5, 5), Level.PROBLEM),
         (at(5), Expected("the ledger", None), Level.OK),
+        (None, Expected("the ledger", "one", 5, 5, born=5), Level.OK),
+        (at(6), Expected("the ledger", "one", 5, 5, born=5), Level.PROBLEM),
+        (at(5, "two"), Expected("the ledger", "one", 5, 5, resets=True), Level.WARNING),
     ],
 )
 def test_the_marker_of_one_of_several_producers(found, expected, level):
@@ -164,6 +175,15 @@ def test_who_holds_tables_is_in_the_way_or_only_reads():
     assert (reads.level, writes.level) == (Level.WARNING, Level.PROBLEM)
     assert "backend 7 has held a, b, c … in a transaction for 90 s" in writes.found
     assert writes.next.endswith("END 7")
+
+
+@pytest.mark.parametrize(("state", "will"), [("PrepareCommit", "all of its records can"), ("PrepareAbort", "none of")])
+def test_an_end_that_is_decided_can_not_be_aborted(state, will):
+    found = transactions.said_of_own("o", transactions.OpenTransaction("t.s", "5 epoch 0", state, 90, 60, ("out[0]",)))
+    assert will in found.means
+    assert "--abort" not in found.next
+    ongoing = transactions.OpenTransaction("t.s", "5 epoch 0", "Ongoing", 90, 60, ("out[0]",))
+    assert "--abort t.s" in transactions.said_of_own("o", ongoing).next
 
 
 def test_a_transaction_of_nobody_is_ended_by_kafkas_own_tool():

@@ -1122,12 +1122,11 @@ _OF_DEAD_SERVERS = (
         Layer.CHAOS,
     ),
     Mutant(
-        "a driver that was stopped inside a transaction asks again, and finds itself fenced",
+        "a process that was stopped inside a transaction asks again",
         "state/postgres/errors.py",
         '    "25P03",  # idle in transaction for too long: this process was stopped\n',
         "",
-        _CHAOS,
-        Layer.CHAOS,
+        ("integration_tests/state/test_postgres_timeouts.py",),
     ),
 )
 _ARGUMENTS = (
@@ -1967,7 +1966,7 @@ _OF_TABLES = (
         "coordinators/holding/carrying_out.py",
         "    if len(refused) < len(stores):\n",
         "    if False:\n",
-        _RESISTS,
+        _REFERS,
     ),
     Mutant(
         "a table that can't be emptied is found before a reset is recorded",

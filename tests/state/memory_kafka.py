@@ -67,6 +67,8 @@ class MemoryKafka:
     def __init__(self, *topics: str, partitions: int = 2) -> None:
         self.name = "cluster-1"
         self.policy = "compact"
+        """Of the marker topic; the outputs' own is "delete"."""
+        self._outputs = frozenset(topics)
         self.logs: dict[str, list[list[Entry]]] = {topic: [[] for _ in range(partitions)] for topic in topics}
         self.partitions = partitions
         self.largest = 1_000_000
@@ -116,7 +118,9 @@ class MemoryKafka:
 
     def settings(self, topics: Collection[str]) -> Mapping[str, TopicSettings]:
         return {
-            topic: TopicSettings(len(self.logs[topic]), self.policy, self.largest)
+            topic: TopicSettings(
+                len(self.logs[topic]), "delete" if topic in self._outputs else self.policy, self.largest
+            )
             for topic in topics
             if topic in self.logs
         }
@@ -192,4 +196,4 @@ class MemorySession:
 def memory_sender(kafka: MemoryKafka, bulk: BulkSender | None = None, sink: str = "alerts") -> KafkaSender:
     """Return what a sink has in a cluster in memory."""
     markers = Markers(sink, "markers", kafka, kafka)
-    return KafkaSender(sink, kafka, markers, MessageLimits(kafka), lineage=True, bulk=bulk)
+    return KafkaSender(sink, kafka, markers, MessageLimits(kafka, lineage=True), lineage=True, bulk=bulk)

@@ -73,8 +73,8 @@ class MemoryReach:
     def cluster(self) -> MemoryKafka:
         return self.kafka
 
-    def limits(self, cluster: Cluster) -> MessageLimits:
-        return MessageLimits(cluster)
+    def limits(self, cluster: Cluster, *, lineage: bool) -> MessageLimits:
+        return MessageLimits(cluster, lineage=lineage)
 
     def producers(self) -> MemoryKafka:
         return self.kafka
@@ -477,10 +477,10 @@ def test_a_share_above_two_gigabytes_can_be_sent() -> None:
 
 def test_a_limit_that_was_raised_is_asked_for_before_a_record_is_refused(harness: BulkHarness) -> None:
     harness.kafka.largest = 1_000
-    limits = MessageLimits(harness.kafka)
-    limits.check(harness.keyed("a"))
+    limits = MessageLimits(harness.kafka, lineage=True)
+    limits.check(harness.keyed("a"), batch_of(1))
     harness.kafka.largest = 10_000
-    limits.check(harness.keyed("a" * 5_000))
+    limits.check(harness.keyed("a" * 5_000), batch_of(1))
 
 
 def test_files_without_a_folder_are_told(harness: BulkHarness) -> None:

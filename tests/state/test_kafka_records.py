@@ -15,8 +15,10 @@ from trident.base.digest import Digest
 from trident.base.errors import MismatchError, RefusedError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.order import order_of
+from trident.state.kafka.checking import check_rows
+from trident.state.kafka.clients.cluster import TopicSettings
 from trident.state.kafka.marker import Marker, Sent, decode, encode, transactional_id
-from trident.state.kafka.records import ROWS, check_rows, in_order, records_of
+from trident.state.kafka.records import ROWS, in_order, records_of
 from trident.state.positions import Position
 
 OWNER = Owner("orders", "life")
@@ -33,6 +35,10 @@ def rows(*given: tuple[object, ...]) -> pa.Table:
 
 def order_at(offset: object) -> object:
     return order_of("in", 1, np.array([offset], dtype=np.int64))[0].as_py()
+
+
+def topics(**limits: int) -> dict[str, TopicSettings]:
+    return {name: TopicSettings(1, "delete", limit) for name, limit in limits.items()}
 
 
 def headers(**values: bytes | None) -> list[dict[str, object]]:
@@ -136,21 +142,51 @@ REFUSED = {
 def test_what_no_broker_takes_is_refused_before_it_is_sent(case: str) -> None:
     given, pattern = REFUSED[case]
     with pytest.raises(RefusedError, match=f"{pattern}.*nothing of the batch was sent|{pattern}.*nothing was sent"):
-        check_rows(given, {"out": 1000, "big": 2000, "other": 10})
+        check_rows(given, topics(out=1000, big=2000, other=10))
 
 
 def test_what_fits_is_taken() -> None:
-    check_rows(rows(("out", b"k", b"v" * 700, headers(h=b"v"), 1), ("out", None, None, None, 2)), {"out": 1000})
+    check_rows(rows(("out", b"k", b"v" * 700, headers(h=b"v"), 1), ("out", None, None, None, 2)), topics(out=1000))
 
 
 def test_what_is_compressed_is_held_against_what_the_client_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     given = rows(("out", b"k", b"v" * 5000, None, 1))
-    check_rows(given, {"out": 1000}, is_compressed=True)
-    monkeypatch.setattr("trident.state.kafka.records.COMPRESSIBLE", 2000)
-    check_rows(given, {"out": 6000}, is_compressed=True)
+    check_rows(given, topics(out=1000), is_compressed=True)
+    monkeypatch.setattr("trident.state.kafka.checking.COMPRESSIBLE", 2000)
+    check_rows(given, topics(out=6000), is_compressed=True)
     with pytest.raises(RefusedError, match="before it is compressed it may have 2,000; nothing of the batch was sent"):
-        check_rows(given, {"out": 1000}, is_compressed=True)
+        check_rows(given, topics(out=1000), is_compressed=True)
 
 
 def test_a_small_topic_does_not_narrow_another_one() -> None:
-    check_rows(rows(("large", b"k", b"v" * 5000, None, 1), ("out", b"k", b"v", None, 2)), {"out": 1000, "large": 9000})
+    check_rows(rows(("large", b"k", b"v" * 5000, None, 1), ("out", b"k", b"v", None, 2)), topics(out=1000, large=9000))
+
+
+@pytest.mark.parametrize("order", [0, 10**12, None])
+@pytest.mark.parametrize("lineage", [True, False])
+def test_the_headers_that_say_where_a_record_came_from_count(order: int | None, lineage: bool) -> None:
+    """What is let through has to fit when it is sent, however little is left."""
+    batch = BatchId(Owner("o" * 200, "life"), Epoch(3, "a.b"), 10**9, 10**10)
+    refused = False
+    for length in range(300, 1000):
+        given = rows(("out", b"k", b"v" * length, headers(h=b"v"), order))
+        (record,) = records_of(given, batch, lineage=lineage)
+        own = sum(len(name) + len(value or b"") for name, value in record.headers)
+        try:
+            check_rows(given, topics(out=1000), batch if lineage else None)
+        except RefusedError:
+            refused = True
+        else:
+            assert not refused, "the larger one was let through"
+            # the head of a batch is 61 bytes, and of a record at most 31 more, beside those of its headers
+            assert len(record.value or b"") + 1 + own + 92 <= 1000
+    assert refused
+
+
+@pytest.mark.parametrize("policy", ["compact", "compact,delete"])
+def test_a_compacted_topic_takes_no_record_without_a_key(policy: str) -> None:
+    there = {"out": TopicSettings(1, "delete", 1000), "table": TopicSettings(1, policy, 1000)}
+    check_rows(rows(("out", None, b"v", None, 1), ("table", b"", b"v", None, 2)), there)
+    given = rows(("out", None, b"v", None, 1), ("table", b"k", None, None, 2), ("table", None, None, None, 3))
+    with pytest.raises(RefusedError, match=r"in\[1\]@3\) for topic 'table' has no key.*nothing of the batch was sent"):
+        check_rows(given, there)

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from tests.state.arrays import array
 from tests.state.memory_kafka import End, MemoryKafka, MemorySession, memory_sender
 from trident.base.crash_points import CrashPoint
-from trident.base.errors import FencedError, MismatchError, OutcomeUnknownError, RetryableError
+from trident.base.errors import ConfigurationError, FencedError, MismatchError, OutcomeUnknownError, RetryableError
 from trident.base.identity import Epoch
 from trident.base.order import order_of
+from trident.state import KafkaSink
 from trident.state.kafka.records import ROWS, Record
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
@@ -225,3 +226,9 @@ def test_a_marker_topic_that_is_gone_stops(harness: MemoryKafkaHarness) -> None:
     with pytest.raises(MismatchError, match="no marker any more"):
         sink.apply(batch_of(1), updates)
     assert harness.words() == []
+
+
+def test_several_producers_need_a_folder() -> None:
+    with pytest.raises(ConfigurationError, match=r"producers=8 needs a staging_folder.*has one producer"):
+        KafkaSink("alerts", bootstrap_servers="h:9", producers=8)
+    assert len(KafkaSink("alerts", bootstrap_servers="h:9", producers=8, staging_folder="/shared").shares) == 8

@@ -392,7 +392,7 @@ def test_limits_are_asked_once_in_a_while_and_of_missing_topics_each_time(box: O
             asked.append(sorted(topics))
             return super().settings(topics)
 
-    limits = MessageLimits(Counting("out"))
+    limits = MessageLimits(Counting("out"), lineage=True)
     for _ in range(100):
         assert limits.of([box.rows("a")]) == {"out": 1_000_000}
     assert asked == [["out"]]

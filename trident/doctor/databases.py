@@ -13,6 +13,7 @@ from trident.doctor.clients import reading
 from trident.doctor.findings import Finding, ok, problem
 from trident.doctor.subject import Subject
 from trident.state.databases.base import SqlDatabase
+from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.postgres.dialect import OLDEST
 from trident.state.postgres.writer import PostgresWriting
@@ -28,6 +29,10 @@ class DatabaseAt:
     database: SqlDatabase
     tables: tuple[SqlTarget, ...]
     has_ledger: bool
+    has_outbox: bool = False
+    """Whether sinks lay down there what they send later."""
+    has_blobs: bool = False
+    """Whether what is in no SQL database is staged there."""
 
     @property
     def tasks(self) -> tuple[PostgresWriting, ...]:
@@ -42,7 +47,9 @@ def databases_of(subject: Subject) -> tuple[DatabaseAt, ...]:
     found = []
     if isinstance(ledger, SqlDatabase):
         beside = tuple(table for table in subject.tables if table.place.database is ledger)
-        found.append(DatabaseAt("the ledger's database", ledger, beside, has_ledger=True))
+        others = [target for target in subject.targets.values() if not isinstance(target, SqlTarget)]
+        outboxes = [isinstance(target, OutboxTarget) for target in others]
+        found.append(DatabaseAt("the ledger's database", ledger, beside, True, any(outboxes), not all(outboxes)))
     for table in subject.tables:
         if table.place.database is not ledger:
             found.append(

@@ -11,7 +11,7 @@ from typing import Final
 
 from trident.coordinators.ledger.view import TopologyStatus
 from trident.doctor.clients import reading
-from trident.doctor.findings import Finding, ok, problem
+from trident.doctor.findings import Finding, ok, problem, warning
 from trident.doctor.standing import standing_of
 from trident.doctor.subject import KafkaOutput, Subject
 from trident.state.kafka.clients.producing import ConfluentProducers
@@ -34,6 +34,10 @@ class Expected:
     incarnation: str | None
     oldest: int = 0
     newest: int = 0
+    born: int | None = None
+    """Its birth, where nothing is done since: that may have been cut off, and the next start finishes it."""
+    resets: bool = False
+    """Whether a reset is recorded and not finished, which some markers may have followed."""
 
 
 def look_at_markers(subject: Subject, output: KafkaOutput) -> Iterator[Finding]:
@@ -63,6 +67,8 @@ def look_at_markers(subject: Subject, output: KafkaOutput) -> Iterator[Finding]:
 
 def judged_share(about: str, found: Position | None, expected: Expected) -> Finding:
     """Hold the marker of one of several producers against what it may be: a start asks for each of them."""
+    if (unfinished := _unfinished(about, found, expected)) is not None:
+        return unfinished
     if found is None:
         return problem(
             about,
@@ -94,6 +100,8 @@ def compared(about: str, position: Callable[[], Position | None], expected: Call
 
 def judged(about: str, found: Position | None, expected: Expected) -> Finding:
     """Hold a marker against what it should be."""
+    if (unfinished := _unfinished(about, found, expected)) is not None:
+        return unfinished
     if expected.incarnation is None:
         shown = "there is none yet" if found is None else f"it stands at txid {found.txid}"
         return (
@@ -127,28 +135,46 @@ def judged(about: str, found: Position | None, expected: Expected) -> Finding:
     )
 
 
+def _unfinished(about: str, found: Position | None, expected: Expected) -> Finding | None:
+    """Return what a birth or a reset that was cut off explains; None for what it does not."""
+    shown = "there is none" if found is None else f"it stands at txid {found.txid} of {found.owner.incarnation}"
+    is_same = found is not None and found.owner.incarnation == expected.incarnation
+    if expected.resets and not is_same:
+        return warning(
+            about,
+            f"{shown}, and a reset is recorded that is not finished",
+            "sinks may be of both lives until it is; nothing is sent",
+            "start the topology, which finishes it",
+        )
+    if expected.born is not None and (found is None or (is_same and found.txid == expected.born)):
+        return ok(about, f"{shown}: the sink is born at txid {expected.born}, and the next start finishes that")
+    return None
+
+
 def _expected(subject: Subject, sink: str) -> Expected:
     database, standing = subject.ledger.database, standing_of(subject)
     if isinstance(database, PostgresDatabase):
-        return _by_outbox(subject.topology, sink, database)
+        return _by_outbox(subject.topology, sink, database, standing)
     return _by_ledger(sink, standing)
 
 
-def _by_outbox(topology: str, sink: str, database: PostgresDatabase) -> Expected:
-    where = "its outbox"
+def _by_outbox(topology: str, sink: str, database: PostgresDatabase, standing: TopologyStatus | None) -> Expected:
     with reading(database) as connection:
-        if not OUTBOX_TABLES.version_of(connection):
-            return Expected(where, None)
-        found = standing_in(connection, topology, sink)
+        is_made = OUTBOX_TABLES.version_of(connection)
+        found = standing_in(connection, topology, sink) if is_made else None
     if found is None:
-        return Expected(where, None)
+        return _by_ledger(sink, standing)
     row, sent = found
-    return Expected(where, row.position.owner.incarnation, sent, row.newest_txid)
+    resets = standing is not None and standing.open_reset is not None
+    return Expected("its outbox", row.position.owner.incarnation, sent, row.newest_txid, resets=resets)
 
 
 def _by_ledger(sink: str, standing: TopologyStatus | None) -> Expected:
     where = "the ledger"
-    if standing is None or sink not in {birth.state for birth in standing.births}:
+    births = {} if standing is None else {birth.state: birth.txid for birth in standing.births}
+    if standing is None or sink not in births:
         return Expected(where, None)
     newest = standing.done if standing.pinned is None else standing.pinned
-    return Expected(where, standing.incarnation, standing.done, newest)
+    born = standing.done if births[sink] == standing.done else None
+    resets = standing.open_reset is not None
+    return Expected(where, standing.incarnation, standing.done, newest, born, resets)

@@ -19,7 +19,7 @@ from trident.state.maps.blobs import BLOB_TABLES
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.postgres.writer import PostgresWriting
 from trident.state.row_tables.place import RowPlace
-from trident.state.row_tables.shape import RowWrite
+from trident.state.row_tables.shape import RowShape, RowWrite
 from trident.state.sqlite.database import SqliteDatabase
 from trident.state.tables.names import quote_table
 
@@ -91,17 +91,25 @@ def needed_in(at: DatabaseAt) -> tuple[Needed, ...]:
     found = []
     if at.has_ledger:
         names = sorted(name for name in METADATA.tables if name != _NUMBERED)
-        optional = ("trident_outbox", "trident_outbox_position", "trident_staged_blob")
-        found += [Needed(name, _ALL) for name in (*names, *optional)]
-        found += [Needed(name, _VERSIONS) for name in (_NUMBERED, OUTBOX_TABLES.versions, BLOB_TABLES.versions)]
+        found += [*(Needed(name, _ALL) for name in names), Needed(_NUMBERED, _VERSIONS)]
+        if at.has_outbox:
+            outbox = (Needed(name, _ALL) for name in ("trident_outbox", "trident_outbox_position"))
+            found += [*outbox, Needed(OUTBOX_TABLES.versions, _VERSIONS)]
+        if at.has_blobs:
+            found += [Needed("trident_staged_blob", _ALL), Needed(BLOB_TABLES.versions, _VERSIONS)]
     if at.tables:
         found += [Needed(name, _ALL) for name in ("trident_applied", "trident_state_fence")]
         found.append(Needed("trident_state_schema", _VERSIONS))
     for target in at.tables:
         place = target.place
-        rights = _BY_WRITE[place.shape.write] if isinstance(place, RowPlace) else _ALL
+        rights = _rights_on(place.shape) if isinstance(place, RowPlace) else _ALL
         found += [Needed(place.table, rights), Needed(place.staging, _STAGING)]
     return tuple(found)
+
+
+def _rights_on(shape: RowShape) -> tuple[str, ...]:
+    rights = _BY_WRITE[shape.write]
+    return rights if shape.deleted is None else (*rights, "DELETE")
 
 
 def missing_rights(connection: Connection, needed: Sequence[Needed]) -> tuple[list[Needed], list[str]]:

@@ -19,6 +19,7 @@ from trident.doctor.findings import Finding, ok, problem, span
 from trident.doctor.subject import Subject
 
 OPEN: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
+_DECIDED: Final = {"PrepareCommit": "all of its records can", "PrepareAbort": "none of its records can"}
 _PARTITIONS_SHOWN: Final = 5
 
 
@@ -77,10 +78,18 @@ def said_of_own(about: str, found: OpenTransaction) -> Finding:
     """Return what an own transaction that hangs means."""
     shown = ", ".join(found.partitions[:_PARTITIONS_SHOWN])
     more = f" and {len(found.partitions) - _PARTITIONS_SHOWN} more" if len(found.partitions) > _PARTITIONS_SHOWN else ""
+    said = f"{found.id!r} ({found.state}, producer {found.producer}) has been open for {span(found.seconds)} in {shown}"
+    if (will := _DECIDED.get(found.state)) is not None:
+        return problem(
+            about,
+            f"{said}{more}",
+            f"its end is decided, and brokers have still to write it there: {will} be read then, and readers of what "
+            "is committed wait until then; nothing is lost",
+            "look for brokers that are away and partitions without a leader: nothing else ends it",
+        )
     return problem(
         about,
-        f"{found.id!r} ({found.state}, producer {found.producer}) has been open for {span(found.seconds)} in {shown}"
-        f"{more}",
+        f"{said}{more}",
         "readers of what is committed wait at its first record in each of them; none of its records can be read, and "
         "what it was to send is kept and will be sent",
         f"start the topology, or --abort {found.id}; else the broker aborts it {span(found.timeout_seconds)} after its "

@@ -30,8 +30,8 @@ class Reach(Hashable, Protocol):
     def cluster(self) -> Cluster:
         """Return the cluster; it connects when it is first asked."""
 
-    def limits(self, cluster: Cluster) -> MessageLimits:
-        """Return how large records may be that go there."""
+    def limits(self, cluster: Cluster, *, lineage: bool) -> MessageLimits:
+        """Return what the topics take, of records with or without the headers that say where they came from."""
 
     def producers(self) -> Producers:
         """Return what opens sessions."""
@@ -60,9 +60,9 @@ class KafkaReach:
         """Administration and markers."""
         return PythonCluster(self.sink, self.servers, told(self.options), self.timeouts.lease.total_seconds())
 
-    def limits(self, cluster: Cluster) -> MessageLimits:
+    def limits(self, cluster: Cluster, *, lineage: bool) -> MessageLimits:
         """Before they are compressed, where the options say so."""
-        return MessageLimits(cluster, is_compressed=is_compressed(told(self.options)))
+        return MessageLimits(cluster, lineage=lineage, is_compressed=is_compressed(told(self.options)))
 
     def producers(self) -> Producers:
         """A producer per transaction."""

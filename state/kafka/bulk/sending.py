@@ -75,7 +75,7 @@ class SendShare:
             return change  # what was sent has been cleaned up
 
         with closing(self.place.reach.cluster()) as cluster:
-            limits = self.place.reach.limits(cluster).of([rows])
+            limits = self.place.reach.limits(cluster, lineage=self.place.lineage).of([rows])
             markers = self.place.markers(cluster, self.share)
             markers.change(self.batch.owner.topology, send, limits=limits, txid=self.batch.txid)
 
@@ -104,7 +104,7 @@ class BulkSender:
         self._place = place
         self._tasks: Tasks = InThisProcess()
         self._is_settled = True
-        self.writing = BulkWriting(place.folder, place.reach, place.producers)
+        self.writing = BulkWriting(place.folder, place.reach, place.producers, place.lineage)
 
     def use(self, tasks: Tasks) -> None:
         """See `UsesTasks`."""

@@ -51,6 +51,7 @@ class BulkWriting:
     folder: StagingFolder
     reach: Reach
     producers: int
+    lineage: bool
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
@@ -61,7 +62,7 @@ class BulkWriting:
         """Return a writer of one file per task; what earlier attempts have left is deleted, as far as it can be."""
         with suppress(RetryableError):
             self.folder.forget_attempts_before(batch)
-        return BulkWriter(self.folder, self.reach, self.producers, batch)
+        return BulkWriter(self.folder, self.reach, self.producers, self.lineage, batch)
 
     def check_written(self, batch: BatchId, writes: Sequence[WriteManifest]) -> None:
         """Look whether the files are there: a folder that only tasks see, is none that is shared."""
@@ -78,6 +79,7 @@ class BulkWriter:
     folder: StagingFolder
     reach: Reach
     producers: int
+    lineage: bool
     batch: BatchId
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[str]:
@@ -88,7 +90,7 @@ class BulkWriter:
             file: pq.ParquetWriter | None = None
             for block in blocks_of(batches, _ROWS, _BYTES):
                 rows = conform(block, ROWS)
-                _limits_of(self.reach).check(rows)
+                _limits_of(self.reach, self.lineage).check(rows, self.batch)
                 if file is None:
                     place = stack.enter_context(self.folder.writing(self.batch, name))
                     file = stack.enter_context(
@@ -179,6 +181,6 @@ def _shares(rows: pa.Table, producers: int) -> npt.NDArray[np.int32]:
 
 
 @lru_cache(maxsize=8)
-def _limits_of(reach: Reach) -> MessageLimits:
+def _limits_of(reach: Reach, lineage: bool) -> MessageLimits:
     """Return what this process knows of a sink's topics: tasks follow one another in it."""
-    return reach.limits(reach.cluster())
+    return reach.limits(reach.cluster(), lineage=lineage)

@@ -17,9 +17,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from trident.base.errors import ConfigurationError, RefusedError, TridentError
 from trident.base.kafka.clients import for_librdkafka
+from trident.state.kafka.checking import COMPRESSIBLE
 from trident.state.kafka.clients.errors import GIVEN_UP, of_beginning, of_ending, of_sending
 from trident.state.kafka.clients.limits import is_compressed
-from trident.state.kafka.records import COMPRESSIBLE, Record
+from trident.state.kafka.records import Record
 
 _BATCH_BYTES: Final = 1_000_000
 _QUEUE_BYTES: Final = 256 << 20
@@ -168,8 +169,7 @@ class ConfluentSession:
                         "queue (queue.buffering.max.kbytes in client_options); nothing was sent: let it be larger"
                     ) from None
                 was_empty = not len(self._producer)
-                self._producer.poll(_POLL_SECONDS)
-                self._raise_refused()
+                self._hear(_POLL_SECONDS)
             except KafkaException as error:
                 if error.args[0].code() in (KafkaError._STATE, KafkaError._FATAL):
                     self._raise_cause()
@@ -195,12 +195,23 @@ class ConfluentSession:
 
     def _raise_cause(self) -> None:
         """Raise why the transaction has failed, if it has: to begin another one is refused with the word for that."""
-        self._producer.poll(0)
-        self._raise_refused()
+        self._hear(0)
         try:
             self._producer.begin_transaction()
         except KafkaException as error:
             raise of_ending(error.args[0], self._sink, self._topics, self._overdue()) from None
+
+    def _hear(self, seconds: float) -> None:
+        """Let the client say what brokers have answered, and raise what they refused.
+
+        A fatal error it raises itself, from whatever call hears of it first.
+        """
+        try:
+            self._producer.poll(seconds)
+        except KafkaException as error:
+            self._raise_refused()
+            raise of_ending(error.args[0], self._sink, self._topics, self._overdue()) from None
+        self._raise_refused()
 
     def _refuse(self, error: KafkaError | None, message: Message) -> None:
         """Keep the first error, or the one that says what is refused for good: the others are only given up with it."""

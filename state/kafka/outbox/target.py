@@ -107,7 +107,7 @@ class OutboxTarget:
         """Check the rows, as far as that can be told before they are sent."""
         rows = in_order(conform(updates.rows, ROWS))
         if rows.num_rows:
-            self._sender.limits.check(rows)
+            self._sender.limits.check(rows, batch)
         return HeldUpdates(rows)
 
     def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
