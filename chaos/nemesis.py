@@ -22,14 +22,14 @@ def torment(scene: Scene, faults: Sequence[Fault], told: Callable[[Strike], None
     """Fire every fault, then wait until all records are done; missing drivers are started meanwhile."""
     strikes = []
     for number, fault in enumerate(faults):
-        _until_done(scene, _LAST_PART * scene.records * number / len(faults))
+        _until_done(scene, _LAST_PART * scene.supply.planned * number / len(faults))
         scene.board.stop_plans()
         scene.crew.start_missing()
         scene.crew.wait_for(fault.drivers)
         scene.board.allow_plans()
         strikes.append(fault.strike(scene))
         told(strikes[-1])
-    scene.until("all records are done", lambda look: look.records >= scene.records)
+    scene.until("all records are done", lambda look: look.records >= scene.supply.processed_at_last)
     _drain(scene)
     return strikes
 

@@ -28,6 +28,7 @@ from chaos.scene import Scene
 from chaos.sent import Sightings, expected_of, gone, totals_of, wrongs
 from chaos.sink_reader import Sink, SinkReader, read_sent
 from chaos.strikes import Strike
+from chaos.supply import Produce, Supply
 from chaos.switchboard import Switchboard
 from chaos.words import FUNCTION_FAILS, FUNCTION_HANGS
 from examples.payments_data import produce
@@ -55,6 +56,14 @@ class Servers:
     ends: EndsOfTransactions
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a job was given: the topic and how many records were produced to it."""
+
+    topic: str
+    records: int
+
+
 @contextmanager
 def servers() -> Iterator[Servers]:
     """Start three brokers with a proxy in front of each, PostgreSQL, and Spark's master and workers."""
@@ -79,8 +88,8 @@ def play(scenario: Scenario, on: Servers, seed: int, folder: Path, display: Disp
     started = time.monotonic()
     topic = f"payments-{seed}-{scenario.records}-{scenario.max_records}"
     on.kafka.create_topic(topic, PARTITIONS)
-    produce(on.kafka.bootstrap_servers, topic, scenario.records, seed, PARTITIONS, ACCOUNTS)
-    display.event(f"{scenario.name}: {scenario.records:,} records are in the topic")
+    supply = Supply(_producing(on, topic), scenario.records, seed, len(STREAMS))
+    display.event(f"{scenario.name}: {supply.records:,} records are in the topic")
     folder.mkdir(parents=True, exist_ok=True)
     logs = Path(tempfile.mkdtemp(prefix=f"{topic}-", dir=folder)).resolve()  # Spark's workers are elsewhere
     ledger = str(logs / "ledger.sqlite") if scenario.in_file else on.postgres.create_database()
@@ -106,12 +115,20 @@ def play(scenario: Scenario, on: Servers, seed: int, folder: Path, display: Disp
         crew = stack.enter_context(Crew(settings, board, logs))
         readers = [stack.enter_context(Reader(address, state)) for state, address in addresses.items()]
         receiver = stack.enter_context(_receiver(on, sends)) if sends else None
-        records, drawn = scenario.records * len(STREAMS), random.Random(seed)
-        scene = Scene(crew, board, view, on.kafka, on.postgres, topic, records, drawn, on.ends, receiver)
+        drawn = random.Random(seed)
+        scene = Scene(crew, board, view, on.kafka, on.postgres, topic, supply, drawn, on.ends, receiver)
         strikes = torment(scene, scenario.faults, display.strike)
         received = _received(on, receiver) if receiver else None
     counts = (board.heard(FUNCTION_FAILS), board.heard(FUNCTION_HANGS), crew.started)
-    return _judged(scenario, on, topic, addresses, strikes, readers, received, counts, started)
+    given = Given(topic, supply.records)
+    return _judged(scenario, on, given, addresses, strikes, readers, received, counts, started)
+
+
+def _producing(on: Servers, topic: str) -> Produce:
+    def more(records: int, seed: int) -> None:
+        produce(on.kafka.bootstrap_servers, topic, records, seed, PARTITIONS, ACCOUNTS)
+
+    return more
 
 
 def _sends(on: Servers, topic: str) -> Sends:
@@ -136,7 +153,7 @@ def _received(on: Servers, receiver: SinkReader) -> tuple[Sightings, list[str]]:
 def _judged(
     scenario: Scenario,
     on: Servers,
-    name: str,
+    given: Given,
     addresses: dict[str, str],
     strikes: Sequence[Strike],
     readers: Sequence[Reader],
@@ -144,12 +161,12 @@ def _judged(
     counts: tuple[int, int, int],
     started: float,
 ) -> Outcome:
-    topic = read_topic(on.kafka.bootstrap_servers, name)
+    topic = read_topic(on.kafka.bootstrap_servers, given.topic)
     ledger = addresses[TRANSACTIONAL]
     plans = committed_plans(ledger)
     problems = audit(topic, plans, recorded_losses(ledger))
-    if topic.records != scenario.records:
-        problems.append(f"the topic holds {topic.records} records instead of {scenario.records}")
+    if topic.records != given.records:
+        problems.append(f"the topic holds {topic.records} records instead of {given.records}")
     for reader in readers:
         problems += [
             f"{reader.state}: {text}" for text in violations(topic, plans, STREAMS[reader.state], reader.seen())

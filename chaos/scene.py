@@ -11,6 +11,7 @@ from chaos.crew import ChaosError, Crew, Driver
 from chaos.ends import EndsOfTransactions
 from chaos.ledger_view import LedgerView, Look
 from chaos.sink_reader import SinkReader
+from chaos.supply import Supply
 from chaos.switchboard import Held, Switchboard
 from chaos.words import Word
 from trident.local.kafka_cluster import LocalKafkaCluster
@@ -52,8 +53,7 @@ class Scene:
     kafka: LocalKafkaCluster
     postgres: LocalPostgres
     topic: str
-    records: int
-    """How many records will have been processed at the end, over all streams."""
+    supply: Supply
     random: Random
     ends: EndsOfTransactions
     reader: SinkReader | None = None
@@ -152,9 +152,7 @@ class Scene:
         watch = self.board.watch(fits)
         while (held := watch.wait(1)) is None:
             self.crew.check()
-            if self.view.look().records >= self.records:
-                watch.cancel()
-                raise ChaosError("the records were used up before all faults were fired: more records, smaller batches")
+            self.supply.replenish(self.view.look().records)
             if time.monotonic() > deadline:
                 watch.cancel()
                 raise ChaosError(f"no process came to the point that was waited for; {self._logs()}")
