@@ -48,9 +48,11 @@ from tests.simulation.stores import SimulatedDatabase
 from trident.base.identity import BatchId, Epoch
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.ledger.memory.rows import Entry
+from trident.coordinators.pinned import Pin
 from trident.state.folding import current
 from trident.state.kafka.records import Record
 from trident.state.positions import Position, Standing
+from trident.state.staged import AppliedUpdates
 from trident.state.values import OpaqueValue
 
 
@@ -549,7 +551,7 @@ class Monitor:
         for name in entry.spec.states:
             standing = self._standing(name)
             position = standing.position if standing else None
-            if position is None and (name not in births or (births[name] == progress.done and pin is None)):
+            if position is None and (name not in births or (births[name] == progress.done and not _is_in(pin, name))):
                 continue  # it is born, or born again before anything was in it
             if position is None or position.owner.incarnation != progress.incarnation:
                 return False
@@ -559,6 +561,12 @@ class Monitor:
             if not at_done and not (pin and (position.txid, position.attempt) == (pin.txid, pin.attempt)):
                 return False
         return True
+
+
+def _is_in(pin: Pin | None, name: str) -> bool:
+    """Tell whether what is pinned was written to a state with the pin, beside the ledger."""
+    pinned = pin.of(name) if pin is not None else None
+    return pinned is not None and isinstance(pinned.updates, AppliedUpdates)
 
 
 def _position(account: StateAccount) -> Position:
