@@ -34,3 +34,4 @@ RESET_LOST = (
 UNDO = "trident undo MODULE:TOPOLOGY"
 RETRY = "trident retry"
 DIVERT = "trident divert MODULE:TOPOLOGY"
+DROP = "trident drop MODULE:TOPOLOGY"

@@ -71,6 +71,8 @@ class CrashPoint(StrEnum):
     IN_UNDO = "undo: in a state's own transaction, before its COMMIT"
     AFTER_UNDOING_STATE = "undo: one state is back at the txid before"
     AFTER_UNPINNING = "undo: the pin is taken back"
+    BEFORE_DROPPING = "drop: all that is done is in it or sent, the topology still has it"
+    AFTER_DROPPING = "drop: the topology has it no more"
 
 
 Action = Callable[[CrashPoint, int], None]

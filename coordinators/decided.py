@@ -46,6 +46,8 @@ class DecisionKind(StrEnum):
     """Take one state's staged rows out of it, into the ledger; the others keep theirs."""
     UNDO = "undo"
     """Bring every state back to the txid before, and plan it again."""
+    DROP = "drop"
+    """Take a state or sink out of the topology, after the txid that is done; what it holds stays where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Decision:
     decided_by: str = field(default="", compare=False)
 
     def __str__(self) -> str:
+        if self.kind is DecisionKind.DROP:
+            return f"{self.kind} of {self.state!r} after txid {self.txid}"
         where = f" of state {self.state!r}" if self.state else ""
         return f"{self.kind} of txid {self.txid}{where}"
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trident.language.topology import Topology
     from trident.language.trident_state import TridentState
     from trident.local.session import local_session
-    from trident.managing.deciding import divert, retry, status, undo
+    from trident.managing.deciding import divert, drop, retry, status, undo
     from trident.managing.resets import reset
     from trident.operations.aggregators.base import Aggregator
     from trident.operations.aggregators.combiner import Combiner
@@ -64,7 +64,7 @@ _MODULES = {
     "trident.coordinators.options": ("OnRunning", "RunOptions"),
     "trident.coordinators.registered": ("Keep",),
     "trident.coordinators.holding.run": ("RunSummary",),
-    "trident.managing.deciding": ("divert", "retry", "status", "undo"),
+    "trident.managing.deciding": ("divert", "drop", "retry", "status", "undo"),
     "trident.engine.staging": ("Staging",),
     "trident.language.grouped": ("GroupedStream",),
     "trident.managing.resets": ("reset",),
@@ -106,6 +106,7 @@ __all__ = [
     "TridentState",
     "batch_time",
     "divert",
+    "drop",
     "local_session",
     "recommended_options",
     "reset",

@@ -13,6 +13,7 @@ from trident.base.signals import StopSignal
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
+from trident.coordinators.decisions.dropping import decide_drop
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.keeping import held
@@ -45,6 +46,17 @@ def decide_topology(
     """
     with opened(ledger, {}, targets, options.timeouts) as parts, _held(ledger, spec.name, options) as (epoch, repeater):
         return decide(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted)
+
+
+def drop_from_topology(
+    spec: TopologySpec, targets: Mapping[str, OpensTarget], ledger: Ledger, name: str, options: RunOptions
+) -> Decision:
+    """Take a state or sink out of the topology; returns the decision.
+
+    Raises LeaseHeldError while a coordinator runs it, and what `decide_drop` raises.
+    """
+    with opened(ledger, {}, targets, options.timeouts) as parts, _held(ledger, spec.name, options) as (epoch, repeater):
+        return decide_drop(TakeOver(ledger, parts.stores, spec, epoch, repeater), name)
 
 
 def reset_topology(

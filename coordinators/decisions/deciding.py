@@ -98,7 +98,7 @@ def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_
             _roll_forward(taking, wanted)
         else:
             try_with_patience(taking.repeater, "reset", partial(check_clear, taking.stores, taking.spec.name))
-        send_what_waits(taking, must_all=wanted.resumes)
+        send_what_waits(taking, taking.stores, must_all=wanted.resumes)
         positions = taking.repeater.call("reading the states", taking.positions)
         if wanted.keep_rows:
             require_all(taking.snapshot, positions, taking.unplaced(taking.snapshot, positions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from functools import partial
 
 from trident.base.crash_points import CrashPoint, reached
@@ -51,15 +52,15 @@ def nothing_is_lost(txid: int, state: str) -> MismatchError:
     )
 
 
-def send_what_waits(taking: TakeOver, *, must_all: bool) -> None:
-    """Have every sink send what is done before a reset is recorded.
+def send_what_waits(taking: TakeOver, sinks: Iterable[str], *, must_all: bool) -> None:
+    """Have these sinks send what is done before a reset, or a drop, is recorded; what is no outbox has sent it.
 
     Raises RefusedError for what can never be sent: a person takes it out first, so that it is kept. What can't be taken
     out, and what nobody knows whether it was sent (a marker is gone, or of another moment), is refused too if all must
     be sent; else that is said, and the reset begins behind whatever was.
     """
     snapshot = taking.snapshot
-    for name in sorted(names_relaying(taking.stores)):
+    for name in sorted(names_relaying(taking.stores).intersection(sinks)):
         store = taking.stores[name]
         relay = partial(relaying_of(store).relay, snapshot.owner, taking.epoch, snapshot.done)
         try:

@@ -228,7 +228,18 @@ def _pinned(snapshot: Snapshot) -> str:
     return f", txid {pin.txid} attempt {pin.attempt} pinned" if pin else ""
 
 
+def _taken_out_once(snapshot: Snapshot, name: str, found: str) -> ApartError:
+    return ApartError(
+        f"state {name!r} is new to the ledger of topology {snapshot.owner.topology!r} (incarnation "
+        f"{snapshot.owner.incarnation}), which has txid {snapshot.done} done{_pinned(snapshot)}, but where it lives it "
+        f"{found}: one of that name was taken out of the topology, or its address is another one. Nothing was changed.",
+        "Give the new one another name, and a table of its own; or correct the address.",
+    )
+
+
 def _wrong(snapshot: Snapshot, name: str, found: str, *, knows_more: bool = False) -> ApartError:
+    if name not in _births(snapshot) and not knows_more:
+        return _taken_out_once(snapshot, name, found)
     clears = _must_clear(snapshot)
     lost = RESET_LOST_CLEARING if clears else RESET_LOST
     way = f"if the ledger can't be, {lost}" if knows_more else f"or {RESET_CLEARING if clears else RESET_ANEW}"

@@ -185,6 +185,13 @@ class Ledger(Protocol):
         records will be read again.
         """
 
+    def drop(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Take a state or sink out of the stored description and out of the births, with the decision; idempotent.
+
+        Refused unless the decision names the txid that is done, nothing is pinned and nothing else that was decided is
+        open.
+        """
+
     def view(self) -> LedgerView:
         """Return what only reads, for people and their tools; needs no `open` and never migrates."""
 

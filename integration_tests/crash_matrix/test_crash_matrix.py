@@ -61,8 +61,12 @@ OF_TASKS = {CrashPoint.AFTER_SHARES}
 """Where Spark's tasks send, and nothing runs on Spark here: `test_bulk_to_kafka` and `test_bulk_rows` die there."""
 
 
+OF_DROPS = {CrashPoint.BEFORE_DROPPING, CrashPoint.AFTER_DROPPING}
+"""The borders of one transaction of the ledger: `tests/coordinators/test_dropping.py` dies there."""
+
+
 def test_every_point_there_is_has_its_cases():
-    assert {case.point for case in all_cases()} == frozenset(CrashPoint) - OF_TASKS
+    assert {case.point for case in all_cases()} == frozenset(CrashPoint) - OF_TASKS - OF_DROPS
 
 
 def test_what_is_drawn_leaves_no_border_out():

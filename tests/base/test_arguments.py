@@ -165,6 +165,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "retry": (trident.retry, DECIDING),
     "undo": (trident.undo, DECIDING),
     "divert": (trident.divert, {**DECIDING, "state": "s", "rows_lost": False}),
+    "drop": (trident.drop, {"topology": Topology("t"), "ledger": MemoryLedger(), "name": "s"}),
     "status": (trident.status, {"topology": "t", "ledger": MemoryLedger()}),
     "reset": (trident.reset, {"topology": Topology("t"), "ledger": MemoryLedger(), "states": "clear"}),
     "batch_time": (trident.batch_time, {}),

@@ -233,7 +233,7 @@ def test_nothing_is_decided_without_a_yes(scene, capsys):
     assert run(["status", "payments"]) == 0
 
 
-@pytest.mark.parametrize("command", ["retry", "divert", "undo", "reset"])
+@pytest.mark.parametrize("command", ["retry", "divert", "undo", "reset", "drop"])
 def test_where_nobody_can_answer_nothing_is_decided_and_yes_is_named(scene, command):
     scene.be_refused()
     pinned = bool(scene.apart)
@@ -242,6 +242,7 @@ def test_where_nobody_can_answer_nothing_is_decided_and_yes_is_named(scene, comm
         "divert": [write_module(scene), "3", "--state", "totals"],
         "undo": [write_module(scene), "3"],
         "reset": [write_module(scene), "--states", "clear"],
+        "drop": [write_module(scene), "totals"],
     }[command]
     answer = CliRunner().invoke(app, [command, *words], input="")
     if command == "undo" and not pinned:
@@ -274,6 +275,23 @@ def test_what_can_not_be_decided_is_refused_before_anybody_is_asked(scene, capsy
     assert text in heard.err
     assert "[y/N]" not in heard.out
     assert scene.sql("SELECT * FROM trident_decision") == []
+
+
+def test_drop_takes_a_state_out(scene, capsys):
+    scene.mend()
+    named = write_module(scene)
+    answer = CliRunner().invoke(app, ["drop", named, "totals"], input="n\n")
+    assert answer.exit_code == 4
+    assert "It gets what is pinned and nothing after that (txid 2 is done now)" in answer.output
+    code, (said,) = ended(capsys, "drop", named, "totals", "--yes")
+    assert (code, said["decided"], said["state"], said["txid"]) == (0, "drop", "totals", 2)
+    assert "start the version without it" in said["next"]
+    assert "totals" not in scene.sql("SELECT spec FROM trident_topology")[0][0]
+    assert run(["drop", named, "totals", "--yes"]) == 1
+    assert run(["drop", named, "nothing", "--yes"]) == 1
+    heard = capsys.readouterr().err
+    assert "it was taken out before, or has never run" in heard
+    assert "there are: 'balances', 'totals'" in heard
 
 
 def test_a_running_topology_is_read_but_not_decided_about(scene, capsys):
@@ -359,14 +377,14 @@ def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path,
 
 def test_it_is_a_program():
     answer = subprocess.run([sys.executable, "-m", "trident", "--help"], capture_output=True, text=True, check=True)
-    for command in ("list", "status", "batches", "show", "reset", "undo", "retry", "divert"):
+    for command in ("list", "status", "batches", "show", "reset", "undo", "retry", "divert", "drop"):
         assert command in answer.stdout
 
 
 def test_the_commands_that_error_texts_name_exist():
     named = [text for name, text in vars(advice).items() if name.isupper()]
     found = {command for text in named for command in re.findall(r"trident (\w+) ?", text)}
-    assert found == {"reset", "undo", "retry", "divert"}
+    assert found == {"reset", "undo", "retry", "divert", "drop"}
     for command in found:
         answer = CliRunner().invoke(app, [command, "--help"])
         assert answer.exit_code == 0

@@ -44,6 +44,7 @@ class Life:
     ledger_file: str = "ledger.sqlite"
     kafka: MemoryKafka = field(default_factory=lambda: MemoryKafka("out", partitions=1))
     topic: Topic = field(default_factory=lambda: Topic([[]]))
+    sink: str = "alerts"
 
     def ledger(self) -> SqliteLedger:
         return SqliteLedger(self.folder / self.ledger_file)
@@ -55,8 +56,8 @@ class Life:
         job = make_job(self.topic, SqliteState("balances", path=self.folder / "balances.sqlite"), meddle=self._send)
         plan = job.plan()
         job.processor.states = ["balances"]
-        spec = replace(plan.spec, states={**plan.spec.states, "alerts": {"store": "kafka", "kind": "sink"}})
-        return replace(plan, spec=spec, targets={**plan.targets, "alerts": self._open})
+        spec = replace(plan.spec, states={**plan.spec.states, self.sink: {"store": "kafka", "kind": "sink"}})
+        return replace(plan, spec=spec, targets={**plan.targets, self.sink: self._open})
 
     def run(self) -> None:
         TopologyRun(self.plan(), self.ledger(), OPTIONS).run()
@@ -90,11 +91,11 @@ class Life:
         ((_, edges),) = request.edges.items()
         log = self.topic.partitions
         words = [log[e.range.id.partition][n][0] for e in edges for n in range(e.range.start, e.range.stop)]
-        return replace(result, updates={**result.updates, "alerts": HeldUpdates(rows_of(words))})
+        return replace(result, updates={**result.updates, self.sink: HeldUpdates(rows_of(words))})
 
     def _open(self, database: LedgerDatabase, timeouts: Timeouts) -> OutboxTarget:
         assert isinstance(database, SqlDatabase)
-        return OutboxTarget(memory_sender(self.kafka), Outbox("alerts", database))
+        return OutboxTarget(memory_sender(self.kafka, sink=self.sink), Outbox(self.sink, database))
 
 
 def rows_of(words: Iterable[str | None]) -> pa.Table:

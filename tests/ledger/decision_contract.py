@@ -6,17 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from tests.ledger.making import Run, commit_of, dead_letter_of, pin_of, plan_of, range_of, started, successor
-from trident.base.errors import MismatchError
+from tests.ledger.making import SPEC, Run, commit_of, dead_letter_of, pin_of, plan_of, range_of, started, successor
+from trident.base.errors import FencedError, MismatchError
 from trident.coordinators.decided import Decision, DecisionKind, Diverted, Refusal, ResetDecision, StopKind
 from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
 from trident.coordinators.pinned import Pin, StatePin
 from trident.coordinators.planned import Plan
+from trident.coordinators.registered import Added, Birth
 
 AnyLedger = MemoryLedger | SqliteLedger | PostgresLedger
 RETRY = Decision(DecisionKind.RETRY, 1, 1)
 DIVERT = Decision(DecisionKind.DIVERT, 1, 1, "balances", "ann")
 UNDO = Decision(DecisionKind.UNDO, 1, 1)
+TWO = replace(SPEC, states={**SPEC.states, "totals": {"kind": "opaque"}})
 ROWS = ('{"account":"ann","n":1}', '{"account":"bob","n":2}')
 
 
@@ -41,6 +43,15 @@ def planned_again(run: Run, attempt: int = 2, *, diverts: tuple[str, ...] = (), 
     run.ledger.plan(run.owner, run.epoch, plan, drop_from=1)
     run.follow(plan)
     return plan
+
+
+def with_two_states(ledger: AnyLedger) -> tuple[Run, Decision]:
+    """Return the owner of a topology with two states and a txid that is done, and the drop of one of them."""
+    run = started(ledger)
+    ledger.register(run.epoch, TWO)
+    ledger.set_births(run.owner, run.epoch, [Birth("balances", 0), Birth("totals", 0)])
+    run.together(run.plan())
+    return run, Decision(DecisionKind.DROP, 1, 1, "totals", "ann")
 
 
 class DecisionContract:
@@ -311,6 +322,48 @@ class DecisionContract:
         ledger.decide(run.owner, run.epoch, UNDO)
         ledger.unpin(run.owner, run.epoch, UNDO)
         assert ledger.diverted("payments") == ()
+
+    def test_a_drop_takes_a_state_out_of_description_and_births(self, ledger: AnyLedger) -> None:
+        run, decision = with_two_states(ledger)
+        for _ in range(2):  # its answer was lost
+            ledger.drop(run.owner, run.epoch, decision)
+        found = ledger.register(run.epoch, SPEC)
+        assert (found.births, found.decisions, found.done) == ((Birth("balances", 0),), (), 1)
+        assert found.added == Added()
+        with pytest.raises(MismatchError, match="decided before"):
+            ledger.drop(run.owner, run.epoch, replace(decision, state="balances"))
+        run.together(run.plan())
+        new = successor(run)
+        with pytest.raises(MismatchError, match=r"no state or sink 'totals' .* 'balances'"):
+            ledger.drop(new.owner, new.epoch, replace(decision, txid=2, attempt=2))
+        again = ledger.register(new.epoch, TWO)
+        assert again.added.states == ("totals",), "a name that was dropped is new"
+
+    def test_a_drop_is_about_what_is_done_with_nothing_open_behind_it(self, ledger: AnyLedger) -> None:
+        run, decision = with_two_states(ledger)
+        for wrong in (replace(decision, txid=0, attempt=0), replace(decision, txid=2, attempt=2)):
+            with pytest.raises(MismatchError, match="txid 1 attempt 1 is done"):
+                ledger.drop(run.owner, run.epoch, wrong)
+        plan = run.plan()
+        ledger.refuse(run.owner, run.epoch, refusal_of(plan))
+        held = successor(run, TWO)
+        ledger.decide(held.owner, held.epoch, replace(DIVERT, txid=2, attempt=2))
+        new = successor(held, TWO)
+        with pytest.raises(MismatchError, match=r"a divert of txid 2 .* is not finished"):
+            ledger.drop(new.owner, new.epoch, decision)
+        with pytest.raises(FencedError):
+            ledger.drop(run.owner, run.epoch, decision)
+        with pytest.raises(MismatchError, match="reset meanwhile"):
+            ledger.drop(replace(new.owner, incarnation="another"), new.epoch, decision)
+        assert {birth.state for birth in ledger.snapshot(new.epoch, "payments").births} == {"balances", "totals"}
+
+    def test_while_a_txid_is_pinned_nothing_is_dropped(self, ledger: AnyLedger) -> None:
+        run, decision = with_two_states(ledger)
+        run.pin(run.plan())
+        with pytest.raises(MismatchError, match="txid 2 is pinned"):
+            ledger.drop(run.owner, run.epoch, decision)
+        with pytest.raises(MismatchError, match="txid 1 is done"):
+            ledger.decide(run.owner, run.epoch, decision)
 
     def test_a_reset_leaves_refusals_and_decisions_behind(self, ledger: AnyLedger) -> None:
         run = refused(ledger, pinned=True)

@@ -121,10 +121,10 @@ def started(ledger: Ledger, holder: str = "one") -> Run:
     return run
 
 
-def taken_over(ledger: Ledger, holder: str) -> Run:
+def taken_over(ledger: Ledger, holder: str, spec: TopologySpec = SPEC) -> Run:
     """Return a run that holds the topology; the one before must have let it go."""
     epoch = ledger.acquire("payments", Lease(holder, LONG)).epoch
-    snapshot = ledger.register(epoch, SPEC)
+    snapshot = ledger.register(epoch, spec)
     run = Run(ledger, epoch, snapshot.owner)
     last = snapshot.pin.plan if snapshot.pin else snapshot.done_plan
     if last is not None:
@@ -133,10 +133,10 @@ def taken_over(ledger: Ledger, holder: str) -> Run:
     return run
 
 
-def successor(run: Run) -> Run:
+def successor(run: Run, spec: TopologySpec = SPEC) -> Run:
     """Take the topology over while the old run still believes to hold it."""
     run.ledger.release("payments", run.epoch)
-    return taken_over(run.ledger, "two")
+    return taken_over(run.ledger, "two", spec)
 
 
 def mark(transaction: object) -> None:

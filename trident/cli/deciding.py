@@ -33,7 +33,7 @@ _MOMENT = "2026-01-31T00:00:00+00:00"
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (retry, divert, undo, reset):
+    for command in (retry, divert, undo, drop, reset):
         app.command()(command)
 
 
@@ -95,6 +95,31 @@ def undo(topology: Named, txid: Txid, ledger: LedgerOption = "", yes: Yes = Fals
         confirm(f"Bring every state back to txid {txid - 1}?", yes)
         decision = decisions.undo(loaded, found, txid=txid)
     note = f"every state is back at txid {txid - 1}; the next start of the topology plans txid {txid} again"
+    _say(decision, loaded.name, note, as_json)
+
+
+def drop(
+    topology: Named,
+    name: Annotated[str, typer.Argument(help="the state or sink to take out", show_default=False)],
+    ledger: LedgerOption = "",
+    yes: Yes = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Take a state or sink out of a topology for good, with the version that still has it."""
+    require_yes(yes, as_json)
+    loaded = load_topology(topology)
+    with opened(ledger) as found:
+        standing = found.view().status(loaded.name)
+        confirm(
+            f"Take {name} out of {loaded.name}? It gets what is pinned and nothing after that (txid {standing.done} is "
+            "done now); what it holds stays where it is.",
+            yes,
+        )
+        decision = decisions.drop(loaded, found, name=name)
+    note = (
+        f"{name} has every txid up to {decision.txid}; start the version without it. One that is to take its place "
+        "needs another name, and a table has to be another one or empty"
+    )
     _say(decision, loaded.name, note, as_json)
 
 

@@ -1,4 +1,4 @@
-"""When a person has to decide: retry, divert or undo a txid, and see where a topology stands."""
+"""When a person has to decide: retry, divert or undo a txid, drop a state, and see where a topology stands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trident.base.checks import check_count, check_flag, check_instance
 from trident.base.loading import refuse_while_loading
 from trident.base.names import check_given_name
 from trident.coordinators.decided import Decision, DecisionKind
-from trident.coordinators.decisions.commands import decide_topology, retry_topology
+from trident.coordinators.decisions.commands import decide_topology, drop_from_topology, retry_topology
 from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.view import TopologyStatus
@@ -68,6 +68,22 @@ def undo(topology: Topology, ledger: Ledger, *, txid: int, options: RunOptions |
     next call or the next start.
     """
     return _decide(topology, ledger, WantedDecision(DecisionKind.UNDO, check_count("txid", txid)), options)
+
+
+def drop(topology: Topology, ledger: Ledger, *, name: str, options: RunOptions | None = None) -> Decision:
+    """Take a state or sink out of a topology for good: the version without it starts then.
+
+    Needs the version that has it. What is pinned is finished first and what waits in a sink is sent: it gets every txid
+    up to the one that is done, and none after it. What it holds stays where it is. Raises LeaseHeldError while a
+    coordinator runs the topology, DecisionNeededError while a refusal waits, MismatchError for what the ledger does not
+    know; the topology has it still then, and the call may be repeated.
+    """
+    refuse_while_loading(_DECIDES)
+    check_given_name("name", name)
+    check_ledger(ledger)
+    chosen = _options(options)
+    compiled = check_topology(topology).compile()
+    return drop_from_topology(compiled.spec(), compiled.targets, ledger, name, chosen)
 
 
 def status(topology: Topology | str, ledger: Ledger) -> TopologyStatus:

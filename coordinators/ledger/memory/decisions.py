@@ -12,6 +12,7 @@ from trident.coordinators.ledger.memory.rows import Decided, Entry, Rows, Stoppe
 from trident.coordinators.ledger.rules.decisions import (
     check_carried_out,
     check_decision,
+    check_drop,
     check_refusal,
     is_held,
     is_repeated_refusal,
@@ -20,6 +21,7 @@ from trident.coordinators.ledger.rules.decisions import (
     without_rows_of,
 )
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
+from trident.coordinators.ledger.rules.specs import without_state
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan
 
@@ -36,13 +38,8 @@ def refused(entry: Entry, epoch: Epoch, refusal: Refusal) -> Entry:
 
 def decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision, refused: Plan | None) -> Entry:
     """Return the entry with a decision, the refusals that led to it settled."""
-    check_life(entry.progress, owner)
-    stored = entry.decisions.get(epoch.number)
-    if stored is not None and stored.decision == decision:
+    if _is_decided(entry, owner, epoch, decision):
         return entry
-    check_owner(entry.progress, owner)
-    if stored is not None:
-        raise MismatchError(f"this epoch decided before: {stored.decision}. Nothing was written.")
     progress = entry.progress
     known = entry.open_decisions()
     check_decision(progress.done, progress.pinned_batch, decision, entry.open_refusal(), known)
@@ -86,6 +83,18 @@ def unpinned(rows: Rows, entry: Entry, owner: Owner, decision: Decision) -> Entr
     return _finished(entry._replace(progress=progress, pin=None), decision)
 
 
+def without(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Entry:
+    """Return the entry of a topology that has a state or sink no more."""
+    if _is_decided(entry, owner, epoch, decision):
+        return entry
+    check_drop(entry.progress, decision, entry.open_decisions())
+    return entry._replace(
+        spec=without_state(entry.spec, decision.state),
+        births=tuple(birth for birth in entry.births if birth.state != decision.state),
+        decisions={**entry.decisions, epoch.number: Decided(owner.incarnation, decision, finished=True, refused=None)},
+    )
+
+
 def with_diverts(rows: Rows, entry: Entry, owner: Owner, pin: Pin) -> Entry:
     """Keep the rows that held decisions took out of a batch and finish these decisions."""
     if not pin.diverts:
@@ -106,6 +115,18 @@ def hold_for(entry: Entry, plan: Plan) -> Entry:
     for decision in void:
         entry = _finished(entry, decision, void=True)
     return entry._replace(progress=entry.progress._replace(held=entry.progress.held - len(void))) if void else entry
+
+
+def _is_decided(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> bool:
+    """Tell whether this epoch has decided just that; it decides once, and only in this life."""
+    check_life(entry.progress, owner)
+    stored = entry.decisions.get(epoch.number)
+    if stored is not None and stored.decision == decision:
+        return True
+    check_owner(entry.progress, owner)
+    if stored is not None:
+        raise MismatchError(f"this epoch decided before: {stored.decision}. Nothing was written.")
+    return False
 
 
 def _is_finished(entry: Entry, owner: Owner, decision: Decision) -> bool:

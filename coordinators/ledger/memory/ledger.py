@@ -286,6 +286,12 @@ class MemoryLedger:
             entry = rows.fenced(owner.topology, epoch)
             rows.put(decisions.unpinned(rows, entry, owner, decision))
 
+    def drop(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Take a state or sink out of what is known of the topology."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            rows.put(decisions.without(rows.fenced(owner.topology, epoch), owner, epoch, decision))
+
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""
         with self._database.transaction() as transaction:

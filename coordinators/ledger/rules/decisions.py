@@ -50,12 +50,24 @@ def check_decision(
     if decision in open_decisions:
         raise _refused(decision, "it was decided before and is not finished")
     match decision.kind:
+        case DecisionKind.DROP:
+            raise _refused(decision, f"txid {decision.txid} is not done")
         case DecisionKind.UNDO:
             _check_undo(pinned, decision)
         case DecisionKind.RETRY:
             _check_refused(decision, refusal)
         case DecisionKind.DIVERT:
             _check_divert(pinned, decision, refusal)
+
+
+def check_drop(progress: Progress, decision: Decision, open_decisions: Sequence[Decision]) -> None:
+    """Refuse to take a state out of anything but the txid that is done, with nothing open behind it."""
+    if progress.pinned is not None:
+        raise _refused(decision, f"txid {progress.pinned} is pinned and not done")
+    if (decision.txid, decision.attempt) != (progress.done, progress.done_attempt):
+        raise _refused(decision, f"txid {progress.done} attempt {progress.done_attempt} is done")
+    if open_decisions:
+        raise _refused(decision, f"a {open_decisions[0]} was decided and is not finished")
 
 
 def check_carried_out(progress: Progress, decision: Decision, open_decisions: Sequence[Decision]) -> None:

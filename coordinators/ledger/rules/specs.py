@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+from trident.base.advice import DROP
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.planned import StartPosition
@@ -24,9 +27,20 @@ def merged_spec(stored: TopologySpec, given: TopologySpec) -> TopologySpec:
     if differences:
         raise MismatchError(
             f"topology {given.name!r} is not the one in the ledger: {'; '.join(differences)}. Nothing was changed. "
-            "Put the old names and kinds back, or give the new topology another name."
+            f"Put the old names and kinds back, {_way_out(stored, given)}or give the new topology another name."
         )
     return given
+
+
+def without_state(stored: TopologySpec, name: str) -> TopologySpec:
+    """Return the spec without a state or sink; raises MismatchError for one that it does not name."""
+    if name not in stored.states:
+        known = ", ".join(map(repr, stored.states)) or "none"
+        raise MismatchError(
+            f"topology {stored.name!r} has no state or sink {name!r} in the ledger (there are: {known}): it was taken "
+            "out before, or has never run. Nothing was changed."
+        )
+    return replace(stored, states={known: what for known, what in stored.states.items() if known != name})
 
 
 def added_to(stored: TopologySpec | None, given: TopologySpec) -> Added:
@@ -77,6 +91,18 @@ def merged_births(stored: Sequence[Birth], given: Sequence[Birth]) -> tuple[Birt
                 "changed."
             )
     return tuple(birth for _, birth in sorted(merged.items()))
+
+
+def _way_out(stored: TopologySpec, given: TopologySpec) -> str:
+    """Return what can be done about states and sinks: of streams nothing can be taken out."""
+    names = [name for name, what in stored.states.items() if dict(what) != dict(given.states.get(name, {}))]
+    if not names:
+        return ""
+    others = "" if len(names) == 1 else f", and likewise {', '.join(map(repr, names[1:]))}"
+    return (
+        f"or let the version that has {names[0]!r} as it was take it out ({DROP} {shlex.quote(names[0])}; what it "
+        f"holds stays where it is){others}, "
+    )
 
 
 def _differences(kind: str, stored: Described, given: Described) -> list[str]:

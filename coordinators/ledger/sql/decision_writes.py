@@ -58,18 +58,38 @@ def refuse(connection: Connection, owner: Owner, epoch: Epoch, refusal: Refusal)
 def decide(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
     """Record a decision before its first effect; see `Ledger.decide`."""
     progress = lock_progress(connection, owner.topology, epoch)
+    if is_decided(connection, progress, owner, epoch, decision):
+        return
+    refusal = read_refusal(connection, owner, progress.done)
+    known = read_decisions(connection, owner, progress.done)
+    check_decision(progress.done, progress.pinned_batch, decision, refusal, known)
+    before = replaced(decision, known)
+    if before is not None:
+        write_one(connection, _finishing(owner, before.kind, before.txid, before.state).values(void=True))
+    write_decision(connection, owner, epoch, decision, finished=decision.kind is DecisionKind.RETRY)
+    _settle(connection, owner, decision)
+    if decision.kind is DecisionKind.UNDO:
+        set_progress(connection, owner.topology, {"undoing": decision.attempt})
+    elif is_held(progress, decision) and before is None:
+        set_progress(connection, owner.topology, {"held": progress.held + 1})
+
+
+def is_decided(connection: Connection, progress: Progress, owner: Owner, epoch: Epoch, decision: Decision) -> bool:
+    """Tell whether this epoch has decided just that; it decides once, and only in this life."""
     check_life(progress, owner)
     row = connection.execute(
         select(DECISION).where(DECISION.c.topology == owner.topology, DECISION.c.epoch == epoch.number)
     ).one_or_none()
     if row is not None and decision_of(row) == decision:
-        return
+        return True
     check_owner(progress, owner)
     if row is not None:
         raise MismatchError(f"this epoch decided before: {decision_of(row)}. Nothing was written.")
-    refusal = read_refusal(connection, owner, progress.done)
-    known = read_decisions(connection, owner, progress.done)
-    check_decision(progress.done, progress.pinned_batch, decision, refusal, known)
+    return False
+
+
+def write_decision(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision, *, finished: bool) -> None:
+    """Insert a decision, as finished if it is so with its record."""
     values = {
         **_named(owner, epoch),
         "txid": decision.txid,
@@ -78,17 +98,9 @@ def decide(connection: Connection, owner: Owner, epoch: Epoch, decision: Decisio
         "state": decision.state,
         "decided_by": decision.decided_by,
         "decided_at": DatabaseNow(),
-        "finished_at": DatabaseNow() if decision.kind is DecisionKind.RETRY else null(),
+        "finished_at": DatabaseNow() if finished else null(),
     }
-    before = replaced(decision, known)
-    if before is not None:
-        write_one(connection, _finishing(owner, before.kind, before.txid, before.state).values(void=True))
     connection.execute(insert(DECISION).values(values))
-    _settle(connection, owner, decision)
-    if decision.kind is DecisionKind.UNDO:
-        set_progress(connection, owner.topology, {"undoing": decision.attempt})
-    elif is_held(progress, decision) and before is None:
-        set_progress(connection, owner.topology, {"held": progress.held + 1})
 
 
 def divert(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:

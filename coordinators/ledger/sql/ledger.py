@@ -218,6 +218,11 @@ class SqlLedger:
         with self._migrated(owner.topology, epoch) as transaction:
             decision_writes.unpin(transaction.connection, owner, epoch, decision)
 
+    def drop(self, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+        """Take a state or sink out of what is known of the topology."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            registration.drop(transaction.connection, owner, epoch, decision)
+
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""
         with self._database.transaction() as transaction:

@@ -10,10 +10,21 @@ from sqlalchemy import Connection, update
 
 from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
+from trident.coordinators.decided import Decision
+from trident.coordinators.ledger.rules.decisions import check_drop
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
-from trident.coordinators.ledger.rules.specs import added_to, births_before, merged_births, merged_spec, merged_starts
+from trident.coordinators.ledger.rules.specs import (
+    added_to,
+    births_before,
+    merged_births,
+    merged_spec,
+    merged_starts,
+    without_state,
+)
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import write_one
+from trident.coordinators.ledger.sql.decision_reads import read_decisions
+from trident.coordinators.ledger.sql.decision_writes import is_decided, write_decision
 from trident.coordinators.ledger.sql.dialect import insert_new
 from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.reads import (
@@ -76,6 +87,19 @@ def set_births(connection: Connection, owner: Owner, epoch: Epoch, births: Seque
     _write_births(connection, owner, merged_births(known_births(connection, owner), births))
 
 
+def drop(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision) -> None:
+    """Take a state or sink out of what is known of the topology; see `Ledger.drop`."""
+    progress = lock_progress(connection, owner.topology, epoch)
+    if is_decided(connection, progress, owner, epoch, decision):
+        return
+    check_drop(progress, decision, read_decisions(connection, owner, progress.done))
+    stored = read_spec(connection, owner.topology)
+    _write_spec(connection, without_state(stored, decision.state))
+    births = known_births(connection, owner)
+    _write_births(connection, owner, [birth for birth in births if birth.state != decision.state])
+    write_decision(connection, owner, epoch, decision, finished=True)
+
+
 def new_incarnation(
     owner: Owner,
     birth_txid: int,
@@ -130,6 +154,10 @@ def _merge_spec(connection: Connection, spec: TopologySpec) -> TopologySpec:
     stored = read_spec(connection, spec.name)
     merged = merged_spec(stored, spec)
     if merged != stored:
-        spec_now = codec.SPEC.encode(merged)
-        write_one(connection, update(TOPOLOGY).where(TOPOLOGY.c.name == spec.name).values(spec=spec_now))
+        _write_spec(connection, merged)
     return stored
+
+
+def _write_spec(connection: Connection, spec: TopologySpec) -> None:
+    encoded = codec.SPEC.encode(spec)
+    write_one(connection, update(TOPOLOGY).where(TOPOLOGY.c.name == spec.name).values(spec=encoded))

@@ -1,0 +1,70 @@
+"""A state or sink is taken out of a topology: it gets all that is done, and nothing that comes after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import MismatchError
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decisions.diverting_waiting import send_what_waits
+from trident.coordinators.holding.carrying_out import due_decisions
+from trident.coordinators.holding.keeping import holder_name
+from trident.coordinators.holding.takeover import TakeOver
+from trident.coordinators.registered import Snapshot
+from trident.state.positions import Position
+
+
+def decide_drop(taking: TakeOver, name: str) -> Decision:
+    """Take a state or sink out; returns the decision, which the ledger has recorded and carried out in one transaction.
+
+    What is pinned is finished first, and what waits in the sink is sent, so that it holds every txid up to the one that
+    is done and none behind it. Raises DecisionNeededError while a refusal waits for a person, MismatchError where it is
+    not known or what waits can't be sent: the topology has it still then, and the same command may be given again.
+    """
+    seen, positions = taking.look()
+    taking.unless_fenced(partial(_check_seen, taking, seen, positions, name))
+    taking.as_registered(seen)
+    taking.raise_fences()
+    taking.finish_reset()
+    taking.finish_decisions()
+    standing = taking.where_states_stand()
+    taking.require_no_refusal(standing)
+    if taking.snapshot.pin is not None:
+        taking.roll_forward(standing)
+    _require_nothing_held(taking.snapshot, name)
+    send_what_waits(taking, [name], must_all=True)
+    snapshot = taking.snapshot
+    decision = Decision(DecisionKind.DROP, snapshot.done, snapshot.done_attempt, name, holder_name())
+    reached(CrashPoint.BEFORE_DROPPING, snapshot.done)
+    record = partial(taking.ledger.drop, snapshot.owner, taking.epoch, decision)
+    taking.repeater.call(f"taking {name!r} out", record)
+    reached(CrashPoint.AFTER_DROPPING, snapshot.done)
+    return decision
+
+
+def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], name: str) -> None:
+    """Refuse, before anything is changed, what would be refused once every fence is raised."""
+    if name not in taking.stores:
+        known = ", ".join(map(repr, sorted(taking.stores)))
+        raise MismatchError(
+            f"no drop: there is no state or sink {name!r} in this version of the topology, there are: {known}. Nothing "
+            "was changed: the version that has it takes it out."
+        )
+    if name in seen.added.states or seen.added.topology:
+        raise MismatchError(
+            f"no drop: the ledger knows no state or sink {name!r} of topology {taking.spec.name!r}: it was taken out "
+            "before, or has never run. Nothing was changed; start the version without it."
+        )
+    if seen.open_reset is None and not due_decisions(seen):
+        taking.held_against(seen, positions)
+
+
+def _require_nothing_held(snapshot: Snapshot, name: str) -> None:
+    """Refuse while a divert waits for its attempt: the version that has every state takes it."""
+    if snapshot.decisions:
+        raise MismatchError(
+            f"no drop of {name!r}: a {snapshot.decisions[0]} was decided and waits for the next attempt. Nothing was "
+            "taken out: start the topology as it is until that txid is done, then give the command again."
+        )

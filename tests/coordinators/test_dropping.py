@@ -1,0 +1,247 @@
+"""A state or sink is taken out of a topology: it has every txid up to the one that is done, and the rest goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.cli.advised import carry_out, commands_in
+from tests.coordinators.fakes import ListJob, Topic, make_job
+from tests.coordinators.test_decisions import APART, MIXED, SHORTCUT, Scene, dying_at
+from tests.coordinators.test_outbox_lives import Life
+from tests.coordinators.test_run import OPTIONS, run
+from trident.base.crash_points import CrashPoint, armed
+from trident.base.errors import DecisionNeededError, LeaseHeldError, MismatchError
+from trident.coordinators.decided import Decision, DecisionKind
+from trident.coordinators.decisions.commands import drop_from_topology
+from trident.coordinators.holding.run import RunnableTopology
+from trident.coordinators.registered import Lease
+from trident.state import SqliteState
+
+DROPPING = [
+    CrashPoint.AFTER_LEASE,
+    CrashPoint.AFTER_LOOKING,
+    CrashPoint.AFTER_FENCE,
+    CrashPoint.AFTER_READING_LEDGER,
+    CrashPoint.AFTER_CHECKING,
+    CrashPoint.AFTER_APPLY,
+    CrashPoint.AFTER_DONE,
+    CrashPoint.BEFORE_DROPPING,
+    CrashPoint.AFTER_DROPPING,
+]
+
+
+def drop(scene: Scene, name: str = "totals", plan: RunnableTopology | None = None) -> Decision:
+    plan = plan or scene.job().plan()
+    return drop_from_topology(plan.spec, plan.targets, scene.ledger(), name, OPTIONS)
+
+
+def drop_sink(life: Life) -> Decision:
+    plan = life.plan()
+    return drop_from_topology(plan.spec, plan.targets, life.ledger(), "alerts", OPTIONS)
+
+
+def without(scene: Scene) -> ListJob:
+    return make_job(scene.topic, scene.states()[0])
+
+
+def with_another(scene: Scene) -> ListJob:
+    return make_job(scene.topic, scene.states()[0], SqliteState("others", path=scene.folder / "others.sqlite"))
+
+
+@pytest.fixture(params=[SHORTCUT, MIXED, APART], ids=["shortcut", "one beside, one apart", "apart"])
+def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Scene:
+    made = Scene(tmp_path, request.param)
+    made.mend()
+    made.topic.partitions[0][12:] = []
+    return made
+
+
+def test_what_is_dropped_keeps_what_it_has_and_the_rest_goes_on(scene: Scene) -> None:
+    before = scene.topic.expected()
+    assert drop(scene) == Decision(DecisionKind.DROP, 2, 2, "totals")
+    scene.topic.partitions[0] += [("a1", 7), ("new", 3)]
+    for _ in range(2):
+        run(without(scene), scene.ledger())
+    assert (scene.rows("totals"), scene.rows("balances")) == (before, scene.topic.expected())
+
+
+def test_another_is_born_in_its_place(scene: Scene) -> None:
+    drop(scene)
+    late = Topic([[("a1", 7), ("new", 3)]])
+    scene.topic.partitions[0] += late.partitions[0]
+    run(with_another(scene), scene.ledger())
+    scene.apart |= {"others"}
+    assert (scene.rows("others"), scene.rows("balances")) == (late.expected(), scene.topic.expected())
+
+
+def test_the_command_that_a_version_without_it_names_takes_it_out(scene: Scene) -> None:
+    with pytest.raises(MismatchError, match=r"'totals' is stored as .* and is gone") as refused:
+        run(without(scene), scene.ledger())
+    commands = commands_in(str(refused.value))
+    assert commands == {"drop": ["drop", "MODULE:TOPOLOGY", "totals"]}
+    assert carry_out(scene, scene.folder, commands["drop"], {}) == 0
+    scene.topic.partitions[0] += [("a1", 7)]
+    run(without(scene), scene.ledger())
+    assert scene.rows("balances") == scene.topic.expected()
+
+
+def test_what_is_pinned_is_finished_first(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    with dying_at(CrashPoint.AFTER_PIN):
+        scene.go_on()
+    scene.sql("UPDATE trident_heartbeat SET released = 1")
+    decision = drop(scene)
+    assert decision.txid == scene.sql("SELECT MAX(txid) FROM trident_pin")[0][0]
+    done = scene.rows("totals")
+    assert done == scene.rows("balances") != Topic([scene.topic.partitions[0][:12]]).expected()
+    run(without(scene), scene.ledger())
+    assert (scene.rows("totals"), scene.rows("balances")) == (done, scene.topic.expected())
+
+
+@pytest.mark.parametrize("point", DROPPING, ids=lambda point: point.name)
+@pytest.mark.parametrize("places", [MIXED, APART], ids=["one beside, one apart", "apart"])
+def test_a_drop_that_is_cut_off_anywhere_goes_on(places: frozenset[str], point: CrashPoint, tmp_path: Path) -> None:
+    """Either the topology has it still, and the same command takes it out, or it has it no more."""
+    scene = Scene(tmp_path, places)
+    scene.mend()
+    with dying_at(CrashPoint.AFTER_PIN):
+        scene.go_on()
+    scene.sql("UPDATE trident_heartbeat SET released = 1")
+    with dying_at(point):
+        drop(scene)
+    scene.sql("UPDATE trident_heartbeat SET released = 1")
+    if point is CrashPoint.AFTER_DROPPING:
+        with pytest.raises(MismatchError, match="taken out before"):
+            drop(scene)
+    else:
+        drop(scene)
+    dropped = scene.rows("totals")
+    assert dropped == scene.rows("balances")
+    scene.topic.partitions[0] += [("a1", 7)]
+    run(without(scene), scene.ledger())
+    assert (scene.rows("totals"), scene.rows("balances")) == (dropped, scene.topic.expected())
+
+
+def test_every_place_of_a_drop_is_one_where_it_is_cut_off(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    with dying_at(CrashPoint.AFTER_PIN):
+        scene.go_on()
+    scene.sql("UPDATE trident_heartbeat SET released = 1")
+    passed: set[CrashPoint] = set()
+    with armed(lambda point, _: passed.add(point)):
+        drop(scene)
+    elsewhere = {CrashPoint.AFTER_PREPARATION, CrashPoint.IN_APPLY, CrashPoint.BEFORE_DONE}
+    elsewhere |= {CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL}
+    assert passed - elsewhere == set(DROPPING)
+
+
+def test_while_a_refusal_waits_nothing_is_dropped(tmp_path: Path) -> None:
+    """A divert that is held for its attempt is waited for, too: the version that has the state takes it."""
+    scene = Scene(tmp_path, SHORTCUT)
+    scene.be_refused()
+    for name in ("totals", "balances"):
+        with pytest.raises(DecisionNeededError, match="trident divert"):
+            drop(scene, name)
+    scene.decide(DecisionKind.DIVERT, 3, "totals")
+    with pytest.raises(MismatchError, match="waits for the next attempt"):
+        drop(scene)
+    scene.go_on()
+    kept = scene.rows("totals")
+    drop(scene)
+    scene.topic.partitions[0] += [("a1", 7)]
+    run(without(scene), scene.ledger())
+    assert (scene.rows("totals"), scene.rows("balances")) == (kept, scene.topic.expected())
+
+
+def test_only_what_the_ledger_has_is_dropped(scene: Scene) -> None:
+    with pytest.raises(MismatchError, match=r"no state or sink 'others' in this version .* 'balances', 'totals'"):
+        drop(scene, "others")
+    with pytest.raises(MismatchError, match="has never run"):
+        drop(scene, "others", with_another_added(scene).plan())
+    drop(scene)
+    with pytest.raises(MismatchError, match="taken out before"):
+        drop(scene)
+    run(without(scene), scene.ledger())
+    assert scene.rows("balances") == scene.topic.expected()
+
+
+def with_another_added(scene: Scene) -> ListJob:
+    return make_job(scene.topic, *scene.states(), SqliteState("others", path=scene.folder / "others.sqlite"))
+
+
+def test_a_topology_that_never_ran_is_not_begun_by_a_drop(tmp_path: Path) -> None:
+    from trident.coordinators.ledger import SqliteLedger
+
+    plan = make_job(Topic([[("a", 1)]]), SqliteState("balances")).plan()
+    with pytest.raises(MismatchError, match="has never run"):
+        drop_from_topology(plan.spec, plan.targets, SqliteLedger(tmp_path / "new.sqlite"), "balances", OPTIONS)
+
+
+def test_while_a_coordinator_runs_nothing_is_dropped(scene: Scene) -> None:
+    ledger = scene.ledger()
+    ledger.open()
+    ledger.acquire("payments", Lease("somebody", OPTIONS.lease))
+    with pytest.raises(LeaseHeldError):
+        drop(scene)
+
+
+def test_the_version_that_has_it_takes_it_back_as_long_as_nothing_was_done_since(scene: Scene) -> None:
+    drop(scene)
+    scene.topic.partitions[0] += [("a1", 7)]
+    scene.go_on()
+    assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
+
+
+def test_the_same_name_does_not_begin_again_behind_a_gap(scene: Scene) -> None:
+    before = scene.rows("totals")
+    drop(scene)
+    scene.topic.partitions[0] += [("a1", 7)]
+    run(without(scene), scene.ledger())
+    for _ in range(2):
+        with pytest.raises(MismatchError, match=r"one of that name was taken out .* another name") as refused:
+            scene.go_on()
+        assert "reset" not in str(refused.value)
+    assert scene.rows("totals") == before
+    run(with_another(scene), scene.ledger())
+    assert scene.rows("balances") == scene.topic.expected()
+
+
+def test_a_sink_sends_all_that_waits_and_another_goes_on_behind_it(tmp_path: Path) -> None:
+    """The old one's outbox holds a txid that was not sent when its coordinator died."""
+    life = Life(tmp_path)
+    life.come("a", "b")
+    with dying_at(CrashPoint.BEFORE_RELAY):
+        life.run()
+    life.ask("UPDATE trident_heartbeat SET released = 1")
+    assert life.sent() == []
+    drop_sink(life)
+    assert life.sent() == ["a", "b"]
+    life.come("c")
+    renamed = replace(life, sink="warnings")
+    renamed.run()
+    assert life.sent() == ["a", "b", "c"]
+
+
+def test_what_waits_and_can_not_be_sent_keeps_the_sink(tmp_path: Path) -> None:
+    life = Life(tmp_path)
+    life.come("a")
+    with dying_at(CrashPoint.BEFORE_RELAY):
+        life.run()
+    life.ask("UPDATE trident_heartbeat SET released = 1")
+    life.kafka.logs["markers"] = [[] for _ in life.kafka.logs["markers"]]
+    with pytest.raises(MismatchError, match="marker"):
+        drop_sink(life)
+    assert "alerts" in str(life.ask("SELECT spec FROM trident_topology"))
+
+
+def test_txids_go_on_after_a_drop_and_who_decided_it_is_kept(scene: Scene) -> None:
+    before = scene.sql("SELECT incarnation, done FROM trident_progress")
+    decision = drop(scene)
+    assert scene.sql("SELECT incarnation, done FROM trident_progress") == before
+    told = scene.sql("SELECT kind, txid, state, decided_by FROM trident_decision WHERE finished_at IS NOT NULL")
+    assert told == [("drop", 2, "totals", decision.decided_by)]
