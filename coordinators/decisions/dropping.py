@@ -36,12 +36,20 @@ def decide_drop(taking: TakeOver, name: str) -> Decision:
     _require_nothing_held(taking.snapshot, name)
     send_what_waits(taking, [name], must_all=True)
     snapshot = taking.snapshot
+    taking.repeater.call(f"cleaning up {name!r}", partial(_clean_up, taking, name))
     decision = Decision(DecisionKind.DROP, snapshot.done, snapshot.done_attempt, name, holder_name())
     reached(CrashPoint.BEFORE_DROPPING, snapshot.done)
     record = partial(taking.ledger.drop, snapshot.owner, taking.epoch, decision)
     taking.repeater.call(f"taking {name!r} out", record)
     reached(CrashPoint.AFTER_DROPPING, snapshot.done)
     return decision
+
+
+def _clean_up(taking: TakeOver, name: str) -> None:
+    """Delete what is staged there and applied: nobody will come back to it. What was never born has staged nothing."""
+    store, snapshot = taking.stores[name], taking.snapshot
+    if store.position(snapshot.owner.topology) is not None:
+        store.clean_up(snapshot.owner, taking.epoch, snapshot.done)
 
 
 def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], name: str) -> None:

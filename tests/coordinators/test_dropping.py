@@ -15,7 +15,7 @@ from tests.coordinators.test_run import OPTIONS, run
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import DecisionNeededError, LeaseHeldError, MismatchError
 from trident.coordinators.decided import Decision, DecisionKind
-from trident.coordinators.decisions.commands import drop_from_topology
+from trident.coordinators.decisions.commands import drop_from_topology, reset_topology
 from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.registered import Lease
 from trident.state import SqliteState
@@ -245,3 +245,54 @@ def test_txids_go_on_after_a_drop_and_who_decided_it_is_kept(scene: Scene) -> No
     assert scene.sql("SELECT incarnation, done FROM trident_progress") == before
     told = scene.sql("SELECT kind, txid, state, decided_by FROM trident_decision WHERE finished_at IS NOT NULL")
     assert told == [("drop", 2, "totals", decision.decided_by)]
+
+
+def test_a_sink_that_was_registered_and_never_born_is_dropped(tmp_path: Path) -> None:
+    life = Life(tmp_path)
+    life.come("a")
+    with dying_at(CrashPoint.AFTER_REGISTRATION):
+        life.run()
+    life.ask("UPDATE trident_heartbeat SET released = 1")
+    drop_sink(life)
+    replace(life, sink="warnings").run()
+    assert life.sent() == ["a"]
+
+
+def test_a_name_that_was_dropped_is_not_taken_for_another_life_of_it_after_a_reset(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    before = scene.rows("totals")
+    drop(scene)
+    run(without(scene), scene.ledger())
+    plan = without(scene).plan()
+    reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="resume", options=OPTIONS)
+    with pytest.raises(MismatchError, match=r"one of that name was taken out .* another name"):
+        scene.go_on()
+    run(without(scene), scene.ledger())
+    assert (scene.rows("totals"), scene.rows("balances")) == (before, scene.topic.expected())
+
+
+def test_what_was_staged_and_never_applied_goes_with_it(tmp_path: Path) -> None:
+    life = Life(tmp_path)
+    life.come("a")
+    life.run()
+    life.come("b")
+    with dying_at(CrashPoint.AFTER_STAGING):
+        life.run()
+    life.ask("UPDATE trident_heartbeat SET released = 1")
+    drop_sink(life)
+    assert life.sent() == ["a"]
+    assert life.ask("SELECT * FROM trident_outbox") == []
+    replace(life, sink="warnings").run()
+    assert life.sent() == ["a", "b"]
+
+
+def test_a_state_that_was_registered_and_never_born_is_dropped(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    with dying_at(CrashPoint.AFTER_REGISTRATION):
+        run(with_another_added(scene), scene.ledger())
+    scene.sql("UPDATE trident_heartbeat SET released = 1")
+    drop(scene, "others", with_another_added(scene).plan())
+    scene.go_on()
+    assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()

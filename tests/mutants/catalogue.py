@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutants.doctor import DOCTOR
+from tests.mutants.dropping import DROPPING
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.sinks import SINKS
 
@@ -2613,4 +2614,5 @@ MUTANTS = (
     *_OF_KAFKA,
     *SINKS,
     *DOCTOR,
+    *DROPPING,
 )

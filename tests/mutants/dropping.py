@@ -1,0 +1,48 @@
+"""The mutants of a drop: what is taken out of a topology has all that is done, and nothing else forgets it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_DROPPING: Final = "tests/coordinators/test_dropping.py"
+_LEDGER: Final = "tests/ledger/test_sqlite_ledger.py::TestSqliteLedger"
+
+DROPPING: Final = (
+    Mutant(
+        "what is pinned is finished before a state is dropped",
+        "coordinators/decisions/dropping.py",
+        "        taking.roll_forward(standing)\n",
+        "        pass\n",
+        (f"{_DROPPING}::test_what_is_pinned_is_finished_first",),
+    ),
+    Mutant(
+        "a sink that is dropped sends what waits first",
+        "coordinators/decisions/dropping.py",
+        "    send_what_waits(taking, [name], must_all=True)\n",
+        "",
+        (f"{_DROPPING}::test_a_sink_sends_all_that_waits_and_another_goes_on_behind_it",),
+    ),
+    Mutant(
+        "nothing is dropped while a divert is held",
+        "coordinators/decisions/dropping.py",
+        "    _require_nothing_held(taking.snapshot, name)\n",
+        "",
+        (f"{_DROPPING}::test_while_a_refusal_waits_nothing_is_dropped",),
+    ),
+    Mutant(
+        "the ledger drops nothing while a txid is pinned",
+        "coordinators/ledger/rules/decisions.py",
+        "    if progress.pinned is not None:\n",
+        "    if False and progress.pinned is not None:\n",
+        (f"{_LEDGER}::test_while_a_txid_is_pinned_nothing_is_dropped",),
+    ),
+    Mutant(
+        "a state that was dropped is no birth of the topology any more",
+        "coordinators/ledger/sql/registration.py",
+        "[birth for birth in births if birth.state != decision.state]",
+        "births",
+        (f"{_LEDGER}::test_a_drop_takes_a_state_out_of_description_and_births",),
+    ),
+)
