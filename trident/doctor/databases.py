@@ -49,7 +49,16 @@ def databases_of(subject: Subject) -> tuple[DatabaseAt, ...]:
         beside = tuple(table for table in subject.tables if table.place.database is ledger)
         others = [target for target in subject.targets.values() if not isinstance(target, SqlTarget)]
         outboxes = [isinstance(target, OutboxTarget) for target in others]
-        found.append(DatabaseAt("the ledger's database", ledger, beside, True, any(outboxes), not all(outboxes)))
+        found.append(
+            DatabaseAt(
+                "the ledger's database",
+                ledger,
+                beside,
+                has_ledger=True,
+                has_outbox=any(outboxes),
+                has_blobs=not all(outboxes),
+            )
+        )
     for table in subject.tables:
         if table.place.database is not ledger:
             found.append(
