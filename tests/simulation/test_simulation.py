@@ -12,8 +12,9 @@ from tests.effort import base_seed, effort, processes
 from tests.simulation import __main__ as command
 from tests.simulation.outbox_rows import MemoryOutbox
 from tests.simulation.planted import BUGS, PlantedBug
-from tests.simulation.running import digest_of, first_failing, run_chunk, run_seeds, shrink, trace_of
+from tests.simulation.running import digest_of, failure_of, first_failing, run_chunk, run_seeds, shrink, trace_of
 from tests.simulation.stores import PlainState
+from tests.simulation.world import World
 from tests.state.harnesses import MemoryHarness
 from tests.state.memory_kafka import memory_sender
 from tests.state.test_kafka_sink import MemoryKafkaHarness
@@ -53,6 +54,11 @@ def test_a_planted_bug_is_found_and_its_schedule_made_short(bug: PlantedBug) -> 
     assert found.trace
     assert len(found.faults) <= found.drawn
     assert shrink(found.seed) is None, "without the bug the same seed holds"
+
+
+@pytest.mark.parametrize("seed", [640342173, 965235806])
+def test_a_seed_in_which_the_world_itself_was_wrong_holds(seed: int) -> None:
+    assert failure_of(World(seed)) is None
 
 
 def test_without_a_bug_nothing_is_found() -> None:
