@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import functions as F
@@ -27,9 +28,9 @@ def to_kafka(output: str, folder: str | None, bootstrap_servers: str, topic: str
         bootstrap_servers=bootstrap_servers,
         marker_topic=f"markers-{output}",
         lineage=False,
-        staging_folder=folder,
-        producers=2,
     )
+    if folder is not None:
+        sink = replace(sink, staging_folder=folder, producers=2)
     paid = topology.stream("payments", spout).filter(F.col("amount") > 0)
     paid.to_kafka(output, key="account", value=F.to_json(F.struct("id", "account", "amount", "ts", "text")), sink=sink)
     return topology

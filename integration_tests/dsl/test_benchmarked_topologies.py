@@ -1,0 +1,29 @@
+"""What the benchmarks measure can be built: they run by hand only, so nothing else would notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from pyspark.sql import SparkSession
+
+from benchmarks.systems.trident_append import to_table
+from benchmarks.systems.trident_outbox import with_outbox
+from benchmarks.systems.trident_to_kafka import to_kafka
+from benchmarks.systems.trident_two_states import two_states
+from trident import Topology
+
+Build = Callable[[str, str, int], Topology]
+BUILDS: dict[str, Build] = {
+    "append": partial(to_table, "rows"),
+    "outbox": partial(with_outbox, "alerts"),
+    "to_kafka": partial(to_kafka, "sent", None),
+    "to_kafka_bulk": partial(to_kafka, "sent", "/staging"),
+    "two_states": two_states,
+}
+
+
+@pytest.mark.parametrize("build", BUILDS.values(), ids=BUILDS)
+def test_each_can_be_built(build: Build, spark: SparkSession) -> None:
+    assert build("localhost:9092", "payments", 1_000).compile().spec().name == "payments"
