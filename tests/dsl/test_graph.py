@@ -112,6 +112,19 @@ def test_a_step_with_two_inputs_connects_sources() -> None:
     assert [trunk.top for trunk in second.trunks] == [a, b]
 
 
+def test_the_first_end_on_a_trunk_reads_it_once() -> None:
+    a, b = source("a"), source("b")
+    common = step(a)
+    twice, both = persist("twice", union(common, step(common))), persist("both", union(common, b))
+    straight, late = persist("straight", step(step(common))), persist("late", query("straight", common))
+    (job,) = jobs_of([twice, both, late, straight])
+    of_a, of_b = job.trunks
+    assert (of_a.top, job.first_on(of_a)) == (common, straight)
+    assert (of_b.top, job.first_on(of_b)) == (b, None)
+    (alone,) = jobs_of([twice])
+    assert alone.first_on(alone.trunks[0]) is None
+
+
 def test_a_trunk_ends_where_records_are_taken_without_their_control_rows() -> None:
     a = source("a")
     (job,) = jobs_of([persist("s", step(union(step(a))))])

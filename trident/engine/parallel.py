@@ -20,9 +20,9 @@ def run_all(actions: Sequence[Callable[[], T]], cancel: Callable[[], None]) -> t
 
     When one fails the others are cancelled at once, and waited for a little; then the first failure is raised.
     """
+    if len(actions) <= 1:
+        return tuple(action() for action in actions)
     first, *others = actions
-    if not others:
-        return (first(),)
     failures: list[BaseException] = []
 
     def note(error: BaseException | None) -> None:

@@ -92,7 +92,7 @@ class SparkProcessor:
         name = trunk.source.name
         collected = self._on_spark(
             attempt,
-            f"stream {name!r}, job of the state {end.name!r}",
+            _job_of(end, name),
             lambda: self._readers.collect(name, attempt.edges(trunk), action, in_order=attempt.is_ordered(trunk)),
             end.name,
         )
@@ -100,40 +100,47 @@ class SparkProcessor:
         return readings.result({end.name: collected})
 
     def _shared(self, attempt: _Attempt) -> ProcessResult:
-        """Each trunk is kept in Spark's storage first, then the ends' actions begin there, side by side.
+        """Each trunk is kept in Spark's storage by the first action on it; then the other ends' begin, side by side.
 
         The control rows stay among the kept records, and every action returns those of the blocks that it used:
         a block that was lost and made again must have said the same.
         """
         cancel = partial(self.cancel, attempt.batch)
         readings = Readings(attempt.request.edges)
+        found: dict[str, Collected] = {}
         with self._storage() as keep:
-            read = [partial(self._keep, attempt, trunk, keep) for trunk in attempt.job.trunks]
-            kept = run_all(read, cancel)
-            for trunk, (_, collected) in zip(attempt.job.trunks, kept, strict=True):
+            opened = run_all([partial(self._open, attempt, trunk, keep) for trunk in attempt.job.trunks], cancel)
+            for trunk, (_, collected) in zip(attempt.job.trunks, opened, strict=True):
                 readings.add(trunk.source.name, collected)
-            tops = {trunk: frame for trunk, (frame, _) in zip(attempt.job.trunks, kept, strict=True)}
-            ends = attempt.job.processing
-            found = run_all([partial(self._collect, attempt, end, tops) for end in ends], cancel)
-        for end, collected in zip(ends, found, strict=True):
+                if (first := attempt.job.first_on(trunk)) is not None:
+                    found[first.name] = collected
+            tops = {trunk: frame for trunk, (frame, _) in zip(attempt.job.trunks, opened, strict=True)}
+            others = [end for end in attempt.job.processing if end.name not in found]
+            results = run_all([partial(self._collect, attempt, end, tops) for end in others], cancel)
+        for end, collected in zip(others, results, strict=True):
             readings.require_agreement(end, collected)
-        return readings.result({end.name: collected for end, collected in zip(ends, found, strict=True)})
+            found[end.name] = collected
+        return readings.result(found)
 
-    def _keep(
+    def _open(
         self, attempt: _Attempt, trunk: Trunk, keep: Callable[[DataFrame], DataFrame]
     ) -> tuple[DataFrame, Collected]:
-        """Read a source and keep the top of its trunk; return it with the control rows that are in it."""
+        """Read a source and keep the top of its trunk, by the action of an end on it or by one for the words alone."""
         tops: list[DataFrame] = []
+        name, first = trunk.source.name, attempt.job.first_on(trunk)
 
         def action(frame: DataFrame) -> Collected:
             tops.append(keep(from_source(trunk.source, frame, attempt.context).frame(trunk.top)))
-            return read_table(words_of(tops[-1]).toArrow(), None)
+            if first is None:
+                return read_table(words_of(tops[-1]).toArrow(), None)
+            lowering = Lowering({trunk: tops[-1]}, attempt.context_of(first))
+            return self._ends.collect(first, lowering, attempt.request, attempt.width)
 
-        name = trunk.source.name
         collected = self._on_spark(
             attempt,
-            f"reading of the stream {name!r}",
+            f"reading of the stream {name!r}" if first is None else _job_of(first, name),
             lambda: self._readers.collect(name, attempt.edges(trunk), action, in_order=attempt.is_ordered(trunk)),
+            "" if first is None else first.name,
         )
         return tops[-1], collected
 
@@ -196,6 +203,10 @@ class _Attempt:
 
     def edges(self, trunk: Trunk) -> tuple[Edge, ...]:
         return self.request.edges.get(trunk.source.name, ())
+
+
+def _job_of(end: End, stream: str) -> str:
+    return f"stream {stream!r}, job of the state {end.name!r}"
 
 
 def _tag(batch: BatchId) -> str:

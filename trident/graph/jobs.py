@@ -41,6 +41,13 @@ class Job:
         """Whether it goes from one source to one end, and nothing is needed twice on the way."""
         return len(self.ends) == 1 and len(self.trunks) == 1 and self.ends[0].inputs == (self.trunks[0].top,)
 
+    def first_on(self, trunk: Trunk) -> End | None:
+        """Return an end to which one way leads from the trunk, and none from another: its action reads the trunk once.
+
+        None where every end takes the trunk's records by several ways, or with another source's.
+        """
+        return next((end for end in self.processing if _is_straight(end, trunk)), None)
+
 
 def jobs_of(ends: Sequence[End]) -> tuple[Job, ...]:
     """Return the jobs of a topology with these ends, in the order of their first ends."""
@@ -104,6 +111,15 @@ def _top(source: SourceNode, followers: dict[Node | End, set[Node | End]]) -> No
             break
         top = only
     return top
+
+
+def _is_straight(end: End, trunk: Trunk) -> bool:
+    node: Node | End = end
+    while isinstance(node, OperationNode) or node is end:
+        (node,) = node.inputs
+        if node is trunk.top:
+            return True
+    return False
 
 
 def _is_late(end: End, written: set[str]) -> bool:
