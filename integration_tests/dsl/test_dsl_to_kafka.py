@@ -200,6 +200,13 @@ WRONG: dict[str, tuple[Callable[[Stream], object], type[Exception], str]] = {
         ConfigurationError,
         "gives the sink no name",
     ),
+    "a topic of markers": (
+        lambda s: s.to_kafka(
+            "marks", value="account", sink=KafkaSink("s", bootstrap_servers="k:1", marker_topic="marks")
+        ),
+        ConfigurationError,
+        "topic 'marks' holds the markers of sinks",
+    ),
     "no cluster": (lambda s: s.to_kafka("out", value="account"), ConfigurationError, "read from no Kafka cluster"),
     "our own header": (
         lambda s: s.to_kafka("out", value="account", headers={"trident-txid": "account"}, sink=SINK),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -42,11 +42,12 @@ def check_rows(
     topics: Mapping[str, TopicSettings],
     lineage: BatchId | None = None,
     *,
+    of_markers: Collection[str] = (),
     is_compressed: bool = False,
 ) -> None:
     """Raise RefusedError for a row that can never be sent; `topics` are those that there are.
 
-    With `lineage` its headers are counted, as those of a record of this batch. What will be compressed is held against
+    Those `of_markers` are not for rows. With `lineage` its headers are counted, as those of a record of this batch. What will be compressed is held against
     what the client takes: whether it is small enough then the broker decides.
     """
     named = rows.column(TOPIC)
@@ -57,6 +58,11 @@ def check_rows(
             raise RefusedError(
                 f"no topic of Kafka can be called {topic!r}: up to {LONGEST_TOPIC} letters, digits, '.', '_' and '-'; "
                 "nothing of the batch was sent"
+            )
+        if topic in of_markers:
+            raise RefusedError(
+                f"a record names topic {topic!r}, which holds the markers of sinks and nothing else: a record there "
+                "would stop whoever's marker has its key; nothing of the batch was sent"
             )
         if topic not in topics:
             raise RefusedError(

@@ -135,7 +135,8 @@ class KafkaSink:
             )
 
     def _reach(self, timeouts: Timeouts) -> KafkaReach:
-        return KafkaReach(self.name, self.bootstrap_servers, hidden(self.client_options), timeouts)
+        of_markers = frozenset({self.marker_topic, MARKER_TOPIC})
+        return KafkaReach(self.name, self.bootstrap_servers, hidden(self.client_options), timeouts, of_markers)
 
     def _bulk(self, reach: KafkaReach) -> BulkSender | None:
         if self.staging_folder is None:

@@ -132,6 +132,7 @@ REFUSED = {
     "of no record": (rows(("out", b"k", b"v" * 1000, None, None)), "1,001 bytes is too large"),
     "large headers": (rows(("out", None, None, headers(h=b"v" * 1000), 1)), "is too large"),
     "a name for no topic": (rows(("a b", b"k", b"v", None, 1)), "no topic of Kafka can be called 'a b'"),
+    "a topic of markers": (rows(("marks", b"k", b"v", None, 1)), "'marks', which holds the markers"),
     "an empty name": (rows(("", b"k", b"v", None, 1)), "no topic of Kafka can be called ''"),
     "our header": (rows(("out", b"k", b"v", headers(**{"trident-txid": b"8"}), 1)), "this library's own"),
     "nameless header": (rows(("out", b"k", b"v", [{"key": None, "value": b""}], 1)), "a header has no name"),
@@ -142,7 +143,7 @@ REFUSED = {
 def test_what_no_broker_takes_is_refused_before_it_is_sent(case: str) -> None:
     given, pattern = REFUSED[case]
     with pytest.raises(RefusedError, match=f"{pattern}.*nothing of the batch was sent|{pattern}.*nothing was sent"):
-        check_rows(given, topics(out=1000, big=2000, other=10))
+        check_rows(given, topics(out=1000, big=2000, other=10, marks=1000), of_markers={"marks"})
 
 
 def test_what_fits_is_taken() -> None:

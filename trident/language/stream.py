@@ -15,7 +15,7 @@ from trident.engine.building import apply_step, fields_of
 from trident.engine.compiled import layout_of
 from trident.graph.nodes import Node, OperationNode, PersistNode, SinkNode
 from trident.language.grouped import GroupedStream
-from trident.language.to_kafka import checked_parts, described_topic, sink_of
+from trident.language.to_kafka import check_no_markers, checked_parts, described_topic, sink_of
 from trident.language.to_table import row_shape_of
 from trident.language.trident_state import TridentState
 from trident.operations.aggregate import Aggregate
@@ -132,6 +132,7 @@ class Stream:
         for name in parts.named:
             fields_of(self._sample).require(name, "to_kafka")
         chosen = sink_of(self._node, topic, sink)
+        check_no_markers(topic, chosen)
         records = self._then(KafkaRecords(parts))
         self._topology._add_end(SinkNode(chosen, records._node, {"topic": described_topic(topic)}))
 

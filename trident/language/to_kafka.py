@@ -14,9 +14,7 @@ from trident.operations.kafka_records import RecordParts
 from trident.operations.sending import check_callable_with_batch, check_sendable
 from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
 from trident.state.kafka.records import LINEAGE
-from trident.state.kafka.sink import KafkaSink, check_topic_name
-
-"""What the ledger keeps of a topic that each record names."""
+from trident.state.kafka.sink import MARKER_TOPIC, KafkaSink, check_topic_name
 
 _TO_REACH: Final = ("security.", "sasl.", "ssl.", "socket.", "broker.", "client.id")
 _PART: Final = "the name of a field, a Spark column, a Python function over Arrow batches, or None"
@@ -62,6 +60,15 @@ def sink_of(node: Node, topic: str | Column, sink: object) -> KafkaSink:
         )
     ((servers, options),) = clusters
     return KafkaSink(topic, bootstrap_servers=servers, client_options=dict(options))
+
+
+def check_no_markers(topic: str | Column, sink: KafkaSink) -> None:
+    """Raise ConfigurationError for a topic of markers: a record there would stop whoever's marker has its key."""
+    if isinstance(topic, str) and topic in (sink.marker_topic, MARKER_TOPIC):
+        raise ConfigurationError(
+            f"to_kafka: topic {topic!r} holds the markers of sinks and nothing else; name another topic. Nothing was "
+            "started or changed"
+        )
 
 
 def _check_part(what: str, part: object) -> None:

@@ -45,6 +45,8 @@ class KafkaReach:
     servers: str
     options: Secret | None
     timeouts: Timeouts
+    of_markers: frozenset[str] = frozenset()
+    """Topics that are not for records."""
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
@@ -62,7 +64,8 @@ class KafkaReach:
 
     def limits(self, cluster: Cluster, *, lineage: bool) -> MessageLimits:
         """Before they are compressed, where the options say so."""
-        return MessageLimits(cluster, lineage=lineage, is_compressed=is_compressed(told(self.options)))
+        compressed = is_compressed(told(self.options))
+        return MessageLimits(cluster, lineage=lineage, of_markers=self.of_markers, is_compressed=compressed)
 
     def producers(self) -> Producers:
         """A producer per transaction."""

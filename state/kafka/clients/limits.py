@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -23,12 +23,15 @@ _AS_LONG: Final = 200
 class MessageLimits:
     """What the topics of staged rows take; may be called from several threads.
 
-    With `lineage` the headers that say where a record came from count, too.
+    With `lineage` the headers that say where a record came from count, too; topics `of_markers` take no rows.
     """
 
-    def __init__(self, cluster: Cluster, *, lineage: bool, is_compressed: bool = False) -> None:
+    def __init__(
+        self, cluster: Cluster, *, lineage: bool, of_markers: Collection[str] = (), is_compressed: bool = False
+    ) -> None:
         self._cluster = cluster
         self._lineage = lineage
+        self._of_markers = of_markers
         self._is_compressed = is_compressed
         self._lock = threading.Lock()
         self._known: dict[str, TopicSettings] = {}
@@ -48,7 +51,8 @@ class MessageLimits:
 
     def _check(self, rows: pa.Table, batch: BatchId) -> None:
         lineage = batch if self._lineage else None
-        check_rows(rows, self._settings_of([rows]), lineage, is_compressed=self._is_compressed)
+        topics = self._settings_of([rows])
+        check_rows(rows, topics, lineage, of_markers=self._of_markers, is_compressed=self._is_compressed)
 
     def _forget(self) -> None:
         with self._lock:
