@@ -38,7 +38,7 @@ class Refusal:
 
 
 class DecisionKind(StrEnum):
-    """What a person can decide about a txid."""
+    """What a person can decide, beside a reset: about a txid that waits or, of a drop, behind what is done."""
 
     RETRY = "retry"
     """Try it again: the cause is mended."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Final
 
 from trident.base.checks import check_count, check_duration
 from trident.base.identity import Epoch, Owner
@@ -11,6 +12,8 @@ from trident.coordinators.decided import Decision, Refusal, ResetDecision
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan, StartPosition
 
+SINK: Final = "sink"
+"""The kind of what is no state."""
 _LONGEST_AGE = timedelta(days=36_500)
 """A moment that lies further back can't be computed in every database."""
 
@@ -27,12 +30,31 @@ class Birth:
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """A state or sink that was taken out: its name is used up, unless it comes back as it was before anything else."""
+
+    state: str
+    description: dict[str, str]
+    birth: Birth | None
+    incarnation: str
+    txid: int
+    """It has all up to this one, and nothing that came after it."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopologySpec:
     """What must stay the same over restarts, by name: spouts and states with their descriptions."""
 
     name: str
     spouts: dict[str, dict[str, str]]
     states: dict[str, dict[str, str]]
+    dropped: tuple[Dropped, ...] = ()
+    """What was taken out, of a stored description only."""
+
+    @property
+    def sinks(self) -> tuple[str, ...]:
+        """The names of those from which records leave, and stay where they went."""
+        return tuple(sorted(name for name, what in self.states.items() if what.get("kind") == SINK))
 
 
 @dataclass(frozen=True, slots=True)

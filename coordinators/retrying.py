@@ -42,9 +42,13 @@ class Repeater:
         try:
             return retrying(action)
         except (RetryableError, OutcomeUnknownError) as error:
+            seconds = self._give_up_after.total_seconds()
+            ended = f"gave up: {what} failed for {seconds:.0f} s"
+            if self.stopping.is_set():
+                ended = f"stopped, as it was told to: {what} had not succeeded by then"
             raise FatalError(
-                f"gave up: {what} failed for {self._give_up_after.total_seconds():.0f} s; the last error was: {error}. "
-                "What is durable stays; run the topology again when the cause is gone."
+                f"{ended}; the last error was: {error}. What is durable stays; run the topology again when the cause "
+                "is gone."
             ) from error
 
     def _sleep(self, seconds: float) -> None:

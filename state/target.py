@@ -83,6 +83,12 @@ class Target(Protocol):
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete this topology's staging of txids up to `done`, dropped attempts' included; fenced."""
 
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all of this topology's staging, whatever txid it is of; fenced.
+
+        Nothing may be pinned or wait: the topology gives the target up, and nobody cleans up there any more.
+        """
+
     def close(self) -> None:
         """Let go of connections; may be called again."""
 

@@ -28,7 +28,7 @@ from trident.coordinators.decisions.beginning import (
 )
 from trident.coordinators.decisions.diverting_waiting import divert_waiting, nothing_is_lost, send_what_waits
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
-from trident.coordinators.holding.carrying_out import check_divert, check_undo, due_decisions, pinned_batch
+from trident.coordinators.holding.carrying_out import check_divert, check_undo, has_open, pinned_batch
 from trident.coordinators.holding.standing import ApartError, foreign_incarnations, require_all
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.holding.trying import check_clear, try_with_patience
@@ -60,10 +60,7 @@ def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
     """
     seen, positions = taking.look()
     taking.unless_fenced(partial(_check_seen, taking, seen, positions, wanted))
-    taking.as_registered(seen)
-    taking.raise_fences()
-    taking.finish_reset()
-    finished = taking.finish_decisions()
+    finished = taking.settle(seen)
     for known in (*finished, *_standing_decisions(taking.snapshot)):
         if wanted.is_met_by(known):
             return known
@@ -246,7 +243,7 @@ def _check_seen(
 
     What is open is carried out first, and only then is there something to hold the decision against.
     """
-    if seen.open_reset is not None or due_decisions(seen):
+    if has_open(seen):
         return
     if any(wanted.is_met_by(known) for known in _standing_decisions(seen)):
         return

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.diverting_waiting import send_what_waits
-from trident.coordinators.holding.carrying_out import due_decisions
+from trident.coordinators.holding.carrying_out import has_open
 from trident.coordinators.holding.keeping import holder_name
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.registered import Snapshot
@@ -25,10 +25,7 @@ def decide_drop(taking: TakeOver, name: str) -> Decision:
     """
     seen, positions = taking.look()
     taking.unless_fenced(partial(_check_seen, taking, seen, positions, name))
-    taking.as_registered(seen)
-    taking.raise_fences()
-    taking.finish_reset()
-    taking.finish_decisions()
+    taking.settle(seen)
     standing = taking.where_states_stand()
     taking.require_no_refusal(standing)
     if taking.snapshot.pin is not None:
@@ -45,27 +42,34 @@ def decide_drop(taking: TakeOver, name: str) -> Decision:
     return decision
 
 
+def require_named(known: Iterable[str], name: str) -> None:
+    """Raise MismatchError for a state or sink that this version of the topology does not have."""
+    names = sorted(known)
+    if name not in names:
+        there = ", ".join(map(repr, names))
+        raise MismatchError(
+            f"no drop: there is no state or sink {name!r} in this version of the topology, there are: {there}. Nothing "
+            "was changed: the version that has it takes it out."
+        )
+
+
 def _clean_up(taking: TakeOver, name: str) -> None:
-    """Delete what is staged there and applied: nobody will come back to it. What was never born has staged nothing."""
-    store, snapshot = taking.stores[name], taking.snapshot
-    if store.position(snapshot.owner.topology) is not None:
-        store.clean_up(snapshot.owner, taking.epoch, snapshot.done)
+    """Delete what is staged there, never to be pinned too. What was never born has staged nothing."""
+    store, owner = taking.stores[name], taking.snapshot.owner
+    if store.position(owner.topology) is not None:
+        store.forget_staging(owner, taking.epoch)
 
 
 def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], name: str) -> None:
     """Refuse, before anything is changed, what would be refused once every fence is raised."""
-    if name not in taking.stores:
-        known = ", ".join(map(repr, sorted(taking.stores)))
-        raise MismatchError(
-            f"no drop: there is no state or sink {name!r} in this version of the topology, there are: {known}. Nothing "
-            "was changed: the version that has it takes it out."
-        )
+    require_named(taking.stores, name)
     if name in seen.added.states or seen.added.topology:
         raise MismatchError(
             f"no drop: the ledger knows no state or sink {name!r} of topology {taking.spec.name!r}: it was taken out "
             "before, or has never run. Nothing was changed; start the version without it."
         )
-    if seen.open_reset is None and not due_decisions(seen):
+    if not has_open(seen):
+        _require_nothing_held(seen, name)
         taking.held_against(seen, positions)
 
 

@@ -68,6 +68,11 @@ def due_decisions(snapshot: Snapshot) -> tuple[Decision, ...]:
     return tuple(each for each in snapshot.decisions if (each.txid, each.attempt) == snapshot.pinned)
 
 
+def has_open(snapshot: Snapshot) -> bool:
+    """Tell whether what was decided before is to be carried out first: nothing can be held against it before that."""
+    return snapshot.open_reset is not None or bool(due_decisions(snapshot))
+
+
 def check_undo(stores: Mapping[str, Target], pinned: PinnedBatch) -> None:
     """Raise CannotUndoError unless every state of the pin can go back to the txid before.
 
@@ -105,8 +110,13 @@ def check_divert(
 
 def carry_out(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:
     """Do what was decided about the pinned txid, states first, then the ledger, which finishes the decision."""
-    steps = undo if decision.kind is DecisionKind.UNDO else divert
-    steps(ledger, stores, pinned, decision)
+    match decision.kind:
+        case DecisionKind.UNDO:
+            undo(ledger, stores, pinned, decision)
+        case DecisionKind.DIVERT:
+            divert(ledger, stores, pinned, decision)
+        case DecisionKind.RETRY | DecisionKind.DROP:
+            raise AssertionError(f"a {decision} leaves nothing to carry out")
 
 
 def undo(ledger: Ledger, stores: Mapping[str, Target], pinned: PinnedBatch, decision: Decision) -> None:

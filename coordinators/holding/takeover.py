@@ -52,6 +52,7 @@ _NEW = (
     "topology=%s state=%s is new and holds what comes after txid %d, nothing of what was before; how to fill it with "
     "that, too: trident status"
 )
+_NEW_SINK = "topology=%s sink=%s is new: what comes after txid %d leaves by it, and nothing of what was before"
 
 
 class TakeOver:
@@ -162,6 +163,16 @@ class TakeOver:
         self._read = self.repeater.call("registering", lambda: self.ledger.register(self.epoch, self.spec))
         self._is_registered = True
         reached(CrashPoint.AFTER_REGISTRATION)
+
+    def settle(self, seen: Snapshot) -> tuple[Decision, ...]:
+        """Raise every fence, then finish what was decided before and cut off; returns the decisions among it.
+
+        With this every decision of a person begins, once what was seen has been checked.
+        """
+        self.as_registered(seen)
+        self.raise_fences()
+        self.finish_reset()
+        return self.finish_decisions()
 
     def finish_reset(self) -> None:
         """Finish a recorded reset that was cut off.
@@ -313,7 +324,8 @@ class TakeOver:
             self.repeater.call(f"registering state {name!r}", register)
             reached(CrashPoint.AFTER_BIRTH)
             if self.snapshot.done > self.snapshot.birth_txid:
-                _log.warning(_NEW, owner.topology, name, self.snapshot.done)
+                said = _NEW_SINK if self.stores[name].capabilities.keeps_what_left else _NEW
+                _log.warning(said, owner.topology, name, self.snapshot.done)
 
     def _now(self) -> Snapshot:
         return self.repeater.call("reading the ledger", self._stored)

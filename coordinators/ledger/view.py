@@ -17,7 +17,7 @@ from trident.base.ranges import RangeManifest
 from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.pinned import StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
-from trident.coordinators.registered import Birth
+from trident.coordinators.registered import Birth, TopologySpec
 from trident.state.kafka.outbox.tables import Waiting
 
 
@@ -53,10 +53,14 @@ class TopologyStatus:
     """Since which txid it has each state: a state holds what came after it."""
     waiting: tuple[Waiting, ...] = ()
     """What sinks have to send of txids that are done."""
+    sinks: tuple[str, ...] = ()
+    """Which of these are sinks: what has left by them stays where it went."""
+    dropped: tuple[str, ...] = ()
+    """What was taken out, each with the txid after which it was."""
 
     @property
     def new_states(self) -> tuple[Birth, ...]:
-        """The states that came later than the incarnation began, and hold nothing of what was before."""
+        """The states and sinks that came later than the incarnation began, and have nothing of what was before."""
         return tuple(
             birth
             for birth in self.births
@@ -310,3 +314,8 @@ def progress_of(starts: Sequence[StartPosition], done: Plan | None, last: Plan |
 def _stops(plan: Plan | None) -> dict[tuple[str, str, int], int]:
     ranges = plan.ranges if plan else ()
     return {(item.spout, item.range.id.topic, item.range.id.partition): item.range.stop for item in ranges}
+
+
+def dropped_in_words(spec: TopologySpec) -> tuple[str, ...]:
+    """Return what was taken out of a topology, as a status has it."""
+    return tuple(f"{gone.state} after txid {gone.txid}" for gone in spec.dropped)

@@ -122,17 +122,24 @@ def test_nothing_is_aborted_while_a_coordinator_runs(
     producer.commit_transaction(10)
 
 
-def test_who_holds_back_what_is_read_is_named(doctor: Doctor, parts: Parts, tmp_path: Path, kafka: Kafka) -> None:
-    (source,) = parts.spouts["payments"].topics  # type: ignore[attr-defined]
+@pytest.mark.parametrize(
+    ("is_read", "means"), [(True, "the topology reads on"), (False, "readers of what is committed see nothing behind")]
+)
+def test_who_holds_back_what_is_read_or_written_is_named(
+    doctor: Doctor, parts: Parts, tmp_path: Path, kafka: Kafka, is_read: bool, means: str
+) -> None:
+    (read,) = parts.spouts["payments"].topics  # type: ignore[attr-defined]
+    source = read if is_read else parts.ends[0].description["topic"]  # type: ignore[union-attr]
     other = Producer({"bootstrap.servers": kafka.bootstrap_servers, "transactional.id": f"a stranger {source}"})
     other.init_transactions(30)
     other.begin_transaction()
-    other.produce(source, b"x", partition=1)
+    other.produce(source, b"x", partition=0)
     other.flush(30)
     SqliteLedger(tmp_path / "ledger.sqlite").open()
     code, found = doctor.asked(parts, str(tmp_path / "ledger.sqlite"), "--open-longer-than", "0")
     said = about(worst(found), "open ends in")
-    assert (code, f"{source}[1] can be read up to 0 of 1" in said["found"]) == (6, True)
+    assert (code, f"{source}[0] can be read up to 0 of 1" in said["found"]) == (6, True)
+    assert means in said["means"]
     assert f"('a stranger {source}')" in said["found"]
     other.abort_transaction(10)
     assert doctor.asked(parts, str(tmp_path / "ledger.sqlite"), "--open-longer-than", "0")[0] == 0

@@ -183,7 +183,16 @@ WRONG: dict[str, tuple[Callable[[Stream], object], type[Exception], str]] = {
         ConfigurationError,
         "the header 'n' is bigint",
     ),
-    "a field that is not there": (lambda s: s.to_kafka("out", value="nobody", sink=SINK), FieldError, "nobody"),
+    "a field that is not there": (
+        lambda s: s.to_kafka("out", value="nobody", sink=SINK),
+        FieldError,
+        "to_kafka: the value names .* 'nobody'",
+    ),
+    "a header's text": (
+        lambda s: s.to_kafka("out", value="account", headers={"kind": "limit"}, sink=SINK),
+        FieldError,
+        r"header 'kind' \(F.lit for a text of its own\) names",
+    ),
     "a column that is not there": (lambda s: s.to_kafka("out", value=F.col("nobody"), sink=SINK), FieldError, "nobody"),
     "a topic that is none": (
         lambda s: s.to_kafka("a b", value="account", sink=SINK),

@@ -47,8 +47,8 @@ def check_rows(
 ) -> None:
     """Raise RefusedError for a row that can never be sent; `topics` are those that there are.
 
-    Those `of_markers` are not for rows. With `lineage` its headers are counted, as those of a record of this batch. What will be compressed is held against
-    what the client takes: whether it is small enough then the broker decides.
+    Those `of_markers` are not for rows. With `lineage` its headers are counted, as those of a record of this batch.
+    What will be compressed is held against what the client takes: whether it is small enough then the broker decides.
     """
     named = rows.column(TOPIC)
     if named.null_count:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from trident.state.kafka.undoing import KafkaUndoing
 from trident.state.maps.blobs import BlobStore
 from trident.state.positions import Position, is_in
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import EVERY_TXID, HeldUpdates, StagedUpdates, WrittenUpdates
 
 
 class KafkaTarget:
@@ -114,11 +115,18 @@ class KafkaTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what was sent."""
+        self._delete_staged(owner, epoch, lambda sent: min(done, sent))
+
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all staged rows."""
+        self._delete_staged(owner, epoch, lambda _: EVERY_TXID)
+
+    def _delete_staged(self, owner: Owner, epoch: Epoch, upto: Callable[[int], int]) -> None:
         position = self._sender.marker(owner.topology, epoch).position
         if position is None or position.owner != owner:
             raise MismatchError(f"sink {self.name!r} is not of {owner.topology!r}; nothing was deleted")
-        self._blobs.forget(owner.topology, min(done, position.txid))
-        self._sender.forget(owner, min(done, position.txid))
+        self._blobs.forget(owner.topology, upto(position.txid))
+        self._sender.forget(owner, upto(position.txid))
 
     def close(self) -> None:
         """Let go of connections."""

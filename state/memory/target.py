@@ -19,7 +19,7 @@ from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUn
 from trident.state.memory.place import LAYOUTS, MemoryPlace
 from trident.state.memory.staged import ArrowRows, StagedWrite
 from trident.state.positions import Position, Standing, check_epoch, is_in, stands
-from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
+from trident.state.staged import EVERY_TXID, HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
 
 
 class MemoryTarget:
@@ -169,6 +169,10 @@ class MemoryTarget:
             for write_id, staged in list(staging.items()):
                 if isinstance(staged, StagedWrite) and staged.txid <= done:
                     del staging[write_id]
+
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Forget all staged rows."""
+        self.clean_up(owner, epoch, EVERY_TXID)
 
     def _prepare(self, transaction: MemoryTransaction) -> None:
         layouts = transaction.table(LAYOUTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event
@@ -46,6 +46,7 @@ class SqliteDatabase:
             hide_parameters=True,
         )
         event.listen(self._engine, "begin", _begin_immediate)
+        event.listen(self._engine, "invalidate", _give_the_file_back)
 
     @property
     def engine(self) -> Engine:
@@ -99,6 +100,15 @@ class SqliteDatabase:
 
     def __repr__(self) -> str:
         return f"SqliteDatabase({str(self._path)!r})"
+
+
+def _give_the_file_back(dbapi_connection: sqlite3.Connection, *_: object) -> None:
+    """Roll back before a connection is thrown away, as after a Ctrl-C in the middle of a statement.
+
+    Its file stays locked for everybody as long as a traceback keeps a cursor of it, whether it was closed or not.
+    """
+    with suppress(sqlite3.Error):
+        dbapi_connection.rollback()
 
 
 def _begin_immediate(connection: Connection) -> None:

@@ -18,7 +18,7 @@ from trident.state.capabilities import Capabilities, Transaction
 from trident.state.databases.base import SqlTransaction
 from trident.state.positions import Position, stands
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import EVERY_TXID, HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.tables.counting import refuse_owned_elsewhere
 from trident.state.tables.meta import AppliedRow, raise_fence
 from trident.state.tables.names import quote_table
@@ -199,13 +199,20 @@ class SqlTarget(ABC):
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what is applied."""
+        self._delete_staged(owner, epoch, lambda applied: min(done, applied))
+
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all staged rows."""
+        self._delete_staged(owner, epoch, lambda _: EVERY_TXID)
+
+    def _delete_staged(self, owner: Owner, epoch: Epoch, upto: Callable[[int], int]) -> None:
         place = self._at
         with place.working(owner, epoch) as transaction:
             row = place.owned(transaction.connection, owner, epoch)
             if row is None or row.position.owner != owner:
                 raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")
             statement = text(f"DELETE FROM {quote_table(place.staging)} WHERE {STAGING_TXID} <= :done")
-            transaction.connection.execute(statement, {"done": min(done, row.position.txid)})
+            transaction.connection.execute(statement, {"done": upto(row.position.txid)})
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""

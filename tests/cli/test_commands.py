@@ -286,7 +286,9 @@ def test_drop_takes_a_state_out(scene, capsys):
     code, (said,) = ended(capsys, "drop", named, "totals", "--yes")
     assert (code, said["decided"], said["state"], said["txid"]) == (0, "drop", "totals", 2)
     assert "start the version without it" in said["next"]
-    assert "totals" not in scene.sql("SELECT spec FROM trident_topology")[0][0]
+    assert list(json.loads(scene.sql("SELECT spec FROM trident_topology")[0][0])["states"]) == ["balances"]
+    _, (told,) = ended(capsys, "status", "payments")
+    assert (told["dropped"], told["sinks"]) == (["totals after txid 2"], [])
     assert run(["drop", named, "totals", "--yes"]) == 1
     assert run(["drop", named, "nothing", "--yes"]) == 1
     heard = capsys.readouterr().err

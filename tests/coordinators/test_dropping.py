@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from tests.cli.advised import carry_out, commands_in
 from tests.coordinators.fakes import ListJob, Topic, make_job
+from tests.coordinators.test_bulk_lives import BulkLife
 from tests.coordinators.test_decisions import APART, MIXED, SHORTCUT, Scene, dying_at
 from tests.coordinators.test_outbox_lives import Life
 from tests.coordinators.test_run import OPTIONS, run
+from tests.state.memory_kafka import memory_sender
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import DecisionNeededError, LeaseHeldError, MismatchError
+from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import drop_from_topology, reset_topology
 from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.registered import Lease
 from trident.state import SqliteState
+from trident.state.kafka.target import KafkaTarget
+from trident.state.layout import StateKind
+from trident.state.maps.blobs import open_blobs
+from trident.state.target import LedgerDatabase
 
 DROPPING = [
     CrashPoint.AFTER_LEASE,
@@ -197,6 +206,56 @@ def test_the_version_that_has_it_takes_it_back_as_long_as_nothing_was_done_since
     assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
 
 
+def test_what_was_dropped_comes_back_as_nothing_else(scene: Scene) -> None:
+    """The start that is refused names the command; it is carried out, and the refused version is started again."""
+    path = scene.file("totals") if "totals" in scene.apart else None
+    totals = SqliteState("totals", path=path, kind=StateKind.TRANSACTIONAL)
+    another = make_job(scene.topic, scene.states()[0], totals)
+    with pytest.raises(
+        MismatchError, match=r"trident drop MODULE:TOPOLOGY totals.*another name and a place of its own"
+    ):
+        run(another, scene.ledger())
+    drop(scene)
+    for _ in range(2):
+        with pytest.raises(
+            MismatchError, match=r"'totals': one of that name was taken out after txid 2.* another name"
+        ):
+            run(another, scene.ledger())
+    scene.topic.partitions[0] += [("a1", 7)]
+    scene.go_on()
+    assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
+
+
+def test_what_was_dropped_does_not_come_back_while_a_txid_is_pinned_without_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    kept = scene.rows("totals")
+    drop(scene)
+    with dying_at(CrashPoint.AFTER_PIN):
+        run(without(scene), scene.ledger())
+    scene.sql("UPDATE trident_heartbeat SET released = 1")
+    for _ in range(2):
+        with pytest.raises(MismatchError, match=r"after txid 2, and txid 3 is pinned without it.*Start the version"):
+            scene.go_on()
+    run(without(scene), scene.ledger())
+    assert (scene.rows("totals"), scene.rows("balances")) == (kept, scene.topic.expected())
+
+
+def test_what_comes_back_is_still_missed_where_its_rows_are_gone(tmp_path: Path) -> None:
+    """The reset that kept its rows is remembered: it has never been empty."""
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    plan = scene.job().plan()
+    reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="resume", options=OPTIONS)
+    drop(scene)
+    scene.file("totals").rename(tmp_path / "kept")
+    with pytest.raises(MismatchError, match="'totals' is gone"):
+        scene.go_on()
+    (tmp_path / "kept").rename(scene.file("totals"))
+    scene.go_on()
+    assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
+
+
 def test_the_same_name_does_not_begin_again_behind_a_gap(scene: Scene) -> None:
     before = scene.rows("totals")
     drop(scene)
@@ -272,19 +331,45 @@ def test_a_name_that_was_dropped_is_not_taken_for_another_life_of_it_after_a_res
     assert (scene.rows("totals"), scene.rows("balances")) == (before, scene.topic.expected())
 
 
-def test_what_was_staged_and_never_applied_goes_with_it(tmp_path: Path) -> None:
-    life = Life(tmp_path)
+@dataclass
+class Direct(Life):
+    """Its sink sends before done, from rows that are staged beside the ledger."""
+
+    def _open(self, database: LedgerDatabase, timeouts: Timeouts) -> KafkaTarget:
+        return KafkaTarget(memory_sender(self.kafka, sink=self.sink), open_blobs(self.sink, database))
+
+
+@pytest.mark.parametrize("kind", [Life, Direct, BulkLife])
+def test_what_a_sink_has_staged_and_never_sent_goes_with_it(kind: type[Life], tmp_path: Path) -> None:
+    life = kind(tmp_path)
     life.come("a")
     life.run()
     life.come("b")
-    with dying_at(CrashPoint.AFTER_STAGING):
+    with dying_at(CrashPoint.AFTER_STAGING, 2 if kind is Direct else 1):
         life.run()
     life.ask("UPDATE trident_heartbeat SET released = 1")
+    if kind is Direct:
+        assert life.ask("SELECT txid FROM trident_staged_blob WHERE txid = 2")
+    if kind is BulkLife:
+        assert list(tmp_path.glob("staged/**/*02/*.parquet"))
     drop_sink(life)
     assert life.sent() == ["a"]
-    assert life.ask("SELECT * FROM trident_outbox") == []
-    replace(life, sink="warnings").run()
-    assert life.sent() == ["a", "b"]
+    assert life.ask(f"SELECT * FROM {'trident_staged_blob' if kind is Direct else 'trident_outbox'}") == []
+    assert not list(tmp_path.glob("staged/**/*.parquet"))
+
+
+def test_what_a_state_has_staged_and_never_applied_goes_with_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    with dying_at(CrashPoint.AFTER_STAGING, 2):
+        scene.go_on()
+    scene.sql("UPDATE trident_heartbeat SET released = 1")
+    with closing(sqlite3.connect(scene.file("totals"))) as connection:
+        assert connection.execute("SELECT * FROM trident_staging_totals").fetchall()
+        drop(scene)
+        assert connection.execute("SELECT * FROM trident_staging_totals").fetchall() == []
+    run(without(scene), scene.ledger())
+    assert scene.rows("balances") == scene.topic.expected()
 
 
 def test_a_state_that_was_registered_and_never_born_is_dropped(tmp_path: Path) -> None:

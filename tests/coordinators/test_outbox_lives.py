@@ -32,6 +32,7 @@ from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.outbox.stored import Outbox
 from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.kafka.records import ROWS, Record
+from trident.state.kafka.target import KafkaTarget
 from trident.state.staged import HeldUpdates
 from trident.state.target import LedgerDatabase
 
@@ -93,7 +94,7 @@ class Life:
         words = [log[e.range.id.partition][n][0] for e in edges for n in range(e.range.start, e.range.stop)]
         return replace(result, updates={**result.updates, self.sink: HeldUpdates(rows_of(words))})
 
-    def _open(self, database: LedgerDatabase, timeouts: Timeouts) -> OutboxTarget:
+    def _open(self, database: LedgerDatabase, timeouts: Timeouts) -> KafkaTarget | OutboxTarget:
         assert isinstance(database, SqlDatabase)
         return OutboxTarget(memory_sender(self.kafka, sink=self.sink), Outbox(self.sink, database))
 

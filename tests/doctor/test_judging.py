@@ -188,11 +188,11 @@ def test_an_end_that_is_decided_can_not_be_aborted(state, will):
 
 def test_a_transaction_of_nobody_is_ended_by_kafkas_own_tool():
     held = transactions.HeldBack(TopicPartition("t", 3), 17, 40, 5, 0, 120, None)
-    found = transactions.said_of_held("o", held, "host:9092", is_marker=False)
+    found = transactions.said_of_held("o", held, "host:9092", transactions.OF_READ)
     assert "t[3] can be read up to 17 of 40: producer 5 epoch 0 has had" in found.found
     assert "--topic t --partition 3 --start-offset 17" in found.next
     known = transactions.HeldBack(TopicPartition("t", 3), 17, 40, 5, 0, 120, "theirs")
-    said = transactions.said_of_held("o", known, "host:9092", is_marker=True)
+    said = transactions.said_of_held("o", known, "host:9092", transactions.OF_MARKERS)
     assert "'theirs'" in said.next
     assert "nothing more is sent, and nothing is lost" in said.means
     assert problem("a", "b", "c", "d").is_problem

@@ -27,6 +27,7 @@ from trident.graph.nodes import (
     SourceNode,
     sources_of,
 )
+from trident.managing.deciding import _require_another_end
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation
 from trident.spouts.base import Spout
@@ -177,3 +178,12 @@ def test_what_nothing_can_run_yet_is_refused(case: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{pattern}.*nothing was started"):
         make_run(topology(*ends), None, MemoryLedger(), RunOptions(), Staging.AUTO)  # type: ignore[arg-type]
     topology(persist("s", A)).check_runnable()
+
+
+def test_what_a_stream_would_be_left_without_is_not_taken_out() -> None:
+    a, b = source("a"), source("b")
+    made = topology(persist("alone", a), persist("one", b), persist("two", b))
+    _require_another_end(made, "one")
+    _require_another_end(made, "nothing")
+    with pytest.raises(ConfigurationError, match=r"'alone' is all that hangs on stream 'a'.*Nothing was changed"):
+        _require_another_end(made, "alone")

@@ -336,8 +336,43 @@ class DecisionContract:
         new = successor(run)
         with pytest.raises(MismatchError, match=r"no state or sink 'totals' .* 'balances'"):
             ledger.drop(new.owner, new.epoch, replace(decision, txid=2, attempt=2))
-        again = ledger.register(new.epoch, TWO)
-        assert again.added.states == ("totals",), "a name that was dropped is new"
+
+    def test_what_was_dropped_comes_back_as_it_was_before_anything_else(self, ledger: AnyLedger) -> None:
+        run, decision = with_two_states(ledger)
+        before = ledger.register(run.epoch, TWO)
+        ledger.drop(run.owner, run.epoch, decision)
+        for _ in range(2):
+            seen = ledger.look(run.epoch, TWO)
+            assert (seen.births, seen.added.states) == (before.births, ("totals",))
+        assert ledger.register(run.epoch, SPEC).births == (Birth("balances", 0),), "a look takes nothing back"
+        assert ledger.register(run.epoch, TWO).births == before.births
+        assert ledger.register(run.epoch, TWO).added == Added()
+        with pytest.raises(MismatchError, match="and is gone"):
+            ledger.register(run.epoch, SPEC)
+
+    def test_what_was_dropped_comes_back_as_nothing_else(self, ledger: AnyLedger) -> None:
+        run, decision = with_two_states(ledger)
+        ledger.drop(run.owner, run.epoch, decision)
+        another = replace(TWO, states={**TWO.states, "totals": {"kind": "another"}})
+        with pytest.raises(MismatchError, match=r"taken out after txid 1\. .* is now \{kind: another\}.* another name"):
+            ledger.register(run.epoch, another)
+        with pytest.raises(MismatchError, match="taken out after txid 1"):
+            ledger.look(run.epoch, another)
+
+    def test_what_was_dropped_does_not_come_back_behind_a_gap(self, ledger: AnyLedger) -> None:
+        run, decision = with_two_states(ledger)
+        ledger.drop(run.owner, run.epoch, decision)
+        plan = run.plan()
+        run.pin(plan)
+        with pytest.raises(MismatchError, match="after txid 1, and txid 2 is pinned without it"):
+            ledger.register(run.epoch, TWO)
+        run.done(plan)
+        with pytest.raises(MismatchError, match="after txid 1, and txid 2 is done without it"):
+            ledger.register(run.epoch, TWO)
+        reset = ResetDecision("second", 2, "adopt", None)
+        ledger.decide_reset(run.epoch, "payments", reset)
+        with pytest.raises(MismatchError, match="was reset since"):
+            ledger.register(run.epoch, TWO)
 
     def test_a_drop_is_about_what_is_done_with_nothing_open_behind_it(self, ledger: AnyLedger) -> None:
         run, decision = with_two_states(ledger)
@@ -362,7 +397,7 @@ class DecisionContract:
         run.pin(run.plan())
         with pytest.raises(MismatchError, match="txid 2 is pinned"):
             ledger.drop(run.owner, run.epoch, decision)
-        with pytest.raises(MismatchError, match="txid 1 is done"):
+        with pytest.raises(MismatchError, match="no decision about a txid"):
             ledger.decide(run.owner, run.epoch, decision)
 
     def test_a_reset_leaves_refusals_and_decisions_behind(self, ledger: AnyLedger) -> None:

@@ -1381,9 +1381,9 @@ _OF_STARTS = (
     ),
     Mutant(
         "a decision about a txid stores no description",
-        "coordinators/decisions/deciding.py",
-        "    taking.as_registered(seen)\n",
-        "    taking.register()\n",
+        "coordinators/holding/takeover.py",
+        "        self.as_registered(seen)\n        self.raise_fences()\n",
+        "        self.register()\n        self.raise_fences()\n",
         _REFUSED_DECISIONS,
     ),
     Mutant(

@@ -25,6 +25,34 @@ DROPPING: Final = (
         (f"{_DROPPING}::test_a_sink_sends_all_that_waits_and_another_goes_on_behind_it",),
     ),
     Mutant(
+        "what was dropped comes back as it was",
+        "coordinators/ledger/rules/dropping.py",
+        "    if dict(given) != gone.description:\n",
+        "    if False and dict(given) != gone.description:\n",
+        (f"{_DROPPING}::test_what_was_dropped_comes_back_as_nothing_else",),
+    ),
+    Mutant(
+        "what was dropped comes back before anything is pinned without it",
+        "coordinators/ledger/rules/dropping.py",
+        "    if progress.done != gone.txid or progress.pinned is not None:\n",
+        "    if progress.done != gone.txid:\n",
+        (f"{_DROPPING}::test_what_was_dropped_does_not_come_back_while_a_txid_is_pinned_without_it",),
+    ),
+    Mutant(
+        "what comes back has the birth that it had",
+        "coordinators/ledger/rules/dropping.py",
+        "    known = (*births, *(gone.birth for gone in back if gone.birth is not None))\n",
+        "    known = tuple(births)\n",
+        (f"{_DROPPING}::test_what_comes_back_is_still_missed_where_its_rows_are_gone",),
+    ),
+    Mutant(
+        "what is staged goes with what is dropped",
+        "coordinators/decisions/dropping.py",
+        "        store.forget_staging(owner, taking.epoch)\n",
+        "        pass\n",
+        (f"{_DROPPING}::test_what_a_state_has_staged_and_never_applied_goes_with_it",),
+    ),
+    Mutant(
         "nothing is dropped while a divert is held",
         "coordinators/decisions/dropping.py",
         "    _require_nothing_held(taking.snapshot, name)\n",
@@ -40,9 +68,9 @@ DROPPING: Final = (
     ),
     Mutant(
         "a state that was dropped is no birth of the topology any more",
-        "coordinators/ledger/sql/registration.py",
-        "[birth for birth in births if birth.state != decision.state]",
-        "births",
+        "coordinators/ledger/rules/dropping.py",
+        "    left = tuple(birth for birth in births if birth.state != name)\n",
+        "    left = tuple(births)\n",
         (f"{_LEDGER}::test_a_drop_takes_a_state_out_of_description_and_births",),
     ),
 )

@@ -198,8 +198,8 @@ SINKS: Final = (
     Mutant(
         "files that were not sent are kept",
         "state/kafka/target.py",
-        "self._sender.forget(owner, min(done, position.txid))",
-        "self._sender.forget(owner, done)",
+        "self._delete_staged(owner, epoch, lambda sent: min(done, sent))",
+        "self._delete_staged(owner, epoch, lambda _: done)",
         _BULK,
     ),
     Mutant(
@@ -361,8 +361,8 @@ SINKS: Final = (
     Mutant(
         "what a sink has not sent is not cleaned up",
         "state/kafka/target.py",
-        "self._blobs.forget(owner.topology, min(done, position.txid))",
-        "self._blobs.forget(owner.topology, done)",
+        "self._delete_staged(owner, epoch, lambda sent: min(done, sent))",
+        "self._delete_staged(owner, epoch, lambda _: done)",
         _SINK,
     ),
     Mutant(

@@ -331,6 +331,15 @@ def test_what_a_task_wrote_twice_is_read_once(harness: BulkHarness) -> None:
     assert in_any_order(values_of(harness)) == in_any_order(expected_of(KEYS))
 
 
+def test_files_that_will_never_be_sent_go_with_the_sink(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), harness.keyed("a")))
+    staged_by_tasks(sink, batch_of(2), harness.keyed("a"))
+    sink.forget_staging(OWNER, EPOCH)
+    assert harness.files() == []
+    assert values_of(harness) == {"a": [0]}
+
+
 def test_files_are_deleted_once_they_are_sent(harness: BulkHarness) -> None:
     sink = begun(harness)
     first = staged_by_tasks(sink, batch_of(1), harness.keyed("a"))

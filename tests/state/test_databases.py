@@ -6,10 +6,13 @@ import sqlite3
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import ClassVar, cast
 
 import pytest
+from sqlalchemy import event
 
 from trident.base.errors import ConfigurationError, FatalError, MismatchError, RefusedError, RetryableError
 from trident.state import MemoryState, SqliteState, StateKind
@@ -199,3 +202,24 @@ def test_a_memory_state_shows_its_rows():
 
 def test_sqlite_is_new_enough_for_update_from():
     assert sqlite3.sqlite_version_info >= (3, 33)
+
+
+def test_who_is_interrupted_in_a_statement_locks_nobody_out(database: SqliteDatabase, tmp_path: Path) -> None:
+    """A notebook keeps the traceback of a Ctrl-C, and with it the cursor that was at work."""
+    execute(database, "CREATE TABLE t (n int)", "INSERT INTO t VALUES (1), (2)")
+    cursors = []
+
+    def interrupt(_: object, cursor: object, statement: str, *__: object) -> None:
+        if statement.startswith("SELECT n"):
+            cursors.append(cursor)
+            raise KeyboardInterrupt
+
+    event.listen(database.engine, "after_cursor_execute", interrupt)
+    with pytest.raises(KeyboardInterrupt) as kept:
+        execute(database, "INSERT INTO t VALUES (3)", "SELECT n FROM t")
+    event.remove(database.engine, "after_cursor_execute", interrupt)
+    with closing(sqlite3.connect(tmp_path / "x.db", timeout=0)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert other.execute("SELECT n FROM t").fetchall() == [(1,), (2,)]
+    assert cursors
+    assert kept.value is not None

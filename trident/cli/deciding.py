@@ -18,6 +18,7 @@ from trident.cli.prospects import note, question
 from trident.coordinators.decided import Decision, DecisionKind, ResetStart
 from trident.coordinators.decisions.beginning import Prospect
 from trident.coordinators.decisions.deciding import require_state
+from trident.coordinators.decisions.dropping import require_named
 from trident.coordinators.holding.starts import start_policy
 from trident.coordinators.ledger.rules.decisions import check_decision
 from trident.coordinators.ledger.view import TopologyStatus
@@ -108,17 +109,19 @@ def drop(
     """Take a state or sink out of a topology for good, with the version that still has it."""
     require_yes(yes, as_json)
     loaded = load_topology(topology)
+    require_named(loaded.compile().targets, name)
     with opened(ledger) as found:
         standing = found.view().status(loaded.name)
         confirm(
             f"Take {name} out of {loaded.name}? It gets what is pinned and nothing after that (txid {standing.done} is "
-            "done now); what it holds stays where it is.",
+            "done now); what it holds stays where it is. This version takes it back when it is started before another "
+            "batch is pinned, and not later.",
             yes,
         )
         decision = decisions.drop(loaded, found, name=name)
     note = (
-        f"{name} has every txid up to {decision.txid}; start the version without it. One that is to take its place "
-        "needs another name, and a table has to be another one or empty"
+        f"{name} has every txid up to {decision.txid}; start the version without it: this one, started first, takes it "
+        "back. One that is to take its place needs another name, and a table of its own"
     )
     _say(decision, loaded.name, note, as_json)
 

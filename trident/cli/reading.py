@@ -104,6 +104,8 @@ def _in_words(standing: TopologyStatus) -> dict[str, object]:
         "decisions": ", ".join(standing.decisions) or None,
         "births": ", ".join(births) or None,
         "waiting": ", ".join(map(_waiting, standing.waiting)) or None,
+        "sinks": ", ".join(standing.sinks) or None,
+        "dropped": ", ".join(standing.dropped) or None,
     }
 
 
@@ -114,10 +116,17 @@ def _waiting(found: Waiting) -> str:
 def _say_what_is_not_shown(standing: TopologyStatus, partitions: int) -> None:
     if partitions > 0:
         print(f"and {partitions:,} more partitions: --json shows all")
+    again = ""
+    if standing.sinks:
+        sinks = ", ".join(standing.sinks)
+        again = f" That sends and appends again what its sinks ({sinks}) have sent or written before."
     for birth in standing.new_states:
+        if birth.state in standing.sinks:
+            print(f"sink {birth.state!r} is new since txid {birth.txid}: what came before that does not leave by it.")
+            continue
         print(
             f"state {birth.state!r} is new since txid {birth.txid}: it has nothing of what was before. To fill it with "
-            f"that, too: {RESET_CLEARING}."
+            f"that, too: {RESET_CLEARING}.{again}"
         )
 
 

@@ -21,6 +21,13 @@ from trident.doctor.subject import Subject
 OPEN: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 _DECIDED: Final = {"PrepareCommit": "all of its records can", "PrepareAbort": "none of its records can"}
 _PARTITIONS_SHOWN: Final = 5
+OF_MARKERS: Final = "where sinks stand can't be told before that has ended: nothing more is sent, and nothing is lost"
+OF_READ: Final = "records behind it wait, none is skipped or lost; the topology reads on once that has ended"
+OF_WRITTEN: Final = (
+    "readers of what is committed see nothing behind it, of this topology neither, until that has ended; what was sent "
+    "is there, and more is sent meanwhile"
+)
+"""What an open end means, of a topic of markers, and of one that the topology reads or writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,24 +105,28 @@ def said_of_own(about: str, found: OpenTransaction) -> Finding:
 
 
 def look_at_held_back(subject: Subject, cluster: ClusterAt) -> Iterator[Finding]:
-    """Say which partitions that the topology reads are held back by a transaction of anybody."""
+    """Say which partitions that the topology reads or writes are held back by a transaction of anybody."""
     topics = {
         topic for each in subject.streams if each.cluster is cluster and each.read_committed for topic in each.topics
     }
     markers = {each.sink.marker_topic for each in subject.outputs if each.cluster is cluster}
-    if not topics | markers:
+    written = {each.topic for each in subject.outputs if each.cluster is cluster and each.topic is not None}
+    looked_at = sorted(topics | markers | written)
+    if not looked_at:
         return
     about = f"open ends in {place_of(cluster)}"
     least = subject.open_longer_than.total_seconds()
-    found = [each for each in held_back(cluster, sorted(topics | markers), subject.seconds) if each.seconds >= least]
+    found = [each for each in held_back(cluster, looked_at, subject.seconds) if each.seconds >= least]
     for each in found:
-        yield said_of_held(about, each, cluster.servers, is_marker=each.place.topic in markers)
+        topic = each.place.topic
+        means = OF_MARKERS if topic in markers else OF_READ if topic in topics else OF_WRITTEN
+        yield said_of_held(about, each, cluster.servers, means)
     if not found:
-        yield ok(about, f"nothing in {', '.join(sorted(topics | markers))} waits for a transaction for {span(least)}")
+        yield ok(about, f"nothing in {', '.join(looked_at)} waits for a transaction for {span(least)}")
 
 
-def said_of_held(about: str, held: HeldBack, servers: str, *, is_marker: bool) -> Finding:
-    """Return what it means that a partition is held back."""
+def said_of_held(about: str, held: HeldBack, servers: str, means: str) -> Finding:
+    """Return that a partition is held back, by whom, and what that means."""
     topic, partition = held.place
     who = (
         f"producer {held.producer_id} epoch {held.producer_epoch}"
@@ -128,11 +139,6 @@ def said_of_held(about: str, held: HeldBack, servers: str, *, is_marker: bool) -
         if held.id is not None
         else f"end its program; if none is known: kafka-transactions.sh --bootstrap-server {servers} abort --topic "
         f"{topic} --partition {partition} --start-offset {held.stable}"
-    )
-    means = (
-        "where sinks stand can't be told before that has ended: nothing more is sent, and nothing is lost"
-        if is_marker
-        else "records behind it wait, none is skipped or lost; the topology reads on once that has ended"
     )
     return problem(
         about,

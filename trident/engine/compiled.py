@@ -12,7 +12,7 @@ from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import Timeouts
-from trident.coordinators.registered import TopologySpec
+from trident.coordinators.registered import SINK, TopologySpec
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, QueryNode, SinkNode, walk
@@ -96,7 +96,7 @@ def _opens(end: End) -> OpensTarget:
 
 def _description(end: End) -> dict[str, str]:
     if isinstance(end, SinkNode):
-        return {**end.sink.description(), **end.description, "kind": "sink"}
+        return {**end.sink.description(), **end.description, "kind": SINK}
     return {
         **end.state.description(),
         "kind": end.state.kind.value,

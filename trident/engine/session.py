@@ -32,6 +32,8 @@ PINNED: Mapping[str, str] = {
     "spark.sql.function.concatBinaryAsString": "false",
     "spark.sql.function.eltOutputAsString": "false",
     "spark.sql.jsonGenerator.ignoreNullFields": "true",
+    "spark.sql.json.enablePartialResults": "true",
+    "spark.sql.chunkBase64String.enabled": "true",
     "spark.sql.icu.caseMappings.enabled": "true",
     "spark.sql.preserveCharVarcharTypeInfo": "false",
     "spark.sql.retainGroupColumns": "true",

@@ -129,8 +129,8 @@ class Stream:
         after the topic.
         """
         parts = checked_parts(topic, key, value, headers)
-        for name in parts.named:
-            fields_of(self._sample).require(name, "to_kafka")
+        for asked_by, name in parts.named:
+            fields_of(self._sample).require(name, asked_by)
         chosen = sink_of(self._node, topic, sink)
         check_no_markers(topic, chosen)
         records = self._then(KafkaRecords(parts))

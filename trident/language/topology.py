@@ -21,7 +21,7 @@ from trident.engine.compiled import CompiledTopology
 from trident.engine.running import make_run, run_to_end
 from trident.engine.spark import active_session
 from trident.engine.staging import Staging
-from trident.graph.nodes import End, PersistNode, SourceNode, sources_of
+from trident.graph.nodes import End, PersistNode, SinkNode, SourceNode, sources_of
 from trident.language.stream import Stream
 from trident.spouts.base import BadRecord, LostOffsets, Spout, SpoutKind
 from trident.state.places import shared_place
@@ -120,7 +120,12 @@ class Topology:
         kind = "state" if isinstance(end, PersistNode) else "sink"
         check_given_name(f"a {kind}'s name", end.name)
         if any(other.name == end.name for other in self._ends):
-            raise ConfigurationError(f"the topology {self.name!r} has a {kind} {end.name!r} already")
+            is_sink = any(isinstance(other, SinkNode) for other in self._ends if other.name == end.name)
+            raise ConfigurationError(
+                f"the topology {self.name!r} has a {'sink' if is_sink else 'state'} {end.name!r} already, and each "
+                "needs a name of its own (of to_kafka that is the topic's, unless sink=KafkaSink(name, "
+                "bootstrap_servers=…) says another; of to_table the table's). Nothing was started or changed"
+            )
         for other in self._ends:
             place = shared_place(_described(other), _described(end))
             if place is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from trident.base.checks import check_count, check_flag, check_instance
+from trident.base.errors import ConfigurationError
 from trident.base.loading import refuse_while_loading
 from trident.base.names import check_given_name
 from trident.coordinators.decided import Decision, DecisionKind
@@ -13,9 +15,11 @@ from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.view import TopologyStatus
 from trident.coordinators.options import RunOptions
+from trident.graph.nodes import sources_of
 from trident.managing.arguments import check_ledger, check_topology, name_of
 
 if TYPE_CHECKING:
+    from trident.engine.compiled import CompiledTopology
     from trident.language.topology import Topology
 
 _DECIDES = "decides about a txid"
@@ -83,6 +87,7 @@ def drop(topology: Topology, ledger: Ledger, *, name: str, options: RunOptions |
     check_ledger(ledger)
     chosen = _options(options)
     compiled = check_topology(topology).compile()
+    _require_another_end(compiled, name)
     return drop_from_topology(compiled.spec(), compiled.targets, ledger, name, chosen)
 
 
@@ -101,6 +106,19 @@ def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options:
     chosen = _options(options)
     compiled = check_topology(topology).compile()
     return decide_topology(compiled.spec(), compiled.targets, ledger, wanted, chosen)
+
+
+def _require_another_end(compiled: CompiledTopology, name: str) -> None:
+    """Raise ConfigurationError where a stream would be left that nothing hangs on: it can't be taken out."""
+    read: Counter[str] = Counter(source.name for end in compiled.ends for source in sources_of(end))
+    of_it = {source.name for end in compiled.ends if end.name == name for source in sources_of(end)}
+    alone = sorted(stream for stream in of_it if read[stream] == 1)
+    if alone:
+        raise ConfigurationError(
+            f"no drop: {name!r} is all that hangs on stream {alone[0]!r}, and a stream can't be taken out: a version "
+            "with nothing on it does not start. Nothing was changed; run a version in which something else hangs on it "
+            "too, and let that take this one out"
+        )
 
 
 def _options(given: RunOptions | None) -> RunOptions:

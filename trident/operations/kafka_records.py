@@ -41,9 +41,11 @@ class RecordParts:
     headers: Mapping[str, str | Column]
 
     @property
-    def named(self) -> tuple[str, ...]:
-        """The fields that are given by their names."""
-        return tuple(part for part in (self.key, self.value, *self.headers.values()) if isinstance(part, str))
+    def named(self) -> tuple[tuple[str, str], ...]:
+        """The fields that are given by their names, each with what asks for it."""
+        parts = {"the key": self.key, "the value": self.value}
+        parts |= {f"header {name!r} (F.lit for a text of its own)": part for name, part in self.headers.items()}
+        return tuple((f"to_kafka: {what}", part) for what, part in parts.items() if isinstance(part, str))
 
 
 class KafkaRecords:
@@ -65,8 +67,8 @@ class KafkaRecords:
 
     def check(self, fields: Fields) -> None:
         """Every field that is named must be there."""
-        for name in self._names:
-            fields.require(name, self.verb)
+        for asked_by, name in self._names:
+            fields.require(name, asked_by)
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""

@@ -54,6 +54,16 @@ class PositionContract:
         harness.commit(store, batch_of(1), staged)
         assert seen(harness) == {"ann": (1, 10)}
 
+    def test_all_that_is_staged_can_be_forgotten(self, harness: StateHarness) -> None:
+        store = apart(harness)
+        store.apply(batch_of(1), store.stage(batch_of(1), counts(("ann", 1, 10))))
+        never = store.stage(batch_of(2), counts(("ann", 1, 10)))
+        for _ in range(2):
+            store.forget_staging(OWNER, EPOCH)
+        with pytest.raises(MismatchError):
+            store.apply(batch_of(2), never)
+        assert seen(harness) == {"ann": (1, 10)}
+
     def test_another_attempt_at_an_applied_txid_is_refused(self, harness: StateHarness) -> None:
         store = ready(harness)
         put(harness, store, batch_of(1), counts(("ann", 1, 10)))
@@ -135,6 +145,8 @@ class PositionContract:
             store.raise_fence(OWNER, EPOCH)
         with pytest.raises(FencedError):
             store.clean_up(OWNER, EPOCH, 1)
+        with pytest.raises(FencedError):
+            store.forget_staging(OWNER, EPOCH)
         assert harness.rows(COUNTS) == []
         successor.raise_fence(OWNER, NEWER)
         successor.apply(batch_of(1, epoch=NEWER), successor.stage(batch_of(1, epoch=NEWER), counts(("ann", 1, 10))))

@@ -60,6 +60,17 @@ class SinkContract:
         sink.apply(batch_of(1), updates)
         assert harness.words() == ["a"]
 
+    def test_all_that_is_staged_can_be_forgotten(self, harness: SinkHarness) -> None:
+        sink = begun(harness)
+        sink.apply(batch_of(1), staged(harness, sink, batch_of(1), "a"))
+        updates = staged(harness, sink, batch_of(2), "b")
+        for _ in range(2):
+            sink.forget_staging(OWNER, EPOCH)
+        if isinstance(updates, WrittenUpdates):
+            with pytest.raises(MismatchError):
+                sink.apply(batch_of(2), updates)
+        assert harness.words() == ["a"]
+
     def test_what_is_not_sent_is_not_cleaned_up(self, harness: SinkHarness) -> None:
         sink = begun(harness)
         updates = staged(harness, sink, batch_of(1), "a")

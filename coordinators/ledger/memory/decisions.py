@@ -20,8 +20,8 @@ from trident.coordinators.ledger.rules.decisions import (
     replaced,
     without_rows_of,
 )
+from trident.coordinators.ledger.rules.dropping import without_state
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
-from trident.coordinators.ledger.rules.specs import without_state
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan
 
@@ -88,9 +88,10 @@ def without(entry: Entry, owner: Owner, epoch: Epoch, decision: Decision) -> Ent
     if _is_decided(entry, owner, epoch, decision):
         return entry
     check_drop(entry.progress, decision, entry.open_decisions())
+    spec, births = without_state(entry.spec, entry.births, entry.progress, decision)
     return entry._replace(
-        spec=without_state(entry.spec, decision.state),
-        births=tuple(birth for birth in entry.births if birth.state != decision.state),
+        spec=spec,
+        births=births,
         decisions={**entry.decisions, epoch.number: Decided(owner.incarnation, decision, finished=True, refused=None)},
     )
 

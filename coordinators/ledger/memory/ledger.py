@@ -18,6 +18,7 @@ from trident.coordinators.ledger.memory import decisions
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
+from trident.coordinators.ledger.rules.dropping import with_taken_back
 from trident.coordinators.ledger.rules.fencing import check_life, lease_held
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
 from trident.coordinators.ledger.rules.specs import (
@@ -318,7 +319,8 @@ class MemoryLedger:
         if found is None:
             entry = _first_entry(spec, self._draw_id(8))
         else:
-            entry = found._replace(spec=merged_spec(found.spec, spec))
+            known, births = with_taken_back(found.spec, found.births, found.progress, spec)
+            entry = found._replace(spec=merged_spec(known, spec), births=births)
         rows.put(entry)
         return replace(entry.snapshot(), added=added_to(found.spec if found is not None else None, spec))
 

@@ -22,6 +22,7 @@ from trident.coordinators.ledger.view import (
     RefusalRow,
     TopologyStatus,
     TxidStory,
+    dropped_in_words,
     progress_of,
 )
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
@@ -118,6 +119,8 @@ class _Kept:
             dead_letters=len(self.dead_letters()),
             diverted_rows=len(self._diverted()),
             births=self.entry.births,
+            sinks=self.entry.spec.sinks,
+            dropped=dropped_in_words(self.entry.spec),
         )
 
     def batches(self) -> tuple[BatchRow, ...]:

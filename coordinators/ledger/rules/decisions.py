@@ -43,15 +43,17 @@ def check_decision(
 ) -> None:
     """Refuse a decision about what is done, what nobody refused, or another attempt than the one there is.
 
+    A drop is none: it is about what is done, and carried out as it is recorded (`check_drop`).
+
     `pinned` are the txid and the attempt of what is pinned.
     """
+    if decision.kind is DecisionKind.DROP:
+        raise _refused(decision, "it is no decision about a txid")
     if decision.txid <= done:
         raise _refused(decision, f"txid {done} is done")
     if decision in open_decisions:
         raise _refused(decision, "it was decided before and is not finished")
     match decision.kind:
-        case DecisionKind.DROP:
-            raise _refused(decision, f"txid {decision.txid} is not done")
         case DecisionKind.UNDO:
             _check_undo(pinned, decision)
         case DecisionKind.RETRY:

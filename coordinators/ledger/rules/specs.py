@@ -29,18 +29,7 @@ def merged_spec(stored: TopologySpec, given: TopologySpec) -> TopologySpec:
             f"topology {given.name!r} is not the one in the ledger: {'; '.join(differences)}. Nothing was changed. "
             f"Put the old names and kinds back, {_way_out(stored, given)}or give the new topology another name."
         )
-    return given
-
-
-def without_state(stored: TopologySpec, name: str) -> TopologySpec:
-    """Return the spec without a state or sink; raises MismatchError for one that it does not name."""
-    if name not in stored.states:
-        known = ", ".join(map(repr, stored.states)) or "none"
-        raise MismatchError(
-            f"topology {stored.name!r} has no state or sink {name!r} in the ledger (there are: {known}): it was taken "
-            "out before, or has never run. Nothing was changed."
-        )
-    return replace(stored, states={known: what for known, what in stored.states.items() if known != name})
+    return replace(given, dropped=stored.dropped)
 
 
 def added_to(stored: TopologySpec | None, given: TopologySpec) -> Added:
@@ -99,9 +88,11 @@ def _way_out(stored: TopologySpec, given: TopologySpec) -> str:
     if not names:
         return ""
     others = "" if len(names) == 1 else f", and likewise {', '.join(map(repr, names[1:]))}"
+    is_changed = any(name in given.states for name in names)
+    anew = " and give what takes its place another name and a place of its own" if is_changed else ""
     return (
         f"or let the version that has {names[0]!r} as it was take it out ({DROP} {shlex.quote(names[0])}; what it "
-        f"holds stays where it is){others}, "
+        f"holds stays where it is){others}{anew}, "
     )
 
 
@@ -110,13 +101,14 @@ def _differences(kind: str, stored: Described, given: Described) -> list[str]:
     for name, description in stored.items():
         if name not in given:
             known = ", ".join(repr(other) for other in given) or "none"
-            found.append(f"{kind} {name!r} is stored as {_shown(description)} and is gone (there are now: {known})")
+            found.append(f"{kind} {name!r} is stored as {shown(description)} and is gone (there are now: {known})")
         elif dict(description) != dict(given[name]):
-            found.append(f"{kind} {name!r} is stored as {_shown(description)} and is now {_shown(given[name])}")
+            found.append(f"{kind} {name!r} is stored as {shown(description)} and is now {shown(given[name])}")
     return found
 
 
-def _shown(description: Mapping[str, str]) -> str:
+def shown(description: Mapping[str, str]) -> str:
+    """Return a description as people are shown it."""
     return "{" + ", ".join(f"{key}: {value}" for key, value in sorted(description.items())) + "}"
 
 

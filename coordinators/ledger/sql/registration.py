@@ -12,6 +12,7 @@ from trident.base.errors import FatalError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision
 from trident.coordinators.ledger.rules.decisions import check_drop
+from trident.coordinators.ledger.rules.dropping import with_taken_back, without_state
 from trident.coordinators.ledger.rules.fencing import check_life, check_owner
 from trident.coordinators.ledger.rules.specs import (
     added_to,
@@ -19,7 +20,6 @@ from trident.coordinators.ledger.rules.specs import (
     merged_births,
     merged_spec,
     merged_starts,
-    without_state,
 )
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.asserted import write_one
@@ -55,10 +55,15 @@ def register(connection: Connection, epoch: Epoch, spec: TopologySpec) -> Snapsh
     if is_new:
         _first_incarnation(connection, Owner(spec.name, incarnation))
     progress = lock_progress(connection, spec.name, epoch)
-    stored = _merge_spec(connection, spec)
-    owner = Owner(spec.name, progress.incarnation)
+    stored, owner = read_spec(connection, spec.name), Owner(spec.name, progress.incarnation)
     if read_births(connection, owner) is None:
         _write_births(connection, owner, births_before(stored))
+    known, births = with_taken_back(stored, known_births(connection, owner), progress, spec)
+    merged = merged_spec(known, spec)
+    if merged != stored:
+        _write_spec(connection, merged)
+    if known != stored:
+        _write_births(connection, owner, births)
     added = added_to(None if is_new else stored, spec)
     return replace(read_snapshot(connection, spec.name, progress), added=added)
 
@@ -94,9 +99,9 @@ def drop(connection: Connection, owner: Owner, epoch: Epoch, decision: Decision)
         return
     check_drop(progress, decision, read_decisions(connection, owner, progress.done))
     stored = read_spec(connection, owner.topology)
-    _write_spec(connection, without_state(stored, decision.state))
-    births = known_births(connection, owner)
-    _write_births(connection, owner, [birth for birth in births if birth.state != decision.state])
+    spec, births = without_state(stored, known_births(connection, owner), progress, decision)
+    _write_spec(connection, spec)
+    _write_births(connection, owner, births)
     write_decision(connection, owner, epoch, decision, finished=True)
 
 
@@ -147,15 +152,6 @@ def _write_births(connection: Connection, owner: Owner, births: Sequence[Birth])
         .where(INCARNATION.c.topology == owner.topology, INCARNATION.c.id == owner.incarnation)
         .values(births=codec.BIRTHS.encode(tuple(births))),
     )
-
-
-def _merge_spec(connection: Connection, spec: TopologySpec) -> TopologySpec:
-    """Store what the given description adds; returns what was stored before."""
-    stored = read_spec(connection, spec.name)
-    merged = merged_spec(stored, spec)
-    if merged != stored:
-        _write_spec(connection, merged)
-    return stored
 
 
 def _write_spec(connection: Connection, spec: TopologySpec) -> None:

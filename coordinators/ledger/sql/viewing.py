@@ -21,6 +21,7 @@ from trident.coordinators.ledger.sql.reads import (
     read_chain,
     read_open_reset,
     read_progress,
+    read_spec,
     read_starts,
 )
 from trident.coordinators.ledger.sql.tables import (
@@ -50,6 +51,7 @@ from trident.coordinators.ledger.view import (
     RefusalRow,
     TopologyStatus,
     TxidStory,
+    dropped_in_words,
     progress_of,
 )
 from trident.coordinators.planned import Plan
@@ -155,6 +157,7 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
     done_at = select(COMMIT.c.done_at).where(COMMIT.c.topology == topology, COMMIT.c.txid == progress.done)
     reset = read_open_reset(connection, topology)
     losses, lost_offsets = _lost(connection, topology)
+    spec = read_spec(connection, topology)
     return TopologyStatus(
         name=topology,
         incarnation=progress.incarnation,
@@ -177,6 +180,8 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         diverted_rows=_count(connection, DIVERTED, topology),
         births=read_births(connection, owner) or (),
         waiting=waiting_in(connection, topology),
+        sinks=spec.sinks,
+        dropped=dropped_in_words(spec),
     )
 
 

@@ -130,6 +130,13 @@ def of_ending(error: KafkaError, sink: str, topics: Collection[str], overdue: fl
     )
 
 
+_SILENT: Final = (
+    ". Something answers at that address: if it stays so, security.protocol, the login or certificates in "
+    "client_options are not what its listener takes"
+)
+"""What a listener does that is spoken to in another protocol than its own."""
+
+
 def of_asking(error: Exception, sink: str, doing: str, servers: str) -> TridentError:
     """Return what an error of kafka-python means; unknown ones are fatal: nobody knows what going on would do."""
     name = type(error).__name__
@@ -143,7 +150,8 @@ def of_asking(error: Exception, sink: str, doing: str, servers: str) -> TridentE
             "sent; it is looked through anew"
         )
     if isinstance(error, PASSING):
-        return RetryableError(f"sink {sink!r} could not {doing} at Kafka {servers} ({name}); nothing was sent")
+        hint = _SILENT if isinstance(error, python_errors.KafkaTimeoutError) else ""
+        return RetryableError(f"sink {sink!r} could not {doing} at Kafka {servers} ({name}); nothing was sent{hint}")
     if isinstance(error, python_errors.KafkaError):
         return FatalError(f"sink {sink!r} could not {doing} at Kafka {servers} ({name}: {error}); nothing was sent")
     return FatalError(  # of a text that is not Kafka's nobody knows what it quotes

@@ -21,7 +21,7 @@ from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack
 from trident.state.positions import Position, stands
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import EVERY_TXID, HeldUpdates, StagedUpdates, WrittenUpdates
 
 _LARGEST: Final = 512 << 20
 """How large one entry may be: a value of PostgreSQL has at most a gigabyte, on its way too."""
@@ -162,6 +162,12 @@ class OutboxTarget:
             sent = 0 if row is None else self._outbox.sent_before(transaction, owner.topology, row)
         if row is not None and row.position.owner == owner:
             self._sender.forget(owner, min(done, sent))
+
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all files; rows in the outbox are deleted as soon as they were sent."""
+        with self._outbox.work_for(owner.topology, epoch) as transaction:
+            owned_in(self._outbox, transaction, owner, epoch)
+        self._sender.forget(owner, EVERY_TXID)
 
     def close(self) -> None:
         """Let go of connections; the ledger closes its own."""

@@ -1,0 +1,28 @@
+"""What is said of a call that was repeated and did not succeed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from trident.base.errors import FatalError, RetryableError
+from trident.base.signals import StopSignal
+from trident.coordinators.retrying import Repeater
+
+
+def fail() -> None:
+    raise RetryableError("the server is away")
+
+
+def test_who_gives_up_says_for_how_long_it_has_tried() -> None:
+    with pytest.raises(FatalError, match=r"gave up: reading failed for 0 s; the last error was: the server is away"):
+        Repeater(timedelta(0), StopSignal()).call("reading", fail)
+
+
+def test_who_is_told_to_stop_says_that_and_not_that_it_gave_up() -> None:
+    stopping = StopSignal()
+    stopping.set()
+    with pytest.raises(FatalError, match=r"stopped, as it was told to: reading had not succeeded") as stopped:
+        Repeater(timedelta(hours=1), stopping).call("reading", fail)
+    assert "gave up" not in str(stopped.value)
