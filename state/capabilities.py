@@ -104,7 +104,10 @@ class Resettable(Protocol):
         """
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
-        """Delete all rows and start at the birth txid under a new owner; idempotent."""
+        """Delete all rows and start at the birth txid under a new owner; idempotent.
+
+        What has left, by a target with `keeps_what_left`, stays where it went.
+        """
 
     def check_adopt(self, topology: str) -> int | None:
         """Return the newest txid among the rows that `adopt` would keep, 0 where rows have none, None without rows.
@@ -236,7 +239,7 @@ class UsesTasks(Protocol):
 
 
 class CountsRows(Protocol):
-    """Keeps account of how many rows belong to its position."""
+    """Can tell whether what is there still belongs to its position: by an account of its rows, or by what it knows."""
 
     def check_rows(self, owner: Owner, epoch: Epoch, pinned: int | None = None) -> None:
         """Raise MismatchError for rows that are gone, or more, as far as that costs little; changes no row.

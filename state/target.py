@@ -26,7 +26,8 @@ class Target(Protocol):
     Errors: `RetryableError` (rolled back), `OutcomeUnknownError` (repeat the same call),
     `FencedError` (a newer epoch is in the store), `RefusedError` (this batch can never be applied
     as it is), `MismatchError` (what is stored is not what the caller expects). No call but `apply`,
-    and the capabilities' `apply_in`, `undo` and `clear`, changes a value that a reader can see.
+    and the capabilities' `apply_in`, `undo`, `clear` and, of what was applied before, `relay` and `adopt`, changes what
+    a reader can see.
     """
 
     @property
@@ -40,7 +41,7 @@ class Target(Protocol):
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Raise what `prepare` would raise, and return where it stands; changes nothing, not even a missing table.
 
-        If it has never been registered and the caller `registers` what has not, also what that would raise.
+        But what somebody has left open there may be ended, where it hides the answer. If it has never been registered and the caller `registers` what has not, also what that would raise.
         Raises `MismatchError` when it belongs to another topology.
         """
 

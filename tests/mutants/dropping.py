@@ -36,7 +36,10 @@ DROPPING: Final = (
         "coordinators/ledger/rules/dropping.py",
         "    if progress.done != gone.txid or progress.pinned is not None:\n",
         "    if progress.done != gone.txid:\n",
-        (f"{_DROPPING}::test_what_was_dropped_does_not_come_back_while_a_txid_is_pinned_without_it",),
+        (
+            f"{_DROPPING}::test_what_was_dropped_does_not_come_back_while_a_txid_is_pinned_without_it",
+            "tests/coordinators/test_dropping_lives.py",
+        ),
     ),
     Mutant(
         "what comes back has the birth that it had",
