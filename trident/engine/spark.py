@@ -22,6 +22,8 @@ _ENGINE_OPTIONS: Mapping[str, str] = {
     # with a limit Spark sizes the batch anew for every row
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    # a batch that several ends share is kept for a second: to compress it costs more than it saves
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
 
 
