@@ -35,7 +35,7 @@ class Dropped:
 
     state: str
     description: dict[str, str]
-    birth: Birth | None
+    birth: Birth
     incarnation: str
     txid: int
     """It has all up to this one, and nothing that came after it."""
@@ -65,6 +65,8 @@ class Added:
     """The topology itself: it has never been in this ledger."""
     streams: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    """Those of these states that were taken out before, and come back as they were."""
 
 
 @dataclass(frozen=True, slots=True)

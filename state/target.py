@@ -41,7 +41,8 @@ class Target(Protocol):
     def look(self, topology: str, registers: bool = False) -> Position | None:
         """Raise what `prepare` would raise, and return where it stands; changes nothing, not even a missing table.
 
-        But what somebody has left open there may be ended, where it hides the answer. If it has never been registered and the caller `registers` what has not, also what that would raise.
+        But what somebody has left open there may be ended, where it hides the answer. If it has never been registered
+        and the caller `registers` what has not, also what that would raise.
         Raises `MismatchError` when it belongs to another topology.
         """
 

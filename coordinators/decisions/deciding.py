@@ -202,7 +202,7 @@ def _check_possible_reset(
         with suppress(RetryableError):
             check_clear(taking.stores, taking.spec.name)
         return {}
-    require_all(seen, positions, taking.unplaced(seen, positions))
+    _require_all(taking, seen, positions, wanted)
     kept = _rows_to_keep(taking, wanted)
     if seen.pin is not None:
         _require_whole(taking, seen, positions, wanted)
@@ -216,6 +216,19 @@ def _check_possible_reset(
         if seen.pin is None:
             _require_known_positions(taking, seen, positions, wanted)
     return kept
+
+
+def _require_all(
+    taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], wanted: WantedReset
+) -> None:
+    """Raise ApartError for a state whose rows are to be kept and are gone."""
+    try:
+        require_all(seen, positions, taking.unplaced(seen, positions))
+    except ApartError as error:
+        if not wanted.ledger_lost:
+            raise
+        ways = f"Correct the address, restore it to the same point as the ledger, or {RESET_LOST_CLEARING}."
+        raise ApartError(error.found, ways) from error
 
 
 def _rows_to_keep(taking: TakeOver, wanted: WantedReset) -> Mapping[str, int | None]:

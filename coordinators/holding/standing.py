@@ -148,6 +148,12 @@ def _check_nothing_is_lost(snapshot: Snapshot, name: str) -> None:
     went_with_the_pin = pinned is not None and isinstance(pinned.updates, AppliedUpdates)
     if _since(snapshot, birth) == snapshot.done and not went_with_the_pin and not _was_born_with_rows(snapshot, birth):
         return
+    if name in snapshot.added.back:
+        raise ApartError(
+            f"state {name!r} is gone: it was taken out of topology {snapshot.owner.topology!r}, and where it lived "
+            "there is nothing of it any more. Nothing was changed.",
+            "Start the version without it; to take it back, put back what it held, or correct its address.",
+        )
     raise ApartError(
         f"state {name!r} is gone: {_known(snapshot, birth)}, but where it lives there is nothing of it. It was moved, "
         "emptied or restored without its tables, or its address is another one. Nothing was changed.",
@@ -201,6 +207,8 @@ def _waits(snapshot: Snapshot, name: str, position: Position) -> bool:
     if position.txid != snapshot.done or not (born_here or position.attempt == snapshot.done_attempt):
         raise _wrong(snapshot, name, found, knows_more=position.txid > snapshot.done)
     pinned = pin.of(name) if pin is not None else None
+    if pin is not None and pinned is None and name not in _births(snapshot):
+        raise _taken_out_once(snapshot, name, found)  # what is pinned it would never get
     if pin is None or pinned is None:
         return False
     went_with_the_pin = isinstance(pinned.updates, AppliedUpdates)

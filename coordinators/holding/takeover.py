@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 from trident.base.advice import RESET_CLEARING
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError, RetryableError
+from trident.base.errors import MismatchError, RetryableError, RowsGoneError
 from trident.base.identity import Epoch
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.log import log_losses
@@ -114,12 +115,11 @@ class TakeOver:
         topology = self.spec.name
         seen = self.repeater.call("looking at the ledger", lambda: self.ledger.look(self.epoch, self.spec))
         known = {birth.state for birth in seen.births}
-        positions = {
-            name: self.repeater.call(
-                f"looking at state {name!r}", partial(store.look, topology, registers and name not in known)
-            )
-            for name, store in self.stores.items()
-        }
+        positions: dict[str, Position | None] = {}
+        for name, store in self.stores.items():
+            look = partial(store.look, topology, registers and name not in known)
+            with _of_what_comes_back(seen, name):
+                positions[name] = self.repeater.call(f"looking at state {name!r}", look)
         require_one_place(self.stores, self.repeater)
         if not ledger_lost:  # else a person has said that what the ledger does not know was there
             self.unless_fenced(partial(require_known, seen, positions))
@@ -307,9 +307,10 @@ class TakeOver:
     def _standing(self, *, counts: bool) -> Standing:
         standing, pin = self.held_against(self.snapshot, self.positions()), self.snapshot.pin
         pinned = None if pin is None else pin.txid
-        for store in self.stores.values():
+        for name, store in self.stores.items():
             if counts and store.capabilities.counting is not None:
-                store.capabilities.counting.check_rows(self.snapshot.owner, self.epoch, pinned)
+                with _of_what_comes_back(self.snapshot, name):
+                    store.capabilities.counting.check_rows(self.snapshot.owner, self.epoch, pinned)
         return standing
 
     def _bear(self, standing: Standing) -> None:
@@ -366,6 +367,20 @@ class TakeOver:
         except RetryableError:
             pass  # somebody holds rows just now: whoever decides tries it again
         return undo_way(pinned.batch.txid)
+
+
+@contextmanager
+def _of_what_comes_back(snapshot: Snapshot, name: str) -> Iterator[None]:
+    """Tell that rows are gone of what was taken out before as that: whoever has deleted them knew why."""
+    try:
+        yield
+    except RowsGoneError as error:
+        if name not in snapshot.added.back:
+            raise
+        raise MismatchError(
+            f"{error.found} {name!r} was taken out of the topology before: start the version without it, or, to take "
+            "it back, put back what it held."
+        ) from None
 
 
 def _can_not_be_kept(decision: ResetDecision, error: MismatchError) -> str:

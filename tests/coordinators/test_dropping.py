@@ -249,11 +249,44 @@ def test_what_comes_back_is_still_missed_where_its_rows_are_gone(tmp_path: Path)
     reset_topology(plan.spec, plan.targets, scene.ledger(), keep_rows=True, start="resume", options=OPTIONS)
     drop(scene)
     scene.file("totals").rename(tmp_path / "kept")
-    with pytest.raises(MismatchError, match="'totals' is gone"):
+    with pytest.raises(
+        MismatchError, match=r"'totals' is gone: it was taken out .* Start the version without it"
+    ) as gone:
         scene.go_on()
+    assert "reset" not in str(gone.value)
     (tmp_path / "kept").rename(scene.file("totals"))
     scene.go_on()
     assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
+
+
+def test_a_table_that_was_deleted_after_a_drop_is_no_reason_to_reset(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    drop(scene)
+    with closing(sqlite3.connect(scene.file("totals"))) as connection:
+        connection.execute("DROP TABLE totals")
+    with pytest.raises(
+        MismatchError, match=r"was taken out of the topology before: start the version without it"
+    ) as gone:
+        scene.go_on()
+    assert "reset" not in str(gone.value)
+    scene.topic.partitions[0] += [("a1", 7)]
+    run(without(scene), scene.ledger())
+    assert scene.rows("balances") == scene.topic.expected()
+
+
+def test_a_position_that_nobody_has_recorded_the_drop_of_misses_no_pinned_txid(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, APART)
+    scene.mend()
+    drop(scene)
+    scene.sql("UPDATE trident_topology SET spec = json_set(spec, '$.dropped', json('[]'))")
+    with dying_at(CrashPoint.AFTER_PIN):
+        run(without(scene), scene.ledger())
+    scene.sql("UPDATE trident_heartbeat SET released = 1")
+    with pytest.raises(MismatchError, match=r"one of that name was taken out .* another name"):
+        scene.go_on()
+    run(without(scene), scene.ledger())
+    assert scene.rows("balances") == scene.topic.expected()
 
 
 def test_the_same_name_does_not_begin_again_behind_a_gap(scene: Scene) -> None:
@@ -381,3 +414,7 @@ def test_a_state_that_was_registered_and_never_born_is_dropped(tmp_path: Path) -
     drop(scene, "others", with_another_added(scene).plan())
     scene.go_on()
     assert scene.rows("totals") == scene.rows("balances") == scene.topic.expected()
+    scene.topic.partitions[0] += [("a1", 7)]
+    run(with_another_added(scene), scene.ledger())
+    scene.apart |= {"others"}
+    assert scene.rows("others") == {"a1": (1, 7)}, "its name was never used"

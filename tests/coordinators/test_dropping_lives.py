@@ -17,6 +17,7 @@ from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import TridentError
 from trident.coordinators.decisions.commands import drop_from_topology, reset_topology
 from trident.state import SqliteState, StateKind
+from trident.state.target import State
 
 POINTS = [
     CrashPoint.AFTER_FENCE,
@@ -48,7 +49,7 @@ class World:
         """Return one: as it began, with the dropped name as something else, without it, with another one."""
         beside = self.scene.states()[0]
         path = self.scene.file("totals") if "totals" in self.scene.apart else None
-        others = {
+        others: dict[str, list[State]] = {
             "first": [self.scene.states()[1]],
             "changed": [SqliteState("totals", path=path, kind=StateKind.TRANSACTIONAL)],
             "without": [],

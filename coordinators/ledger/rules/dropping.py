@@ -17,7 +17,7 @@ def without_state(
 ) -> tuple[TopologySpec, tuple[Birth, ...]]:
     """Return description and births without a state or sink; raises MismatchError for one that was not described.
 
-    What it was is kept: the name is not free.
+    What it was is kept, and its name is not free, unless it was never born.
     """
     name = decision.state
     if name not in stored.states:
@@ -27,9 +27,11 @@ def without_state(
             "out before, or has never run. Nothing was changed."
         )
     birth = next((birth for birth in births if birth.state == name), None)
-    gone = Dropped(name, stored.states[name], birth, progress.incarnation, progress.done)
     states = {known: what for known, what in stored.states.items() if known != name}
     left = tuple(birth for birth in births if birth.state != name)
+    if birth is None:  # nothing was ever in it
+        return replace(stored, states=states), left
+    gone = Dropped(name, stored.states[name], birth, progress.incarnation, progress.done)
     return replace(stored, states=states, dropped=(*stored.dropped, gone)), left
 
 
@@ -48,7 +50,7 @@ def with_taken_back(
         return stored, tuple(births)
     kept = tuple(gone for gone in stored.dropped if gone not in back)
     states = {**stored.states, **{gone.state: gone.description for gone in back}}
-    known = (*births, *(gone.birth for gone in back if gone.birth is not None))
+    known = (*births, *(gone.birth for gone in back))
     return replace(stored, states=states, dropped=kept), tuple(sorted(known, key=lambda birth: birth.state))
 
 
@@ -57,7 +59,7 @@ def _check_taken_back(topology: str, gone: Dropped, given: dict[str, str], progr
         f"topology {topology!r} can't have a state or sink {gone.state!r}: one of that name was taken out after txid "
         f"{gone.txid}"
     )
-    anew = "Nothing was changed. Give the new one another name, and a place of its own."
+    anew = "Nothing was changed. What is to take its place needs another name, and a place of its own."
     if dict(given) != gone.description:
         raise MismatchError(
             f"{once}. It was {shown(gone.description)} and is now {shown(given)}, and what it holds is of "
@@ -68,6 +70,6 @@ def _check_taken_back(topology: str, gone: Dropped, given: dict[str, str], progr
     if progress.done != gone.txid or progress.pinned is not None:
         newest = f"{progress.done} is done" if progress.pinned is None else f"{progress.pinned} is pinned"
         raise MismatchError(
-            f"{once}, and txid {newest} without it: it would lack what came in between. Start the version without it. "
-            f"{anew}"
+            f"{once}, and txid {newest} without it: it would lack what came in between. Start the version without it, "
+            f"and decide with that. {anew}"
         )

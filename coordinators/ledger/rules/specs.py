@@ -37,7 +37,8 @@ def added_to(stored: TopologySpec | None, given: TopologySpec) -> Added:
     if stored is None:
         return Added(True, tuple(given.spouts), tuple(given.states))
     streams = tuple(name for name in given.spouts if name not in stored.spouts)
-    return Added(False, streams, tuple(name for name in given.states if name not in stored.states))
+    states = tuple(name for name in given.states if name not in stored.states)
+    return Added(False, streams, states, tuple(gone.state for gone in stored.dropped if gone.state in states))
 
 
 def merged_starts(stored: Sequence[StartPosition] | None, given: Sequence[StartPosition]) -> tuple[StartPosition, ...]:
