@@ -7,6 +7,7 @@ import time
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import pyarrow as pa
 import pytest
@@ -26,8 +27,20 @@ from integration_tests.dsl.fakes import (
     rows_spout,
     run,
 )
-from trident import ConfigurationError, Count, FatalError, Max, MemoryLedger, RetryableError, Staging, Sum, Topology
+from trident import (
+    Combiner,
+    ConfigurationError,
+    Count,
+    FatalError,
+    Max,
+    MemoryLedger,
+    RetryableError,
+    Staging,
+    Sum,
+    Topology,
+)
 from trident.base.control import CONTROL
+from trident.base.errors import TridentError
 from trident.coordinators.batches.processor import StagingRefusedError, UnprocessableError
 from trident.engine.lowering import from_source
 from trident.engine.processor import SparkProcessor
@@ -69,6 +82,27 @@ def test_a_sum_inside_the_stream_that_overflows_is_no_states_refusal(spark: Spar
     by_account.persistent_aggregate(UnopenedState("s"), most=Max("t"))
     with pytest.raises(UnprocessableError, match="ARITHMETIC_OVERFLOW"):
         run(topology.compile(), spark)
+
+
+class Refusing(Combiner[int]):
+    result_type: ClassVar[str] = "bigint"
+
+    def init(self, *values: object) -> int:
+        return 1
+
+    def combine(self, left: int, right: int) -> int:
+        raise ValueError("it was secret")
+
+
+def test_what_several_states_share_is_refused_by_none_of_them(spark: SparkSession) -> None:
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
+    by_account = stream.group_by("account").aggregate(t=Refusing("amount"))
+    by_account.persistent_aggregate(UnopenedState("first"), most=Max("t"))
+    by_account.persistent_aggregate(UnopenedState("second"), n=Count())
+    with pytest.raises(TridentError) as error:
+        run(topology.compile(), spark)
+    assert not isinstance(error.value, StagingRefusedError)
 
 
 @pytest.mark.parametrize(("number", "condition"), UNHELD.values(), ids=UNHELD)
