@@ -61,8 +61,9 @@ def run_payments(make: Callable[[str, str, int], Topology], description: str) ->
     parser.add_argument("--until", choices=["stopped", "caught_up"], default="stopped")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    # kafka-python logs an error for each try while a broker is away; what it means for the topology is logged by itself
     for chatty in ("py4j", "kafka"):
-        logging.getLogger(chatty).setLevel(logging.ERROR)
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
     spark = local_session("payments")
     try:
         made = make(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
