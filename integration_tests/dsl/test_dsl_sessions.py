@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -17,6 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from integration_tests.dsl.fakes import UnopenedState, held_rows, rows_spout, run
+from integration_tests.dsl.programs import run_program
 from trident import Combiner, ConfigurationError, Count, FatalError, Max, Min, Sum, Topology
 from trident.base.errors import RefusedError
 from trident.engine.session import PINNED
@@ -165,15 +162,6 @@ def test_a_moment_keeps_its_instant_in_any_zone(spark: SparkSession) -> None:
 @pytest.mark.verify
 def test_through_connect_a_session_is_refused_by_the_options_name_and_left_as_it_is() -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
-    done = subprocess.run(
-        [sys.executable, "-m", "integration_tests.dsl.connect_job"],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    said = [line for line in done.stdout.splitlines() if line.startswith(("sum", "build", "run", "batch"))]
+    shown = run_program("integration_tests.dsl.connect_job")
+    said = [line for line in shown.splitlines() if line.startswith(("sum", "build", "run", "batch"))]
     assert said == ["sum [(12,)]", *["build True", "run True", "batch True"] * 4, "sum [(12,)]"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from integration_tests.dsl.programs import run_program
 from integration_tests.dsl.stopping_job import RECORDS
 
 
@@ -29,17 +27,7 @@ def test_so_it_is_through_spark_connect(tmp_path: Path) -> None:
 
 
 def play(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "integration_tests.dsl.stopping_job", str(folder), *words],
-        cwd=Path(__file__).parents[2],
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    return run_program("integration_tests.dsl.stopping_job", str(folder), *words)
 
 
 def check(shown: str, runs: int) -> None:
