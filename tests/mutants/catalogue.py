@@ -1380,6 +1380,13 @@ _OF_STARTS = (
         ("tests/ledger/test_sqlite_ledger.py",),
     ),
     Mutant(
+        "what several ends share is refused by none of them",
+        "trident/graph/jobs.py",
+        "        if _aggregates(trunk):\n",
+        "        if False and _aggregates(trunk):\n",
+        ("integration_tests/dsl/test_dsl_failures.py::test_what_several_states_share_is_refused_by_none_of_them",),
+    ),
+    Mutant(
         "a decision about a txid stores no description",
         "coordinators/holding/takeover.py",
         "        self.as_registered(seen)\n        self.raise_fences()\n",
