@@ -106,7 +106,7 @@ _EFFORTS = {
         freezes=6,
         sink_transactions=1_000,
         every_pair=True,
-        demo_records=90_000,
+        demo_records=60_000,
         history_txids=(1_000_000,),
         history_attempts=100_000,
     ),
