@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from kafka import KafkaAdminClient
-from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
+from kafka.admin import ACL, ACLFilter, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
 from integration_tests.spouts.sasl import USER, KafkaWithLogin, login
 
@@ -57,3 +58,12 @@ class GuardedKafka(KafkaWithLogin):
         ]
         with self.admin() as admin:
             assert not admin.create_acls(acls)["failed"]
+            while not _are_known(admin, acls):  # the controller has answered, and the broker hears of it later
+                time.sleep(0.02)
+
+
+def _are_known(admin: KafkaAdminClient, acls: Sequence[ACL]) -> bool:
+    pattern = acls[0].resource_pattern
+    everyone = ACLFilter(None, None, ACLOperation.ANY, ACLPermissionType.ANY, pattern)
+    found, _ = admin.describe_acls(everyone)
+    return {each.operation for each in acls} <= {each.operation for each in found}

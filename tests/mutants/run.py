@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -101,37 +101,41 @@ def require_unprovoked(tree: Path, tests: Sequence[str], dsn: str) -> None:
 
 def first_failure(tree: Path, killers: Sequence[str], dsn: str, seconds: float | None = _SECONDS) -> str | None:
     """Return the first test that fails, or that none ends; None when all pass; raises when pytest itself fails."""
-    words = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    try:
+        return next(iter(failures(tree, killers, dsn, seconds, "-x")), None)
+    except subprocess.TimeoutExpired:
+        return f"no end within {seconds} s"
+
+
+def failures(tree: Path, killers: Sequence[str], dsn: str, seconds: float | None = None, *options: str) -> list[str]:
+    """Return the tests that fail; raises when pytest itself fails, or has not ended in time."""
+    words = [sys.executable, "-B", "-m", "pytest", *options, "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
     words += ["--base-seed=0", "--every-case", f"--pg-dsn={dsn}"]
     if any(killer.startswith(_ONLY_LONG) for killer in killers):
         words.append("--effort=verify")
     elif all("::" in killer for killer in killers):
         words.append("--long-too")  # a test that is named is played, though it has no short form
-    try:
-        answer = subprocess.run(
-            [*words, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=seconds
-        )
-    except subprocess.TimeoutExpired:
-        return f"no end within {seconds} s"
+    answer = subprocess.run([*words, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=seconds)
     if answer.returncode == 0:
-        return None
+        return []
     gone = set(_NOT_FOUND.findall(answer.stdout + answer.stderr))
     if answer.returncode == pytest.ExitCode.USAGE_ERROR and gone:  # a test that had noticed has another name by now
         left = [killer for killer in killers if killer not in gone]
-        return first_failure(tree, left, dsn, seconds) if left and len(left) < len(killers) else None
-    failed = _FAILED.search(answer.stdout)
-    if failed is None:
+        return failures(tree, left, dsn, seconds, *options) if left and len(left) < len(killers) else []
+    failed = _FAILED.findall(answer.stdout)
+    if not failed:
         raise RuntimeError(f"pytest ended with {answer.returncode}:\n{answer.stdout[-2000:]}\n{answer.stderr[-2000:]}")
-    return failed.group(1)
+    return failed
 
 
 def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Verdict]:
     """Judge all mutants, some at once, each of these in a copy of its own."""
-    noticed = last_noticed(mutants)
-    free: queue.SimpleQueue[Path] = queue.SimpleQueue()
     with ExitStack() as stack:
-        for _ in range(_AT_ONCE):
-            free.put(stack.enter_context(copy_of_the_tree()))
+        trees = [stack.enter_context(copy_of_the_tree()) for _ in range(_AT_ONCE)]
+        noticed = sound(last_noticed(mutants), trees, dsn, console)
+        free: queue.SimpleQueue[Path] = queue.SimpleQueue()
+        for each in trees:
+            free.put(each)
 
         def judge_one(mutant: Mutant) -> Verdict:
             tree = free.get()
@@ -142,15 +146,25 @@ def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Ver
             console.print(f"{verdict.seconds:6.1f} s  {'killed' if verdict.killer else 'SURVIVED'}  {mutant.guard}")
             return verdict
 
-        tests = set(noticed.values())
-        long = {test for test in tests if test.startswith(_ONLY_LONG)}
-        tree = free.get()
-        for some in (tests - long, long):
-            if some:
-                require_unprovoked(tree, sorted(some), dsn)
-        free.put(tree)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(judge_one, mutants))
+
+
+def sound(noticed: Mapping[str, str], trees: Sequence[Path], dsn: str, console: Console) -> dict[str, str]:
+    """Return what noticed the last time, without the tests that fail though no guard is gone; they are printed.
+
+    The mutants of these are judged by all the tests that they name, as if none had noticed.
+    """
+    tests = sorted({test for test in noticed.values() if not test.startswith(_ONLY_LONG)})
+    files = {file: number for number, file in enumerate(sorted({test.partition("::")[0] for test in tests}))}
+    shares = [[test for test in tests if files[test.partition("::")[0]] % len(trees) == n] for n in range(len(trees))]
+    long = sorted(set(noticed.values()) - set(tests))  # minutes each, and run with another effort
+    with ThreadPoolExecutor(len(trees)) as pool:
+        parts = [(tree, share) for tree, share in zip([*trees, trees[0]], [*shares, long], strict=True) if share]
+        failed = {test for found in pool.map(lambda part: failures(*part, dsn), parts) for test in found}
+    for test in sorted(failed):
+        console.print(f"{test} fails without any mutant; nothing is judged by it")
+    return {guard: test for guard, test in noticed.items() if test not in failed}
 
 
 def quicker(layer: Layer) -> tuple[str, ...]:
