@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import pyarrow as pa
 
 from trident.base.errors import MismatchError
 from trident.base.writes import WriteManifest
-
-EVERY_TXID: Final = 2**63 - 1
-"""No txid is above it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,10 +85,11 @@ class Target(Protocol):
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete this topology's staging of txids up to `done`, dropped attempts' included; fenced."""
 
-    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
-        """Delete all of this topology's staging, whatever txid it is of; fenced.
+    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
+        """Delete what attempts up to this one have staged, whatever txid it is of; fenced.
 
-        Nothing may be pinned or wait: the topology gives the target up, and nobody cleans up there any more.
+        Nothing of them may be pinned or wait: the topology gives the target up, and nobody cleans up there any more.
+        What later attempts have staged stays, also where the owner of an older epoch wakes up in the middle of it.
         """
 
     def close(self) -> None:

@@ -104,6 +104,11 @@ class KafkaSender:
         if self.bulk is not None:
             self.bulk.forget(owner, txid)
 
+    def forget_attempts(self, owner: Owner, attempt: int) -> None:
+        """Delete staged files of attempts up to this one, of which nothing is pinned or waits."""
+        if self.bulk is not None:
+            self.bulk.forget_attempts(owner, attempt)
+
     def check_producers(self, owner: Owner, newest: int) -> None:
         """Raise MismatchError unless each producer has a position of this life, none above what may have been sent."""
         if self.bulk is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import pyarrow as pa
@@ -21,7 +20,7 @@ from trident.state.kafka.undoing import KafkaUndoing
 from trident.state.maps.blobs import BlobStore
 from trident.state.positions import Position, is_in
 from trident.state.rows import conform
-from trident.state.staged import EVERY_TXID, HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 
 
 class KafkaTarget:
@@ -115,18 +114,22 @@ class KafkaTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what was sent."""
-        self._delete_staged(owner, epoch, lambda sent: min(done, sent))
+        sent = self._owned_position(owner, epoch).txid
+        self._blobs.forget(owner.topology, min(done, sent))
+        self._sender.forget(owner, min(done, sent))
 
-    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
-        """Delete all staged rows."""
-        self._delete_staged(owner, epoch, lambda _: EVERY_TXID)
+    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
+        """Delete staged rows of attempts up to this one."""
+        sent = self._owned_position(owner, epoch).txid
+        self._blobs.forget_attempts(owner.topology, attempt)
+        self._sender.forget(owner, sent)
+        self._sender.forget_attempts(owner, attempt)
 
-    def _delete_staged(self, owner: Owner, epoch: Epoch, upto: Callable[[int], int]) -> None:
+    def _owned_position(self, owner: Owner, epoch: Epoch) -> Position:
         position = self._sender.marker(owner.topology, epoch).position
         if position is None or position.owner != owner:
             raise MismatchError(f"sink {self.name!r} is not of {owner.topology!r}; nothing was deleted")
-        self._blobs.forget(owner.topology, upto(position.txid))
-        self._sender.forget(owner, upto(position.txid))
+        return position
 
     def close(self) -> None:
         """Let go of connections."""

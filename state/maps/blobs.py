@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 import pyarrow as pa
-from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, delete, insert, select
+from sqlalchemy import BigInteger, Column, ColumnElement, LargeBinary, MetaData, Table, Text, delete, insert, select
 
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId
@@ -56,6 +56,9 @@ class BlobStore(Protocol):
 
     def forget(self, topology: str, done: int) -> None:
         """Delete all of txids up to `done`."""
+
+    def forget_attempts(self, topology: str, attempt: int) -> None:
+        """Delete all of attempts up to this one."""
 
 
 def _draw_id() -> str:
@@ -109,10 +112,16 @@ class _SqlBlobs:
         return _checked(batch, write, None if payload is None else unpack(payload))
 
     def forget(self, topology: str, done: int) -> None:
-        old = delete(_BLOBS).where(_BLOBS.c.topology == topology, _BLOBS.c.state == self._state, _BLOBS.c.txid <= done)
+        self._delete(topology, _BLOBS.c.txid <= done)
+
+    def forget_attempts(self, topology: str, attempt: int) -> None:
+        self._delete(topology, _BLOBS.c.attempt <= attempt)
+
+    def _delete(self, topology: str, old: ColumnElement[bool]) -> None:
         with self._database.transaction() as transaction:
             transaction.work_on(topology)
-            transaction.connection.execute(old)
+            mine = (_BLOBS.c.topology == topology, _BLOBS.c.state == self._state)
+            transaction.connection.execute(delete(_BLOBS).where(*mine, old))
 
 
 class _MemoryBlobs:
@@ -138,10 +147,16 @@ class _MemoryBlobs:
         return _checked(batch, write, found[3] if isinstance(found, tuple) and found[:3] == key else None)
 
     def forget(self, topology: str, done: int) -> None:
+        self._delete(topology, lambda txid, _: txid <= done)
+
+    def forget_attempts(self, topology: str, attempt: int) -> None:
+        self._delete(topology, lambda _, staged_by: staged_by <= attempt)
+
+    def _delete(self, topology: str, is_old: Callable[[int, int], bool]) -> None:
         with self._database.transaction() as transaction:
             table = transaction.table(self._table)
             for write_id, blob in list(table.items()):
-                if isinstance(blob, tuple) and blob[0] == topology and blob[1] <= done:
+                if isinstance(blob, tuple) and blob[0] == topology and is_old(blob[1], blob[2]):
                     del table[write_id]
 
 

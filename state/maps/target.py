@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from trident.state.maps.resetting import MapResetting
 from trident.state.maps.undoing import MapUndoing
 from trident.state.positions import Position, check_epoch, is_in, stands
 from trident.state.rows import conform
-from trident.state.staged import EVERY_TXID, HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 
 
 class MapTarget:
@@ -103,17 +103,19 @@ class MapTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged updates of txids up to `done`, never beyond what is applied."""
-        self._delete_staged(owner, epoch, lambda applied: min(done, applied))
+        applied = self._owned_position(owner, epoch).txid
+        self._place.blobs.forget(owner.topology, min(done, applied))
 
-    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
-        """Delete all staged updates."""
-        self._delete_staged(owner, epoch, lambda _: EVERY_TXID)
+    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
+        """Delete staged updates of attempts up to this one."""
+        self._owned_position(owner, epoch)
+        self._place.blobs.forget_attempts(owner.topology, attempt)
 
-    def _delete_staged(self, owner: Owner, epoch: Epoch, upto: Callable[[int], int]) -> None:
+    def _owned_position(self, owner: Owner, epoch: Epoch) -> Position:
         position = position_of(self._place.owned(owner, epoch))
         if position is None or position.owner != owner:
             raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")
-        self._place.blobs.forget(owner.topology, upto(position.txid))
+        return position
 
     def close(self) -> None:
         """Let go of the thread that calls the map; the map is the user's."""

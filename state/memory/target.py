@@ -19,7 +19,7 @@ from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUn
 from trident.state.memory.place import LAYOUTS, MemoryPlace
 from trident.state.memory.staged import ArrowRows, StagedWrite
 from trident.state.positions import Position, Standing, check_epoch, is_in, stands
-from trident.state.staged import EVERY_TXID, HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
 
 
 class MemoryTarget:
@@ -163,16 +163,19 @@ class MemoryTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Forget staged rows of txids up to `done`."""
+        self._forget(owner, epoch, lambda staged: staged.txid <= done)
+
+    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
+        """Forget staged rows of attempts up to this one."""
+        self._forget(owner, epoch, lambda staged: staged.attempt <= attempt)
+
+    def _forget(self, owner: Owner, epoch: Epoch, is_old: Callable[[StagedWrite], bool]) -> None:
         with self._place.database.transaction() as transaction:
             self._place.owned(transaction, owner, epoch)
             staging = self._place.staging(transaction)
             for write_id, staged in list(staging.items()):
-                if isinstance(staged, StagedWrite) and staged.txid <= done:
+                if isinstance(staged, StagedWrite) and is_old(staged):
                     del staging[write_id]
-
-    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
-        """Forget all staged rows."""
-        self.clean_up(owner, epoch, EVERY_TXID)
 
     def _prepare(self, transaction: MemoryTransaction) -> None:
         layouts = transaction.table(LAYOUTS)

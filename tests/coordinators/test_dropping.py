@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,16 +18,17 @@ from tests.coordinators.test_outbox_lives import Life
 from tests.coordinators.test_run import OPTIONS, run
 from tests.state.memory_kafka import memory_sender
 from trident.base.crash_points import CrashPoint, armed
-from trident.base.errors import DecisionNeededError, LeaseHeldError, MismatchError
+from trident.base.errors import DecisionNeededError, FencedError, LeaseHeldError, MismatchError
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import drop_from_topology, reset_topology
 from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.registered import Lease
 from trident.state import SqliteState
+from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.target import KafkaTarget
 from trident.state.layout import StateKind
-from trident.state.maps.blobs import open_blobs
+from trident.state.maps.blobs import _SqlBlobs, open_blobs
 from trident.state.target import LedgerDatabase
 
 DROPPING = [
@@ -418,3 +420,31 @@ def test_a_state_that_was_registered_and_never_born_is_dropped(tmp_path: Path) -
     run(with_another_added(scene), scene.ledger())
     scene.apart |= {"others"}
     assert scene.rows("others") == {"a1": (1, 7)}, "its name was never used"
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "point"),
+    [(Direct, _SqlBlobs, CrashPoint.AFTER_PIN), (BulkLife, StagingFolder, CrashPoint.BEFORE_RELAY)],
+)
+def test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged(
+    kind: type[Life], place: type, point: CrashPoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = kind(tmp_path)
+    life.come("a")
+    life.run()
+    delete: Callable[[object, object, int], None] = getattr(place, "forget_attempts")  # noqa: B009 - of either
+
+    def wake_up(itself: object, whose: object, attempt: int) -> None:
+        monkeypatch.undo()
+        life.ask("UPDATE trident_heartbeat SET released = 1")
+        life.come("b")
+        with dying_at(point):
+            life.run()
+        delete(itself, whose, attempt)
+
+    monkeypatch.setattr(place, "forget_attempts", wake_up)
+    with pytest.raises(FencedError):
+        drop_sink(life)
+    life.ask("UPDATE trident_heartbeat SET released = 1")
+    life.run()
+    assert life.sent() == ["a", "b"]

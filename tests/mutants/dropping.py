@@ -51,9 +51,16 @@ DROPPING: Final = (
     Mutant(
         "what is staged goes with what is dropped",
         "coordinators/decisions/dropping.py",
-        "        store.forget_staging(owner, taking.epoch)\n",
+        "        store.forget_staging(owner, taking.epoch, taking.snapshot.last_attempt)\n",
         "        pass\n",
         (f"{_DROPPING}::test_what_a_state_has_staged_and_never_applied_goes_with_it",),
+    ),
+    Mutant(
+        "what a successor has staged stays where a drop stood still",
+        "coordinators/decisions/dropping.py",
+        "        store.forget_staging(owner, taking.epoch, taking.snapshot.last_attempt)\n",
+        "        store.forget_staging(owner, taking.epoch, 2**62)\n",
+        (f"{_DROPPING}::test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged",),
     ),
     Mutant(
         "nothing is dropped while a divert is held",

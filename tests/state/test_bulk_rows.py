@@ -335,9 +335,20 @@ def test_files_that_will_never_be_sent_go_with_the_sink(harness: BulkHarness) ->
     sink = begun(harness)
     sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), harness.keyed("a")))
     staged_by_tasks(sink, batch_of(2), harness.keyed("a"))
-    sink.forget_staging(OWNER, EPOCH)
+    sink.forget_staging(OWNER, EPOCH, batch_of(2).attempt)
     assert harness.files() == []
     assert values_of(harness) == {"a": [0]}
+
+
+def test_files_of_later_attempts_stay_when_a_sink_is_given_up(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), harness.keyed("a")))
+    staged_by_tasks(sink, batch_of(2), harness.keyed("a"))
+    later = batch_of(2, batch_of(2).attempt + 1)
+    updates = staged_by_tasks(sink, later, harness.keyed("a"))
+    sink.forget_staging(OWNER, EPOCH, batch_of(2).attempt)
+    sink.apply(later, updates)
+    assert values_of(harness) == {"a": [0, 0]}
 
 
 def test_files_are_deleted_once_they_are_sent(harness: BulkHarness) -> None:

@@ -143,19 +143,29 @@ class StagingFolder:
                 if found.base_name.isdigit() and int(found.base_name) <= txid:
                     files.delete_dir(found.path)
 
+    def forget_attempts(self, owner: Owner, attempt: int) -> None:
+        """Delete all files of attempts up to one; the folders of their txids stay, since others may write there."""
+        with self._tidying() as (files, root):
+            for found in self._listed(files, f"{root}/{self._life(owner)}"):
+                if found.base_name.isdigit():
+                    self._delete_attempts(files, found.path, attempt)
+
     def forget_attempts_before(self, batch: BatchId) -> None:
         """Delete what earlier attempts at a txid have left: none of it can be pinned any more."""
         with self._tidying() as (files, root):
-            for found in self._listed(files, f"{root}/{self._txid(batch)}"):
-                attempt = found.base_name.partition("-")[0]
-                if attempt.isdigit() and int(attempt) < batch.attempt:
-                    files.delete_file(found.path)
+            self._delete_attempts(files, f"{root}/{self._txid(batch)}", batch.attempt - 1)
 
     def forget_life(self, owner: Owner) -> None:
         """Delete all files of an incarnation that has ended."""
         with self._tidying() as (files, root):
             if files.get_file_info(f"{root}/{self._life(owner)}").type is fs.FileType.Directory:
                 files.delete_dir(f"{root}/{self._life(owner)}")
+
+    def _delete_attempts(self, files: fs.FileSystem, folder: str, newest: int) -> None:
+        for found in self._listed(files, folder):
+            attempt = found.base_name.partition("-")[0]
+            if attempt.isdigit() and int(attempt) <= newest:
+                files.delete_file(found.path)
 
     def _listed(self, files: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
         return list(files.get_file_info(fs.FileSelector(folder, allow_not_found=True)))

@@ -213,6 +213,10 @@ class BulkSender:
         """Delete the files of txids up to one that is sent."""
         self._place.folder.forget(owner, txid)
 
+    def forget_attempts(self, owner: Owner, attempt: int) -> None:
+        """Delete the files of attempts up to one, whatever txid they are of."""
+        self._place.folder.forget_attempts(owner, attempt)
+
     def forget_soon(self, owner: Owner, txid: int) -> None:
         """Do the same as far as it can be done now: a clean-up comes by later, and these files are large."""
         with suppress(RetryableError):

@@ -21,7 +21,7 @@ from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack
 from trident.state.positions import Position, stands
 from trident.state.rows import conform
-from trident.state.staged import EVERY_TXID, HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 
 _LARGEST: Final = 512 << 20
 """How large one entry may be: a value of PostgreSQL has at most a gigabyte, on its way too."""
@@ -157,17 +157,20 @@ class OutboxTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
+        self._sender.forget(owner, min(done, self._sent(owner, epoch)))
+
+    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
+        """Delete files of attempts up to this one; rows in the outbox are deleted as soon as they were sent."""
+        self._sender.forget(owner, self._sent(owner, epoch))
+        self._sender.forget_attempts(owner, attempt)
+
+    def _sent(self, owner: Owner, epoch: Epoch) -> int:
+        """Return the txid up to which the sink has sent all as this owner, 0 for none."""
         with self._outbox.work_for(owner.topology, epoch) as transaction:
             row = owned_in(self._outbox, transaction, owner, epoch)
-            sent = 0 if row is None else self._outbox.sent_before(transaction, owner.topology, row)
-        if row is not None and row.position.owner == owner:
-            self._sender.forget(owner, min(done, sent))
-
-    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
-        """Delete all files; rows in the outbox are deleted as soon as they were sent."""
-        with self._outbox.work_for(owner.topology, epoch) as transaction:
-            owned_in(self._outbox, transaction, owner, epoch)
-        self._sender.forget(owner, EVERY_TXID)
+            if row is None or row.position.owner != owner:
+                return 0
+            return self._outbox.sent_before(transaction, owner.topology, row)
 
     def close(self) -> None:
         """Let go of connections; the ledger closes its own."""
