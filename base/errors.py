@@ -83,6 +83,10 @@ class RefusedError(FatalError):
     """A store refused a batch's staged updates for good (constraint, overflow, size)."""
 
 
+class UncomputableError(FatalError):
+    """What the topology computes of some records can't be: no state has refused it, and no divert leads around it."""
+
+
 class MismatchError(FatalError):
     """What a store or the ledger holds is not what this topology expects; nothing was changed."""
 

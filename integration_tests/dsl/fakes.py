@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -184,11 +184,12 @@ def run(
     *,
     staging: Staging = Staging.AUTO,
     stores: dict[str, Target] | None = None,
+    diverts: tuple[str, ...] = (),
 ) -> ProcessResult:
     """Process all rows of all spouts as one batch."""
     sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}
     processor = SparkProcessor(compiled, spark, sources, stores or {}, staging=staging)
-    return processor.process(request_for(compiled, sources))
+    return processor.process(replace(request_for(compiled, sources), diverts=diverts))
 
 
 def held_rows(result: ProcessResult, state: str) -> list[tuple[object, ...]]:

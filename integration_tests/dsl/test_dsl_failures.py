@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -45,6 +46,7 @@ from trident.engine.lowering import from_source
 from trident.engine.processor import SparkProcessor
 from trident.engine.tasks import SparkTasks
 from trident.graph.nodes import sources_of
+from trident.language.stream import Stream
 from trident.operations.base import BatchContext
 from trident.spouts import FixedBatchSpout
 from trident.state import MemoryState
@@ -93,16 +95,37 @@ class Counting(Combiner[int]):
         return left + right
 
 
-def test_what_several_states_share_is_refused_by_none_of_them(spark: SparkSession) -> None:
-    """Python has no year 10000; the rows of either state would be made of what was never computed."""
-    topology = Topology("t")
-    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
-    late = stream.each(at=F.timestamp_micros(F.lit(253_402_300_800_000_000)))
+def in_a_chain(late: Stream) -> None:
+    by_account = late.group_by("account").aggregate(t=Counting("at"))
+    by_account.persistent_aggregate(UnopenedState("first"), most=Max("t"))
+
+
+def of_a_state(late: Stream) -> None:
+    late.group_by("account").persistent_aggregate(UnopenedState("first"), t=Counting("at"))
+
+
+def shared_by_all(late: Stream) -> None:
     by_account = late.group_by("account").aggregate(t=Counting("at"))
     by_account.persistent_aggregate(UnopenedState("first"), most=Max("t"))
     by_account.persistent_aggregate(UnopenedState("second"), n=Count())
-    with pytest.raises(UnprocessableError, match=r"reading of the stream 'payments': the field 'at' has "):
-        run(topology.compile(), spark)
+
+
+def shared_by_some(late: Stream) -> None:
+    late.persistent_aggregate(UnopenedState("zero"), n=Count())
+    shared_by_all(late)
+
+
+@pytest.mark.parametrize("diverts", [(), ("first",)], ids=["", "diverted"])
+@pytest.mark.parametrize("build", [in_a_chain, of_a_state, shared_by_all, shared_by_some])
+def test_what_no_combiner_can_be_given_is_no_states_refusal(
+    spark: SparkSession, build: Callable[[Stream], None], diverts: tuple[str, ...]
+) -> None:
+    """Python has no year 10000: without the combiner's result there are no rows that a divert could lead elsewhere."""
+    topology = Topology("t")
+    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
+    build(stream.each(at=F.timestamp_micros(F.lit(253_402_300_800_000_000))))
+    with pytest.raises(UnprocessableError, match=r"the field 'at' has .*Leave such records out"):
+        run(topology.compile(), spark, diverts=diverts)
 
 
 @pytest.mark.parametrize(("number", "condition"), UNHELD.values(), ids=UNHELD)

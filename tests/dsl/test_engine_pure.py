@@ -18,6 +18,7 @@ from tests.dsl.sinks import UnopenedSink
 from trident import Combiner, ConfigurationError, FatalError, FieldError, RefusedError, RetryableError, Topology
 from trident.base.control import CONTROL, BadRecordWord, encode
 from trident.base.digest import Digest
+from trident.base.errors import UncomputableError
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.completeness import complete_edges
@@ -480,9 +481,9 @@ def test_a_combiner_is_given_moments_in_utc() -> None:
     assert fold(LATEST, berlin) == [winter]
 
 
-def test_what_no_combiner_can_be_given_is_a_refusal() -> None:
+def test_what_no_combiner_can_be_given_is_told() -> None:
     far = _moments(253_402_300_800_000_000, type_=pa.timestamp("us", "UTC"))
-    with pytest.raises(RefusedError, match="field 'at' has a moment outside of the years 1 to 9999"):
+    with pytest.raises(UncomputableError, match="field 'at' has a moment outside of the years 1 to 9999"):
         fold(LATEST, far)
 
 

@@ -126,12 +126,6 @@ def test_the_first_end_on_a_trunk_reads_it_once() -> None:
     assert alone.first_on(alone.trunks[0]) is None
 
 
-def test_no_end_is_the_first_on_a_trunk_that_aggregates() -> None:
-    grouped = OperationNode(cast(Operation, Named("aggregate", makes_groups=True)), step(source("a")))
-    (job,) = jobs_of([persist("one", step(grouped)), persist("two", grouped)])
-    assert (job.trunks[0].top, job.first_on(job.trunks[0])) == (grouped, None)
-
-
 def test_a_trunk_ends_where_records_are_taken_without_their_control_rows() -> None:
     a = source("a")
     (job,) = jobs_of([persist("s", step(union(step(a))))])

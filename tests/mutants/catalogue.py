@@ -1380,11 +1380,11 @@ _OF_STARTS = (
         ("tests/ledger/test_sqlite_ledger.py",),
     ),
     Mutant(
-        "what several ends share is refused by none of them",
-        "trident/graph/jobs.py",
-        "        if _aggregates(trunk):\n",
-        "        if False and _aggregates(trunk):\n",
-        ("integration_tests/dsl/test_dsl_failures.py::test_what_several_states_share_is_refused_by_none_of_them",),
+        "what no combiner can be given is no state's refusal",
+        "trident/operations/aggregate.py",
+        "    raise UncomputableError(\n",
+        "    from trident.base.errors import RefusedError\n\n    raise RefusedError(\n",
+        ("integration_tests/dsl/test_dsl_failures.py::test_what_no_combiner_can_be_given_is_no_states_refusal",),
     ),
     Mutant(
         "a decision about a txid stores no description",

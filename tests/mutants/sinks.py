@@ -198,8 +198,8 @@ SINKS: Final = (
     Mutant(
         "files that were not sent are kept",
         "state/kafka/target.py",
-        "self._delete_staged(owner, epoch, lambda sent: min(done, sent))",
-        "self._delete_staged(owner, epoch, lambda _: done)",
+        "self._sender.forget(owner, min(done, sent))",
+        "self._sender.forget(owner, done)",
         _BULK,
     ),
     Mutant(
@@ -361,9 +361,16 @@ SINKS: Final = (
     Mutant(
         "what a sink has not sent is not cleaned up",
         "state/kafka/target.py",
-        "self._delete_staged(owner, epoch, lambda sent: min(done, sent))",
-        "self._delete_staged(owner, epoch, lambda _: done)",
+        "self._blobs.forget(owner.topology, min(done, sent))",
+        "self._blobs.forget(owner.topology, done)",
         _SINK,
+    ),
+    Mutant(
+        "a topic of another sink's markers is no topic of records",
+        "trident/language/to_kafka.py",
+        "    of_markers = {MARKER_TOPIC, sink.marker_topic, *(other.marker_topic for _, other in near)}\n",
+        "    of_markers = {MARKER_TOPIC, sink.marker_topic}\n",
+        ("integration_tests/dsl/test_dsl_to_kafka.py::test_another_sinks_markers_are_no_topic_of_records",),
     ),
     Mutant(
         "what a sink has sent is not undone",

@@ -18,7 +18,7 @@ from pyspark.errors import (
 )
 from pyspark.errors.exceptions.captured import convert_exception
 
-from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError
+from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError, UncomputableError
 from trident.coordinators.batches.processor import StagingRefusedError, UnprocessableError
 from trident.operations.base import UNHELD
 from trident.state.staged import StagingLostError
@@ -148,6 +148,8 @@ def _from_python(traceback: str, job: str, became: str) -> TridentError:
     if own is not None and text and _is_of_library(frame):  # this library's own texts carry no values; a user's may
         if issubclass(own, RefusedError):
             return RefusedError(text)
+        if issubclass(own, UncomputableError):
+            return UnprocessableError(f"{job}: {text}")
         return StagingLostError(f"{job}: {text}") if issubclass(own, StagingLostError) else kind(f"{job}: {text}")
     return kind(f"{job}: Python code raised {type_} at {frame}. {became}.")
 

@@ -138,7 +138,7 @@ class SparkProcessor:
 
         collected = self._on_spark(
             attempt,
-            f"reading of the stream {name!r}" if first is None else _job_of(first, name),
+            f"reading of the stream {name!r}" if first is None else f"{_job_of(first, name)} or what it shares",
             lambda: self._readers.collect(name, attempt.edges(trunk), action, in_order=attempt.is_ordered(trunk)),
             "" if first is None else first.name,
         )

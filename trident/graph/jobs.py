@@ -44,11 +44,8 @@ class Job:
     def first_on(self, trunk: Trunk) -> End | None:
         """Return an end to which one way leads from the trunk, and none from another: its action reads the trunk once.
 
-        None where every end takes the trunk's records by several ways, or with another source's. None also where the
-        trunk aggregates: what can't be computed there is refused by no end, and would be taken for that one's.
+        None where every end takes the trunk's records by several ways, or with another source's.
         """
-        if _aggregates(trunk):
-            return None
         return next((end for end in self.processing if _is_straight(end, trunk)), None)
 
 
@@ -114,15 +111,6 @@ def _top(source: SourceNode, followers: dict[Node | End, set[Node | End]]) -> No
             break
         top = only
     return top
-
-
-def _aggregates(trunk: Trunk) -> bool:
-    node = trunk.top
-    while isinstance(node, OperationNode):
-        if node.operation.makes_groups:
-            return True
-        node = node.input
-    return False
 
 
 def _is_straight(end: End, trunk: Trunk) -> bool:

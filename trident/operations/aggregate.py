@@ -14,7 +14,7 @@ from pyspark.sql.types import StructField, StructType
 
 from trident.base.checks import check_able
 from trident.base.control import CONTROL
-from trident.base.errors import ConfigurationError, RefusedError
+from trident.base.errors import ConfigurationError, UncomputableError
 from trident.operations.aggregators.base import Aggregator, OneColumn, StoredColumn
 from trident.operations.aggregators.combiner import Combiner
 from trident.operations.arrow import AnyArray, assemble, bare, split
@@ -186,7 +186,7 @@ def fold(combiner: Combiner[object], lists: pa.ListArray[pa.Scalar[pa.DataType]]
 def _values(column: AnyArray, name: str) -> list[object]:
     """Return a field as Python values, moments in UTC: Python compares those of another zone by the clock on the wall.
 
-    Raises RefusedError for what Python can't hold.
+    Raises UncomputableError for what Python can't hold: without the combiner's result no rows could be diverted.
     """
     what = unheld(column)
     try:
@@ -194,8 +194,9 @@ def _values(column: AnyArray, name: str) -> list[object]:
             return python_values(pa.chunked_array([column]))
     except (ValueError, OverflowError):  # inside of a list or structure
         what = "a value that Python can't hold"
-    raise RefusedError(
-        f"the field {name!r} has {what}, so no combiner can be given it; nothing of the batch was applied"
+    raise UncomputableError(
+        f"the field {name!r} has {what}, so no combiner can be given it; nothing of the batch was applied. Leave such "
+        "records out (filter), or make the field a text first, and start again"
     )
 
 
