@@ -85,11 +85,13 @@ class Target(Protocol):
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete this topology's staging of txids up to `done`, dropped attempts' included; fenced."""
 
-    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
-        """Delete what attempts up to this one have staged, whatever txid it is of; fenced.
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all that is staged, whatever txid it is of; fenced.
 
-        Nothing of them may be pinned or wait: the topology gives the target up, and nobody cleans up there any more.
-        What later attempts have staged stays, also where the owner of an older epoch wakes up in the middle of it.
+        Nothing of it may be pinned or wait: the topology gives the target up, and nobody cleans up there any more.
+        What a successor has staged stays, also where this stands still in the middle and wakes up behind it. Where
+        the fence can't be held while staging is deleted: list what lies there, look at the fence, and delete only what
+        was listed. Numbers are no bound: a ledger that was lost hands attempts out again.
         """
 
     def close(self) -> None:

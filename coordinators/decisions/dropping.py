@@ -57,8 +57,7 @@ def _clean_up(taking: TakeOver, name: str) -> None:
     """Delete what is staged there, never to be pinned too. What was never born has staged nothing."""
     store, owner = taking.stores[name], taking.snapshot.owner
     if store.position(owner.topology) is not None:
-        # attempts are never used twice: whoever comes after this epoch has staged under later ones
-        store.forget_staging(owner, taking.epoch, taking.snapshot.last_attempt)
+        store.forget_staging(owner, taking.epoch)
 
 
 def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], name: str) -> None:

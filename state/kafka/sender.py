@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -104,10 +104,14 @@ class KafkaSender:
         if self.bulk is not None:
             self.bulk.forget(owner, txid)
 
-    def forget_attempts(self, owner: Owner, attempt: int) -> None:
-        """Delete staged files of attempts up to this one, of which nothing is pinned or waits."""
+    def staged_files(self, owner: Owner) -> Collection[str]:
+        """Return where files lie that were staged in this life, sent or not."""
+        return () if self.bulk is None else self.bulk.staged_files(owner)
+
+    def delete_files(self, places: Collection[str]) -> None:
+        """Delete what `staged_files` returned, as far as it is there still."""
         if self.bulk is not None:
-            self.bulk.forget_attempts(owner, attempt)
+            self.bulk.delete_files(places)
 
     def check_producers(self, owner: Owner, newest: int) -> None:
         """Raise MismatchError unless each producer has a position of this life, none above what may have been sent."""

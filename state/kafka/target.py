@@ -17,7 +17,7 @@ from trident.state.kafka.records import ROWS, in_order, records_of, shown
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.sender import KafkaSender
 from trident.state.kafka.undoing import KafkaUndoing
-from trident.state.maps.blobs import BlobStore
+from trident.state.maps.blobs import BlobStore, up_to
 from trident.state.positions import Position, is_in
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
@@ -114,16 +114,18 @@ class KafkaTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what was sent."""
+        lying = self._blobs.lying(owner.topology)
         sent = self._owned_position(owner, epoch).txid
-        self._blobs.forget(owner.topology, min(done, sent))
+        self._blobs.delete(owner.topology, up_to(min(done, sent), lying))
         self._sender.forget(owner, min(done, sent))
 
-    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
-        """Delete staged rows of attempts up to this one."""
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all staged rows."""
+        lying, files = self._blobs.lying(owner.topology), self._sender.staged_files(owner)
         sent = self._owned_position(owner, epoch).txid
-        self._blobs.forget_attempts(owner.topology, attempt)
+        self._blobs.delete(owner.topology, lying)
         self._sender.forget(owner, sent)
-        self._sender.forget_attempts(owner, attempt)
+        self._sender.delete_files(files)
 
     def _owned_position(self, owner: Owner, epoch: Epoch) -> Position:
         position = self._sender.marker(owner.topology, epoch).position

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 import pyarrow as pa
-from sqlalchemy import BigInteger, Column, ColumnElement, LargeBinary, MetaData, Table, Text, delete, insert, select
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, bindparam, delete, insert, select
 
 from trident.base.errors import ConfigurationError, MismatchError
 from trident.base.identity import BatchId
@@ -54,11 +54,19 @@ class BlobStore(Protocol):
     def get(self, batch: BatchId, write: WriteManifest) -> pa.Table:
         """Return the rows of an accepted write; raises MismatchError when they are not what was accepted."""
 
-    def forget(self, topology: str, done: int) -> None:
-        """Delete all of txids up to `done`."""
+    def lying(self, topology: str) -> Mapping[str, int]:
+        """Return the ids of all writes that lie there, each with its txid."""
 
-    def forget_attempts(self, topology: str, attempt: int) -> None:
-        """Delete all of attempts up to this one."""
+    def delete(self, topology: str, write_ids: Collection[str]) -> None:
+        """Delete these; ids are never used twice.
+
+        Whoever deletes lists before it looks at its fence: what a successor stages behind that is not among them.
+        """
+
+
+def up_to(txid: int, lying: Mapping[str, int]) -> list[str]:
+    """Return the ids of writes of txids up to one."""
+    return [write_id for write_id, staged_for in lying.items() if staged_for <= txid]
 
 
 def _draw_id() -> str:
@@ -111,17 +119,20 @@ class _SqlBlobs:
             payload = transaction.connection.execute(found).scalar_one_or_none()
         return _checked(batch, write, None if payload is None else unpack(payload))
 
-    def forget(self, topology: str, done: int) -> None:
-        self._delete(topology, _BLOBS.c.txid <= done)
-
-    def forget_attempts(self, topology: str, attempt: int) -> None:
-        self._delete(topology, _BLOBS.c.attempt <= attempt)
-
-    def _delete(self, topology: str, old: ColumnElement[bool]) -> None:
+    def lying(self, topology: str) -> Mapping[str, int]:
+        mine = (_BLOBS.c.topology == topology, _BLOBS.c.state == self._state)
         with self._database.transaction() as transaction:
             transaction.work_on(topology)
-            mine = (_BLOBS.c.topology == topology, _BLOBS.c.state == self._state)
-            transaction.connection.execute(delete(_BLOBS).where(*mine, old))
+            found = transaction.connection.execute(select(_BLOBS.c.write_id, _BLOBS.c.txid).where(*mine)).all()
+        return {row.write_id: row.txid for row in found}
+
+    def delete(self, topology: str, write_ids: Collection[str]) -> None:
+        if not write_ids:
+            return
+        gone = delete(_BLOBS).where(_BLOBS.c.write_id == bindparam("gone"))
+        with self._database.transaction() as transaction:
+            transaction.work_on(topology)
+            transaction.connection.execute(gone, [{"gone": write_id} for write_id in sorted(write_ids)])
 
 
 class _MemoryBlobs:
@@ -146,18 +157,18 @@ class _MemoryBlobs:
         key = (batch.owner.topology, batch.txid, batch.attempt)
         return _checked(batch, write, found[3] if isinstance(found, tuple) and found[:3] == key else None)
 
-    def forget(self, topology: str, done: int) -> None:
-        self._delete(topology, lambda txid, _: txid <= done)
+    def lying(self, topology: str) -> Mapping[str, int]:
+        with self._database.transaction() as transaction:
+            found = list(transaction.table(self._table).items())
+        return {
+            str(write_id): int(blob[1]) for write_id, blob in found if isinstance(blob, tuple) and blob[0] == topology
+        }
 
-    def forget_attempts(self, topology: str, attempt: int) -> None:
-        self._delete(topology, lambda _, staged_by: staged_by <= attempt)
-
-    def _delete(self, topology: str, is_old: Callable[[int, int], bool]) -> None:
+    def delete(self, topology: str, write_ids: Collection[str]) -> None:
         with self._database.transaction() as transaction:
             table = transaction.table(self._table)
-            for write_id, blob in list(table.items()):
-                if isinstance(blob, tuple) and blob[0] == topology and is_old(blob[1], blob[2]):
-                    del table[write_id]
+            for write_id in write_ids:
+                table.pop(write_id, None)
 
 
 def _checked(batch: BatchId, write: WriteManifest, rows: pa.Table | None) -> pa.Table:

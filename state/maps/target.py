@@ -12,6 +12,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import Calls
 from trident.state.capabilities import Capabilities
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
+from trident.state.maps.blobs import up_to
 from trident.state.maps.maps import BackingKey, BackingValue
 from trident.state.maps.place import ROUNDS, MapPlace, chunks, epoch_of, fence_only, position_of, reserved_value
 from trident.state.maps.querying import MapQuerying
@@ -103,13 +104,15 @@ class MapTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged updates of txids up to `done`, never beyond what is applied."""
+        lying = self._place.blobs.lying(owner.topology)
         applied = self._owned_position(owner, epoch).txid
-        self._place.blobs.forget(owner.topology, min(done, applied))
+        self._place.blobs.delete(owner.topology, up_to(min(done, applied), lying))
 
-    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
-        """Delete staged updates of attempts up to this one."""
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all staged updates."""
+        lying = self._place.blobs.lying(owner.topology)
         self._owned_position(owner, epoch)
-        self._place.blobs.forget_attempts(owner.topology, attempt)
+        self._place.blobs.delete(owner.topology, lying)
 
     def _owned_position(self, owner: Owner, epoch: Epoch) -> Position:
         position = position_of(self._place.owned(owner, epoch))

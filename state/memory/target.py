@@ -165,9 +165,9 @@ class MemoryTarget:
         """Forget staged rows of txids up to `done`."""
         self._forget(owner, epoch, lambda staged: staged.txid <= done)
 
-    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
-        """Forget staged rows of attempts up to this one."""
-        self._forget(owner, epoch, lambda staged: staged.attempt <= attempt)
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Forget all staged rows."""
+        self._forget(owner, epoch, lambda _: True)
 
     def _forget(self, owner: Owner, epoch: Epoch, is_old: Callable[[StagedWrite], bool]) -> None:
         with self._place.database.transaction() as transaction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Final
 
 import pyarrow as pa
 from sqlalchemy import Connection, text
@@ -24,9 +25,10 @@ from trident.state.tables.meta import AppliedRow, raise_fence
 from trident.state.tables.names import quote_table
 from trident.state.tables.place import SqlPlace, connection_of
 from trident.state.tables.querying import arrow_rows
-from trident.state.tables.staging import ATTEMPT as STAGING_ATTEMPT
 from trident.state.tables.staging import TXID as STAGING_TXID
 from trident.state.tables.staging import Writes, staging_rows
+
+_ANY_TXID: Final = 2**63 - 1
 
 
 class SqlTarget(ABC):
@@ -200,19 +202,19 @@ class SqlTarget(ABC):
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what is applied."""
-        self._delete_staged(owner, epoch, STAGING_TXID, lambda applied: min(done, applied))
+        self._delete_staged(owner, epoch, lambda applied: min(done, applied))
 
-    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
-        """Delete staged rows of attempts up to this one."""
-        self._delete_staged(owner, epoch, STAGING_ATTEMPT, lambda _: attempt)
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all staged rows."""
+        self._delete_staged(owner, epoch, lambda _: _ANY_TXID)
 
-    def _delete_staged(self, owner: Owner, epoch: Epoch, column: str, upto: Callable[[int], int]) -> None:
+    def _delete_staged(self, owner: Owner, epoch: Epoch, upto: Callable[[int], int]) -> None:
         place = self._at
         with place.working(owner, epoch) as transaction:
             row = place.owned(transaction.connection, owner, epoch)
             if row is None or row.position.owner != owner:
                 raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")
-            statement = text(f"DELETE FROM {quote_table(place.staging)} WHERE {column} <= :newest")
+            statement = text(f"DELETE FROM {quote_table(place.staging)} WHERE {STAGING_TXID} <= :newest")
             transaction.connection.execute(statement, {"newest": upto(row.position.txid)})
 
     def close(self) -> None:

@@ -423,28 +423,44 @@ def test_a_state_that_was_registered_and_never_born_is_dropped(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("kind", "place", "point"),
-    [(Direct, _SqlBlobs, CrashPoint.AFTER_PIN), (BulkLife, StagingFolder, CrashPoint.BEFORE_RELAY)],
+    ("kind", "place", "point", "is_lost"),
+    [
+        (Direct, _SqlBlobs, CrashPoint.AFTER_PIN, False),
+        (Direct, _SqlBlobs, CrashPoint.AFTER_PIN, True),
+        (BulkLife, StagingFolder, CrashPoint.BEFORE_RELAY, False),
+    ],
 )
 def test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged(
-    kind: type[Life], place: type, point: CrashPoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[Life], place: type, point: CrashPoint, is_lost: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A ledger that was lost meanwhile hands out attempts from 1 again."""
     life = kind(tmp_path)
-    life.come("a")
-    life.run()
-    delete: Callable[[object, object, int], None] = getattr(place, "forget_attempts")  # noqa: B009 - of either
+    for word in "abc":
+        life.come(word)
+        life.run()
+    delete: Callable[..., None] = getattr(place, "delete")  # noqa: B009 - of either
 
-    def wake_up(itself: object, whose: object, attempt: int) -> None:
+    def wake_up(*given: object) -> None:
         monkeypatch.undo()
-        life.ask("UPDATE trident_heartbeat SET released = 1")
-        life.come("b")
+        if is_lost:
+            empty(tmp_path / "ledger.sqlite")
+            life.reset(keep=False, ledger_lost=True)
+        else:
+            life.ask("UPDATE trident_heartbeat SET released = 1")
+        life.come("d")
         with dying_at(point):
             life.run()
-        delete(itself, whose, attempt)
+        delete(*given)
 
-    monkeypatch.setattr(place, "forget_attempts", wake_up)
+    monkeypatch.setattr(place, "delete", wake_up)
     with pytest.raises(FencedError):
         drop_sink(life)
     life.ask("UPDATE trident_heartbeat SET released = 1")
     life.run()
-    assert life.sent() == ["a", "b"]
+    assert life.sent() == ["a", "b", "c", *("abc" if is_lost else ""), "d"]
+
+
+def empty(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            connection.execute(f'DROP TABLE "{name}"')

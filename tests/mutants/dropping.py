@@ -7,6 +7,7 @@ from typing import Final
 from tests.mutants.mutant import Mutant
 
 _DROPPING: Final = "tests/coordinators/test_dropping.py"
+_STILL: Final = "tests/state/test_standing_still.py"
 _LEDGER: Final = "tests/ledger/test_sqlite_ledger.py::TestSqliteLedger"
 
 DROPPING: Final = (
@@ -51,16 +52,37 @@ DROPPING: Final = (
     Mutant(
         "what is staged goes with what is dropped",
         "coordinators/decisions/dropping.py",
-        "        store.forget_staging(owner, taking.epoch, taking.snapshot.last_attempt)\n",
+        "        store.forget_staging(owner, taking.epoch)\n",
         "        pass\n",
         (f"{_DROPPING}::test_what_a_state_has_staged_and_never_applied_goes_with_it",),
     ),
     Mutant(
-        "what a successor has staged stays where a drop stood still",
-        "coordinators/decisions/dropping.py",
-        "        store.forget_staging(owner, taking.epoch, taking.snapshot.last_attempt)\n",
-        "        store.forget_staging(owner, taking.epoch, 2**62)\n",
+        "what a successor has staged stays where a drop stood still: blobs of a sink",
+        "state/kafka/target.py",
+        "        self._blobs.delete(owner.topology, lying)\n",
+        "        self._blobs.delete(owner.topology, self._blobs.lying(owner.topology))\n",
+        (f"{_DROPPING}::test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged", _STILL),
+    ),
+    Mutant(
+        "what a successor has staged stays where a drop stood still: blobs of a map",
+        "state/maps/target.py",
+        "        self._place.blobs.delete(owner.topology, lying)\n",
+        "        self._place.blobs.delete(owner.topology, self._place.blobs.lying(owner.topology))\n",
+        (_STILL,),
+    ),
+    Mutant(
+        "what a successor has staged stays where a drop stood still: files",
+        "state/kafka/outbox/target.py",
+        "        self._sender.delete_files(files)\n",
+        "        self._sender.delete_files(self._sender.staged_files(owner))\n",
         (f"{_DROPPING}::test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged",),
+    ),
+    Mutant(
+        "a file that somebody else has deleted keeps no other one from being deleted",
+        "state/kafka/bulk/folder.py",
+        "    return suppress(FileNotFoundError)\n",
+        "    return suppress()\n",
+        ("tests/state/test_bulk_rows.py::test_a_file_that_is_gone_keeps_no_other_one_from_being_deleted",),
     ),
     Mutant(
         "nothing is dropped while a divert is held",

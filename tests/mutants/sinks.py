@@ -361,8 +361,8 @@ SINKS: Final = (
     Mutant(
         "what a sink has not sent is not cleaned up",
         "state/kafka/target.py",
-        "self._blobs.forget(owner.topology, min(done, sent))",
-        "self._blobs.forget(owner.topology, done)",
+        "up_to(min(done, sent), lying)",
+        "up_to(done, lying)",
         _SINK,
     ),
     Mutant(

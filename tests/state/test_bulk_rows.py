@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -335,20 +335,37 @@ def test_files_that_will_never_be_sent_go_with_the_sink(harness: BulkHarness) ->
     sink = begun(harness)
     sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), harness.keyed("a")))
     staged_by_tasks(sink, batch_of(2), harness.keyed("a"))
-    sink.forget_staging(OWNER, EPOCH, batch_of(2).attempt)
+    sink.forget_staging(OWNER, EPOCH)
     assert harness.files() == []
     assert values_of(harness) == {"a": [0]}
 
 
-def test_files_of_later_attempts_stay_when_a_sink_is_given_up(harness: BulkHarness) -> None:
+def test_files_that_come_while_a_sink_is_given_up_stay(harness: BulkHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     sink = begun(harness)
     sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), harness.keyed("a")))
     staged_by_tasks(sink, batch_of(2), harness.keyed("a"))
-    later = batch_of(2, batch_of(2).attempt + 1)
-    updates = staged_by_tasks(sink, later, harness.keyed("a"))
-    sink.forget_staging(OWNER, EPOCH, batch_of(2).attempt)
-    sink.apply(later, updates)
+    staged: list[StagedUpdates] = []
+    delete = StagingFolder.delete
+
+    def stand_still(folder: StagingFolder, places: Collection[str]) -> None:
+        staged.append(staged_by_tasks(sink, batch_of(2), harness.keyed("a")))
+        delete(folder, places)
+
+    monkeypatch.setattr(StagingFolder, "delete", stand_still)
+    sink.forget_staging(OWNER, EPOCH)
+    sink.apply(batch_of(2), *staged)
     assert values_of(harness) == {"a": [0, 0]}
+
+
+def test_a_file_that_is_gone_keeps_no_other_one_from_being_deleted(harness: BulkHarness) -> None:
+    sink = begun(harness)
+    staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    folder = StagingFolder(harness.folder.as_uri(), "alerts")
+    gone, *others = folder.files_of(OWNER)
+    assert others
+    Path(gone).unlink()
+    folder.delete([gone, *others])
+    assert harness.files() == []
 
 
 def test_files_are_deleted_once_they_are_sent(harness: BulkHarness) -> None:

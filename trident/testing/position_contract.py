@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import pytest
 
@@ -59,20 +60,23 @@ class PositionContract:
         store.apply(batch_of(1), store.stage(batch_of(1), counts(("ann", 1, 10))))
         never = store.stage(batch_of(2), counts(("ann", 1, 10)))
         for _ in range(2):
-            store.forget_staging(OWNER, EPOCH, batch_of(2).attempt)
+            store.forget_staging(OWNER, EPOCH)
         with pytest.raises(MismatchError):
             store.apply(batch_of(2), never)
         assert seen(harness) == {"ann": (1, 10)}
 
-    def test_what_later_attempts_have_staged_is_not_forgotten(self, harness: StateHarness) -> None:
-        """Whoever forgets may have stood still meanwhile, and a successor has staged under an attempt of its own."""
+    def test_what_a_successor_has_staged_is_not_forgotten(self, harness: StateHarness) -> None:
         store = apart(harness)
         store.apply(batch_of(1), store.stage(batch_of(1), counts(("ann", 1, 10))))
-        store.stage(batch_of(2), counts(("ann", 5, 50)))
-        later = batch_of(2, batch_of(2).attempt + 1)
-        updates = store.stage(later, counts(("ann", 1, 10)))
-        store.forget_staging(OWNER, EPOCH, batch_of(2).attempt)
-        store.apply(later, updates)
+        successor = harness.open_apart(COUNTS, StateKind.OPAQUE)
+        successor.prepare()
+        successor.raise_fence(OWNER, NEWER)
+        later = batch_of(2, epoch=NEWER)
+        updates = successor.stage(later, counts(("ann", 1, 10)))
+        for forget in (store.forget_staging, partial(store.clean_up, done=2)):
+            with pytest.raises(FencedError):
+                forget(OWNER, EPOCH)
+        successor.apply(later, updates)
         assert seen(harness) == {"ann": (2, 20)}
 
     def test_another_attempt_at_an_applied_txid_is_refused(self, harness: StateHarness) -> None:
@@ -157,7 +161,7 @@ class PositionContract:
         with pytest.raises(FencedError):
             store.clean_up(OWNER, EPOCH, 1)
         with pytest.raises(FencedError):
-            store.forget_staging(OWNER, EPOCH, 10)
+            store.forget_staging(OWNER, EPOCH)
         assert harness.rows(COUNTS) == []
         successor.raise_fence(OWNER, NEWER)
         successor.apply(batch_of(1, epoch=NEWER), successor.stage(batch_of(1, epoch=NEWER), counts(("ann", 1, 10))))

@@ -65,21 +65,24 @@ class SinkContract:
         sink.apply(batch_of(1), staged(harness, sink, batch_of(1), "a"))
         updates = staged(harness, sink, batch_of(2), "b")
         for _ in range(2):
-            sink.forget_staging(OWNER, EPOCH, batch_of(2).attempt)
+            sink.forget_staging(OWNER, EPOCH)
         if isinstance(updates, WrittenUpdates):
             with pytest.raises(MismatchError):
                 sink.apply(batch_of(2), updates)
         assert harness.words() == ["a"]
 
-    def test_what_later_attempts_have_staged_is_not_forgotten(self, harness: SinkHarness) -> None:
-        """Whoever forgets may have stood still meanwhile, and a successor has staged under an attempt of its own."""
+    def test_what_a_successor_has_staged_is_not_forgotten(self, harness: SinkHarness) -> None:
         sink = begun(harness)
         sink.apply(batch_of(1), staged(harness, sink, batch_of(1), "a"))
-        staged(harness, sink, batch_of(2), "never")
-        later = batch_of(2, batch_of(2).attempt + 1)
-        updates = staged(harness, sink, later, "b")
-        sink.forget_staging(OWNER, EPOCH, batch_of(2).attempt)
-        sink.apply(later, updates)
+        successor = harness.open()
+        successor.prepare()
+        successor.raise_fence(OWNER, NEWER)
+        later = batch_of(2, epoch=NEWER)
+        updates = staged(harness, successor, later, "b")
+        for forget in (sink.forget_staging, partial(sink.clean_up, done=2)):
+            with pytest.raises(FencedError):
+                forget(OWNER, EPOCH)
+        successor.apply(later, updates)
         assert harness.words() == ["a", "b"]
 
     def test_what_is_not_sent_is_not_cleaned_up(self, harness: SinkHarness) -> None:

@@ -141,41 +141,45 @@ class StagingFolder:
         with self._tidying() as (files, root):
             for found in self._listed(files, f"{root}/{self._life(owner)}"):
                 if found.base_name.isdigit() and int(found.base_name) <= txid:
-                    files.delete_dir(found.path)
-
-    def forget_attempts(self, owner: Owner, attempt: int) -> None:
-        """Delete all files of attempts up to one; the folders of their txids stay, since others may write there."""
-        with self._tidying() as (files, root):
-            for found in self._listed(files, f"{root}/{self._life(owner)}"):
-                if found.base_name.isdigit():
-                    self._delete_attempts(files, found.path, attempt)
+                    with _gone_is_well():
+                        files.delete_dir(found.path)
 
     def forget_attempts_before(self, batch: BatchId) -> None:
         """Delete what earlier attempts at a txid have left: none of it can be pinned any more."""
         with self._tidying() as (files, root):
-            self._delete_attempts(files, f"{root}/{self._txid(batch)}", batch.attempt - 1)
+            for found in self._listed(files, f"{root}/{self._txid(batch)}"):
+                attempt = found.base_name.partition("-")[0]
+                if attempt.isdigit() and int(attempt) < batch.attempt:
+                    with _gone_is_well():
+                        files.delete_file(found.path)
 
     def forget_life(self, owner: Owner) -> None:
         """Delete all files of an incarnation that has ended."""
-        with self._tidying() as (files, root):
+        with self._tidying() as (files, root), _gone_is_well():
             if files.get_file_info(f"{root}/{self._life(owner)}").type is fs.FileType.Directory:
                 files.delete_dir(f"{root}/{self._life(owner)}")
 
-    def _delete_attempts(self, files: fs.FileSystem, folder: str, newest: int) -> None:
-        for found in self._listed(files, folder):
-            attempt = found.base_name.partition("-")[0]
-            if attempt.isdigit() and int(attempt) <= newest:
-                files.delete_file(found.path)
+    def files_of(self, owner: Owner) -> tuple[str, ...]:
+        """Return the places of all files of an incarnation."""
+        with self._tidying() as (files, root):
+            return tuple(found.path for found in self._listed(files, f"{root}/{self._life(owner)}", below=True))
 
-    def _listed(self, files: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
-        return list(files.get_file_info(fs.FileSelector(folder, allow_not_found=True)))
+    def delete(self, places: Collection[str]) -> None:
+        """Delete these files; the folders of their txids stay, since others may write there."""
+        with self._tidying() as (files, _):
+            for place in places:
+                with _gone_is_well():
+                    files.delete_file(place)
+
+    def _listed(self, files: fs.FileSystem, folder: str, *, below: bool = False) -> list[fs.FileInfo]:
+        """Return what lies in a folder, or all files in it and below."""
+        found = files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=below))
+        return [each for each in found if each.is_file] if below else list(found)
 
     @contextmanager
     def _tidying(self) -> Iterator[tuple[fs.FileSystem, str]]:
         try:
             yield fs.FileSystem.from_uri(self.address)
-        except FileNotFoundError:
-            return  # somebody else has tidied up
         except OSError as error:
             raise RetryableError(
                 f"sink {self.sink!r} could not delete old files in {self.shown!r} ({type(error).__name__})"
@@ -193,6 +197,11 @@ class StagingFolder:
 
     def _life(self, owner: Owner) -> str:
         return "/".join(map(_plain, (owner.topology, self.sink, owner.incarnation)))
+
+
+def _gone_is_well() -> AbstractContextManager[None]:
+    """Pass over what somebody else has deleted by now; what comes after it is deleted all the same."""
+    return suppress(FileNotFoundError)
 
 
 def _plain(name: str) -> str:

@@ -6,7 +6,7 @@ own marker moves when all of them are in: it says what is applied, and theirs wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 
@@ -213,9 +213,13 @@ class BulkSender:
         """Delete the files of txids up to one that is sent."""
         self._place.folder.forget(owner, txid)
 
-    def forget_attempts(self, owner: Owner, attempt: int) -> None:
-        """Delete the files of attempts up to one, whatever txid they are of."""
-        self._place.folder.forget_attempts(owner, attempt)
+    def staged_files(self, owner: Owner) -> Collection[str]:
+        """Return where files lie that were staged in this life, sent or not."""
+        return self._place.folder.files_of(owner)
+
+    def delete_files(self, places: Collection[str]) -> None:
+        """Delete what `staged_files` returned, as far as it is there still."""
+        self._place.folder.delete(places)
 
     def forget_soon(self, owner: Owner, txid: int) -> None:
         """Do the same as far as it can be done now: a clean-up comes by later, and these files are large."""

@@ -159,10 +159,11 @@ class OutboxTarget:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
         self._sender.forget(owner, min(done, self._sent(owner, epoch)))
 
-    def forget_staging(self, owner: Owner, epoch: Epoch, attempt: int) -> None:
-        """Delete files of attempts up to this one; rows in the outbox are deleted as soon as they were sent."""
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Delete all files; rows in the outbox are deleted as soon as they were sent."""
+        files = self._sender.staged_files(owner)
         self._sender.forget(owner, self._sent(owner, epoch))
-        self._sender.forget_attempts(owner, attempt)
+        self._sender.delete_files(files)
 
     def _sent(self, owner: Owner, epoch: Epoch) -> int:
         """Return the txid up to which the sink has sent all as this owner, 0 for none."""
