@@ -242,15 +242,6 @@ def test_what_can_be_no_record_is_refused_when_the_topology_is_built(spark: Spar
         topology.compile()
 
 
-@pytest.mark.parametrize("topics", [("out", "marks-of-a"), ("marks-of-b", "out")])
-def test_another_sinks_markers_are_no_topic_of_records(spark: SparkSession, topics: tuple[str, str]) -> None:
-    _, stream = payments()
-    first, second = (KafkaSink(n, bootstrap_servers="k:1", marker_topic=f"marks-of-{n}") for n in "ab")
-    stream.to_kafka(topics[0], value="account", sink=first)
-    with pytest.raises(ConfigurationError, match=r"topic 'marks-of-.' holds the markers of sinks"):
-        stream.to_kafka(topics[1], value="account", sink=second)
-
-
 def test_two_sinks_of_one_name_are_refused(spark: SparkSession) -> None:
     _, stream = payments()
     stream.to_kafka("out", value="account", sink=SINK)

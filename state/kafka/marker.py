@@ -85,7 +85,8 @@ def decode(data: bytes, where: str) -> Marker:
     except (ValueError, KeyError, TypeError) as error:
         raise MismatchError(
             f"{where} holds no marker of this library under a key that is its own ({type(error).__name__}); nothing "
-            "was changed: keep everybody else from writing to that topic"
+            "was changed. Keep everybody else from writing to that topic, and delete what was written there (send a "
+            "record of this key without a value); the next start, or trident reset, says how to go on without a marker"
         ) from None
 
 

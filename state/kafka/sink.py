@@ -120,19 +120,25 @@ class KafkaSink:
             return OutboxTarget(sender, Outbox(self.name, ledger_database))
         return KafkaTarget(sender, open_blobs(self.name, ledger_database))
 
-    def require_topic(self, topic: str, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> None:
-        """Raise ConfigurationError where the cluster says that it has no such topic; one that is away says nothing."""
-        check_topic_name("topic", topic)
+    def require_topic(self, topic: str | None, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> str | None:
+        """Return the cluster's id; raise ConfigurationError where it says that it has no such topic, if one is given.
+
+        A cluster that is away says nothing: None.
+        """
+        if topic is not None:
+            check_topic_name("topic", topic)
         with closing(self._reach(timeouts).cluster()) as cluster:
             try:
-                is_there = topic in cluster.settings([topic])
+                id_ = cluster.id()
+                is_there = topic is None or topic in cluster.settings([topic])
             except RetryableError:  # whoever runs waits for it
-                return
+                return None
         if not is_there:
             raise ConfigurationError(
                 f"sink {self.name!r}: there is no topic {topic!r} at Kafka {self.bootstrap_servers}, or this login may "
                 "not see it; nothing was read. Create it, or correct the name"
             )
+        return id_
 
     def _reach(self, timeouts: Timeouts) -> KafkaReach:
         of_markers = frozenset({self.marker_topic, MARKER_TOPIC})

@@ -44,7 +44,7 @@ SINKS: Final = (
     Mutant(
         "a topic that is not there stops the start",
         "trident/engine/running.py",
-        "        compiled.check_places(options.timeouts)\n",
+        "        check_places(compiled, options.timeouts)\n",
         "",
         (f"{_TO}::test_a_topic_that_is_missing_stops_the_start_before_anything_is_read",),
     ),
@@ -367,10 +367,10 @@ SINKS: Final = (
     ),
     Mutant(
         "a topic of another sink's markers is no topic of records",
-        "trident/language/to_kafka.py",
-        "    of_markers = {MARKER_TOPIC, sink.marker_topic, *(other.marker_topic for _, other in near)}\n",
-        "    of_markers = {MARKER_TOPIC, sink.marker_topic}\n",
-        ("integration_tests/dsl/test_dsl_to_kafka.py::test_another_sinks_markers_are_no_topic_of_records",),
+        "trident/engine/places.py",
+        "            return self.cluster == other.cluster\n",
+        "            return self.sink.bootstrap_servers == other.sink.bootstrap_servers\n",
+        ("tests/dsl/test_places.py::test_another_sinks_markers_are_no_topic_of_records",),
     ),
     Mutant(
         "what a sink has sent is not undone",

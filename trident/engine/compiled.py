@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,23 +10,14 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
-from trident.base.timeouts import Timeouts
 from trident.coordinators.registered import SINK, TopologySpec
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, QueryNode, SinkNode, walk
 from trident.operations.aggregate import Aggregate
 from trident.spouts.base import Spout
-from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
-from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import KeyColumn, StateLayout, ValueColumn
 from trident.state.target import OpensTarget
-
-_log = logging.getLogger("trident.engine")
-_CIRCLE = (
-    "topology=%s sink=%s writes to topic %s, which stream %s of it reads: each of its records comes back, and again, "
-    "unless the stream leaves them out (its headers say which are of this topology)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +61,6 @@ class CompiledTopology:
                         f"the topology {self.name!r} can't run: nothing can query the state {node.state.name!r} yet; "
                         "nothing was started"
                     )
-
-    def check_places(self, timeouts: Timeouts) -> None:
-        """Raise `ConfigurationError` for a topic of a sink that is not there: a name is mended before anything is read.
-
-        One that goes later refuses the records that are for it. A topic that the topology reads as well is a warning.
-        """
-        for end in self.ends:
-            if isinstance(end, SinkNode) and end.topic is not None and isinstance(end.sink, KafkaSink):
-                end.sink.require_topic(end.topic, timeouts)
-                self._warn_of_circle(end.sink, end.topic)
-
-    def _warn_of_circle(self, sink: KafkaSink, topic: str) -> None:
-        for stream, spout in self.spouts.items():
-            if not isinstance(spout, OpaqueKafkaSpout | TransactionalKafkaSpout) or topic not in spout.topics:
-                continue
-            if spout.bootstrap_servers == sink.bootstrap_servers:
-                _log.warning(_CIRCLE, self.name, sink.name, topic, stream)
 
 
 def _opens(end: End) -> OpensTarget:

@@ -16,6 +16,7 @@ from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.options import RunOptions
 from trident.engine.compiled import CompiledTopology
 from trident.engine.errors import SPARK_FAILURES, classify, session_stopped
+from trident.engine.places import check_places
 from trident.engine.processor import SparkProcessor
 from trident.engine.spark import is_stopped
 from trident.engine.staging import Staging
@@ -39,7 +40,7 @@ def make_run(
     def make_processor(sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
         if is_stopped(spark):
             raise session_stopped("beginning the run")
-        compiled.check_places(options.timeouts)
+        check_places(compiled, options.timeouts)
         try:
             return SparkProcessor(compiled, spark, sources, stores, staging=staging)
         except SPARK_FAILURES as error:

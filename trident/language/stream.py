@@ -132,7 +132,7 @@ class Stream:
         for asked_by, name in parts.named:
             fields_of(self._sample).require(name, asked_by)
         chosen = sink_of(self._node, topic, sink)
-        check_no_markers(topic, chosen, self._topology._ends)
+        check_no_markers(topic, chosen)
         records = self._then(KafkaRecords(parts))
         self._topology._add_end(SinkNode(chosen, records._node, {"topic": described_topic(topic)}))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from pyspark.sql import Column
 
 from trident.base.checks import check_instance, check_text, refused
 from trident.base.errors import ConfigurationError
-from trident.graph.nodes import BY_COLUMN, End, Node, SinkNode, SourceNode, walk
+from trident.graph.nodes import BY_COLUMN, Node, SourceNode, walk
 from trident.operations.kafka_records import RecordParts
 from trident.operations.sending import check_callable_with_batch, check_sendable
 from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
@@ -62,18 +62,14 @@ def sink_of(node: Node, topic: str | Column, sink: object) -> KafkaSink:
     return KafkaSink(topic, bootstrap_servers=servers, client_options=dict(options))
 
 
-def check_no_markers(topic: str | Column, sink: KafkaSink, ends: Iterable[End]) -> None:
+def check_no_markers(topic: str | Column, sink: KafkaSink) -> None:
     """Raise ConfigurationError for a topic of markers: a record there would stop whoever's marker has its key.
 
-    `ends` are those that the topology has already, which may have named either of the two.
+    Another sink's are looked for when the topology starts to run, since two clusters may be one.
     """
-    beside = [(end.topic, end.sink) for end in ends if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink)]
-    near = [(at, other) for at, other in beside if other.bootstrap_servers == sink.bootstrap_servers]
-    of_markers = {MARKER_TOPIC, sink.marker_topic, *(other.marker_topic for _, other in near)}
-    of_records = {*([topic] if isinstance(topic, str) else []), *(at for at, _ in near if at is not None)}
-    if both := sorted(of_markers & of_records):
+    if isinstance(topic, str) and topic in (sink.marker_topic, MARKER_TOPIC):
         raise ConfigurationError(
-            f"to_kafka: topic {both[0]!r} holds the markers of sinks and nothing else; name another topic. Nothing was "
+            f"to_kafka: topic {topic!r} holds the markers of sinks and nothing else; name another topic. Nothing was "
             "started or changed"
         )
 
