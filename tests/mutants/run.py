@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -78,14 +78,17 @@ def copy_of_the_tree() -> Iterator[Path]:
         yield target
 
 
-def judge(mutant: Mutant, tree: Path, dsn: str, noticed: str | None = None) -> Verdict:
-    """Remove the guard, run its tests until one fails, and put the guard back; `noticed` is asked before all others."""
+def judge(mutant: Mutant, tree: Path, dsn: str, noticed: str | None = None, unsound: Collection[str] = ()) -> Verdict:
+    """Remove the guard, run its tests until one fails, and put the guard back.
+
+    `noticed` is asked before all others, `unsound` tests, which fail without a mutant, not at all.
+    """
     started = time.monotonic()
     text = mutant.apply(tree)
     try:
         killer = first_failure(tree, (noticed,), dsn) if noticed else None
         is_new = killer is None
-        killer = killer or first_failure(tree, mutant.killers, dsn)
+        killer = killer or first_failure(tree, mutant.killers, dsn, unsound=unsound)
     finally:
         (tree / mutant.file).write_text(text)
     if is_new and killer is not None:
@@ -99,10 +102,14 @@ def require_unprovoked(tree: Path, tests: Sequence[str], dsn: str) -> None:
         raise SystemExit(f"{failed} fails without any mutant; nothing can be judged by it")
 
 
-def first_failure(tree: Path, killers: Sequence[str], dsn: str, seconds: float | None = _SECONDS) -> str | None:
+def first_failure(
+    tree: Path, killers: Sequence[str], dsn: str, seconds: float | None = _SECONDS, *, unsound: Collection[str] = ()
+) -> str | None:
     """Return the first test that fails, or that none ends; None when all pass; raises when pytest itself fails."""
+    asked = [killer for killer in killers if not is_among(unsound, killer)]
+    left_out = [f"--deselect={test}" if "::" in test else f"--ignore={test}" for test in sorted(unsound)]
     try:
-        return next(iter(failures(tree, killers, dsn, seconds, "-x")), None)
+        return next(iter(failures(tree, asked, dsn, seconds, "-x", *left_out)), None) if asked else None
     except subprocess.TimeoutExpired:
         return f"no end within {seconds} s"
 
@@ -116,7 +123,7 @@ def failures(tree: Path, killers: Sequence[str], dsn: str, seconds: float | None
     elif all("::" in killer for killer in killers):
         words.append("--long-too")  # a test that is named is played, though it has no short form
     answer = subprocess.run([*words, *killers], cwd=tree, capture_output=True, text=True, check=False, timeout=seconds)
-    if answer.returncode == 0:
+    if answer.returncode in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):  # nobody is left who could notice
         return []
     gone = set(_NOT_FOUND.findall(answer.stdout + answer.stderr))
     if answer.returncode == pytest.ExitCode.USAGE_ERROR and gone:  # a test that had noticed has another name by now
@@ -132,7 +139,9 @@ def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Ver
     """Judge all mutants, some at once, each of these in a copy of its own."""
     with ExitStack() as stack:
         trees = [stack.enter_context(copy_of_the_tree()) for _ in range(_AT_ONCE)]
-        noticed = sound(last_noticed(mutants), trees, dsn, console)
+        before = last_noticed(mutants)
+        unsound = failing(before.values(), trees, dsn, console)
+        noticed = {guard: test for guard, test in before.items() if not is_among(unsound, test)}
         free: queue.SimpleQueue[Path] = queue.SimpleQueue()
         for each in trees:
             free.put(each)
@@ -140,7 +149,7 @@ def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Ver
         def judge_one(mutant: Mutant) -> Verdict:
             tree = free.get()
             try:
-                verdict = judge(mutant, tree, dsn, noticed.get(mutant.guard))
+                verdict = judge(mutant, tree, dsn, noticed.get(mutant.guard), unsound)
             finally:
                 free.put(tree)
             console.print(f"{verdict.seconds:6.1f} s  {'killed' if verdict.killer else 'SURVIVED'}  {mutant.guard}")
@@ -150,21 +159,38 @@ def judge_all(mutants: Sequence[Mutant], dsn: str, console: Console) -> list[Ver
             return list(pool.map(judge_one, mutants))
 
 
-def sound(noticed: Mapping[str, str], trees: Sequence[Path], dsn: str, console: Console) -> dict[str, str]:
-    """Return what noticed the last time, without the tests that fail though no guard is gone; they are printed.
+def failing(noticed: Collection[str], trees: Sequence[Path], dsn: str, console: Console) -> set[str]:
+    """Return which of the tests that have noticed fail though no guard is gone, and files that can't be collected.
 
-    The mutants of these are judged by all the tests that they name, as if none had noticed.
+    They are printed; nothing is judged by them, but by all the other tests that a mutant names.
     """
-    tests = sorted({test for test in noticed.values() if not test.startswith(_ONLY_LONG)})
+    tests = sorted({test for test in noticed if not test.startswith(_ONLY_LONG)})
     files = {file: number for number, file in enumerate(sorted({test.partition("::")[0] for test in tests}))}
     shares = [[test for test in tests if files[test.partition("::")[0]] % len(trees) == n] for n in range(len(trees))]
-    long = sorted(set(noticed.values()) - set(tests))  # minutes each, and run with another effort
+    long = sorted(set(noticed) - set(tests))  # minutes each, and run with another effort
     with ThreadPoolExecutor(len(trees)) as pool:
         parts = [(tree, share) for tree, share in zip([*trees, trees[0]], [*shares, long], strict=True) if share]
-        failed = {test for found in pool.map(lambda part: failures(*part, dsn), parts) for test in found}
+        failed = {test for found in pool.map(lambda part: _failing(part[0], part[1], dsn), parts) for test in found}
     for test in sorted(failed):
         console.print(f"{test} fails without any mutant; nothing is judged by it")
-    return {guard: test for guard, test in noticed.items() if test not in failed}
+    return failed
+
+
+def _failing(tree: Path, tests: Sequence[str], dsn: str) -> set[str]:
+    """Return the tests that fail; where a file can't be collected pytest plays none, so the others are asked again."""
+    failed: set[str] = set()
+    left = list(tests)
+    while left:
+        found = failures(tree, left, dsn)
+        failed |= set(found)
+        files = {each for each in found if "::" not in each}
+        left = [test for test in left if not is_among(files, test)] if files else []
+    return failed
+
+
+def is_among(unsound: Collection[str], test: str) -> bool:
+    """Tell whether a test fails without a mutant, or is of a file that does; a name is printed up to a ' - ' in it."""
+    return any(test == each or test.startswith((f"{each} - ", f"{each}::")) for each in unsound)
 
 
 def quicker(layer: Layer) -> tuple[str, ...]:
