@@ -23,6 +23,7 @@ from integration_tests.dsl.fakes import (
     UnopenedState,
     WriterStore,
     edges_of,
+    held_rows,
     manifest,
     request_for,
     rows_spout,
@@ -126,6 +127,30 @@ def test_what_no_combiner_can_be_given_is_no_states_refusal(
     build(stream.each(at=F.timestamp_micros(F.lit(253_402_300_800_000_000))))
     with pytest.raises(UnprocessableError, match=r"the field 'at' has .*Leave such records out"):
         run(topology.compile(), spark, diverts=diverts)
+
+
+A_DAY, A_TEXT = "date_add(DATE'9999-12-31', number)", "CAST(if(number = 1, X'E9', X'41') AS string)"
+WAYS_OUT: dict[str, tuple[str, str, str]] = {
+    "a day left out": (A_DAY, "year(at) <= 9999", "at"),
+    "a day as a text": (A_DAY, "true", "CAST(at AS string)"),
+    "a text left out": (A_TEXT, "is_valid_utf8(at)", "at"),
+    "a text in a list left out": (f"array({A_TEXT})", "is_valid_utf8(at[0])", "at"),
+}
+
+
+@pytest.mark.parametrize(("made", "kept", "given"), WAYS_OUT.values(), ids=WAYS_OUT)
+def test_the_ways_that_the_text_names_lead_out(spark: SparkSession, made: str, kept: str, given: str) -> None:
+    def topology(kept: str, given: str) -> Topology:
+        topology = Topology("t")
+        stream = topology.stream("payments", rows_spout("account string, number int", [("a", 1), ("a", 0)]))
+        left = stream.each(at=F.expr(made)).filter(F.expr(kept)).each(given=F.expr(given))
+        left.group_by("account").persistent_aggregate(UnopenedState("s"), t=Counting("given"))
+        return topology
+
+    with pytest.raises(UnprocessableError, match=r"is_valid_utf8 tells\), or make a day or moment a text first"):
+        run(topology("true", "at").compile(), spark)
+    found = run(topology(kept, given).compile(), spark)
+    assert held_rows(found, "s") == [("a", 1 if kept != "true" else 2)]
 
 
 @pytest.mark.parametrize(("number", "condition"), UNHELD.values(), ids=UNHELD)

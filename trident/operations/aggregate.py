@@ -196,7 +196,8 @@ def _values(column: AnyArray, name: str) -> list[object]:
         what = "a value that Python can't hold"
     raise UncomputableError(
         f"the field {name!r} has {what}, so no combiner can be given it; nothing of the batch was applied. Leave such "
-        "records out (filter), or make the field a text first, and start again"
+        "records out (filter; of a text Spark's is_valid_utf8 tells), or make a day or moment a text first, and start "
+        "again"
     )
 
 
