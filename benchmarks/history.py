@@ -46,13 +46,18 @@ class History:
         """How many records were read by all batches."""
         return sum(batch.records for batch in self.batches)
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """When the first and the last batch were committed."""
+        return self.batches[0].committed_at, self.batches[-1].committed_at
+
     def records_per_second(self) -> float:
         """Return the rate between the first and the last commit; the first batch only starts the clock.
 
         So what a system does once, such as starting a JVM, does not count for any of them.
         """
-        first, last = self.batches[0], self.batches[-1]
-        return (self.records - first.records) / (last.committed_at - first.committed_at)
+        first, last = self.span
+        return (self.records - self.batches[0].records) / (last - first)
 
     def commit_gap_ms_median(self) -> float:
         """Return the median time between two commits."""

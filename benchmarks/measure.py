@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.cpu import CpuTimes, CpuWatch
 from benchmarks.expected import Expected
 from benchmarks.history import History, history_of
 from benchmarks.memory import PeakMemory
@@ -37,6 +38,8 @@ class Run:
     history: History
     seconds: float
     peak_rss_mib: float
+    cpu: CpuTimes
+    """Milliseconds a batch."""
     difference: int
 
     @property
@@ -81,11 +84,16 @@ def full_speed(system: System, workload: Workload, expected: Expected, servers: 
     with servers.database() as dsn:
         started = time.monotonic()
         log = logs / f"{system.name}-{workload.name}.log"
-        with running(words, system.root, log, {DSN_VARIABLE: dsn}) as process, PeakMemory(process.pid) as memory:
+        with (
+            running(words, system.root, log, {DSN_VARIABLE: dsn}) as process,
+            PeakMemory(process.pid) as memory,
+            CpuWatch(process.pid) as watch,
+        ):
             process.wait(deadline_seconds(workload.records))
         seconds = time.monotonic() - started
         history = history_of(system.name, dsn)
-        return Run(history, seconds, memory.mib, expected.difference(dsn))
+        cpu = watch.per_batch_ms(*history.span, len(history.batches) - 1)
+        return Run(history, seconds, memory.mib, cpu, expected.difference(dsn))
 
 
 def deadline_seconds(records: int) -> float:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
+
+from benchmarks.cpu import CpuTimes
 
 BASELINE = "structured_streaming"
 _MEASURED = "trident"
@@ -21,6 +23,7 @@ is left out for every system; wall: the whole process, start and end included
 commit gap: median time between two commits, as the server recorded them
 latency: from a record's Kafka timestamp to the commit that made it visible, over all records of a steady load of \
 {load}
+CPU: between the first and the last commit, per batch
 memory: the most that was resident in the process tree at full speed (shared pages counted in each process)"""
 
 
@@ -47,6 +50,7 @@ class Shown:
     line: Line
     wall_seconds: float
     load_per_second: float | None
+    cpu: CpuTimes
 
 
 def wide_console() -> Console:
@@ -67,6 +71,7 @@ def show(console: Console, results: Sequence[Shown], load: str) -> None:
         rows = [shown for shown in results if shown.line.workload == workload]
         baseline = next((shown.line for shown in rows if shown.line.system == BASELINE), None)
         console.print(_table(workload, rows, baseline))
+        console.print(_cpu_table(workload, rows))
         measured = next((shown.line for shown in rows if shown.line.system == _MEASURED), None)
         if measured and baseline:
             console.print(_aim(workload, measured, baseline))
@@ -83,6 +88,15 @@ def _table(workload: str, rows: Sequence[Shown], baseline: Line | None) -> Table
     table.add_column("exact")
     for shown in rows:
         table.add_row(*_cells(shown, baseline), style=None if shown.line.exact else "bold red")
+    return table
+
+
+def _cpu_table(workload: str, rows: Sequence[Shown]) -> Table:
+    table = Table("system", title=f"{workload}: CPU of each part, ms a batch")
+    for name in ("driver", "Spark's JVM", "Python workers", "Kafka", "PostgreSQL", "all"):
+        table.add_column(name, justify="right")
+    for shown in rows:
+        table.add_row(shown.line.system, *(f"{ms:,.0f}" for ms in (*astuple(shown.cpu), shown.cpu.total)))
     return table
 
 

@@ -113,7 +113,7 @@ def _shown(workload: Workload, system: System, run: Run, latency: Latency | None
         peak_rss_mib=run.peak_rss_mib,
         exact=run.exact and (latency is None or latency.exact),
     )
-    return Shown(line, run.seconds, latency.per_second if latency else None)
+    return Shown(line, run.seconds, latency.per_second if latency else None, run.cpu)
 
 
 def _checkout(text: str) -> Path:
