@@ -36,6 +36,17 @@ def check_epoch(stored: Epoch | None, given: Epoch, name: str) -> None:
         raise FencedError(found, stored.number)
 
 
+def check_held(stored: Epoch | None, given: Epoch, name: str) -> None:
+    """Raise FencedError unless the store stands at this very epoch: asked before what may be another's is deleted.
+
+    An older one is found where the store was put back to an earlier moment under a process that lives on.
+    """
+    if stored != given:
+        found = "no epoch" if stored is None else f"epoch {stored.number}"
+        text = f"{found} holds {name!r}, this is epoch {given.number}; nothing was deleted"
+        raise FencedError(text, given.number if stored is None else stored.number)
+
+
 def is_in(position: Position | None, batch: BatchId, name: str) -> bool:
     """Tell whether the batch is in; raises MismatchError unless the state stands right before it or at it."""
     if position is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -56,3 +56,8 @@ class StagingLostError(MismatchError):
 StagingWriter = Callable[[Iterator[pa.RecordBatch]], Iterator[str]]
 """Runs inside a Spark task, can be pickled: commits the rows of the layout under a fresh write id and
 yields one encoded `WriteManifest` per id. Called again for a retried task; takes a new id then."""
+
+
+def up_to(txid: int, lying: Mapping[str, int]) -> list[str]:
+    """Return the names of what is staged for txids up to one; `lying` are names with their txids."""
+    return [name for name, staged_for in lying.items() if staged_for <= txid]

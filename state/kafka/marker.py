@@ -71,7 +71,7 @@ def decode(data: bytes, where: str) -> Marker:
     """Return the marker that `encode` made into bytes; raises MismatchError for anything else, naming `where`."""
     try:
         word = json.loads(data)
-        if word["format"] != _FORMAT:
+        if int(word["format"]) != _FORMAT:
             raise MismatchError(
                 f"{where} holds a marker in format {word['format']}, which a newer version wrote; this one knows "
                 f"{_FORMAT}. Nothing was changed: run that version"
@@ -82,11 +82,13 @@ def decode(data: bytes, where: str) -> Marker:
             position = Position(owner, int(word["txid"]), int(word["attempt"]), int(word["birth_txid"]))
             sent = Sent(int(word["count"]), Digest(*map(int, word["digest"])))
         return Marker(owner, Epoch(int(word["epoch"]), str(word["token"])), str(word["cluster"]), position, sent)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise MismatchError(
             f"{where} holds no marker of this library under a key that is its own ({type(error).__name__}); nothing "
-            "was changed. Keep everybody else from writing to that topic, and delete what was written there (send a "
-            "record of this key without a value); the next start, or trident reset, says how to go on without a marker"
+            "was changed. Keep everybody else from writing to that topic. The marker still lies below that record, "
+            "until compaction takes it: send its bytes again, under the same key to the same partition, and start "
+            "again; it goes on as if nothing had been. Where it is gone, send a record of this key without a value to "
+            "that partition: the next start says which reset goes on without a marker"
         ) from None
 
 

@@ -135,7 +135,7 @@ class Markers:
         found = self._cluster.newest(self._topic, id_, briefly=briefly)
         if found.data is None:
             return None, found.partition
-        marker = decode(found.data, f"topic {self._topic!r}, key {id_!r},")
+        marker = decode(found.data, f"topic {self._topic!r}, partition {found.partition}, key {id_!r},")
         if marker.cluster != here:
             raise MismatchError(
                 f"sink {self._sink!r} is in Kafka cluster {marker.cluster!r}, and the one that answers at its address "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -99,14 +99,9 @@ class KafkaSender:
         if self.bulk is not None:
             self.bulk.forget_soon(owner, txid)
 
-    def forget(self, owner: Owner, txid: int) -> None:
-        """Delete staged files of txids up to this one, which were sent."""
-        if self.bulk is not None:
-            self.bulk.forget(owner, txid)
-
-    def staged_files(self, owner: Owner) -> Collection[str]:
-        """Return where files lie that were staged in this life, sent or not."""
-        return () if self.bulk is None else self.bulk.staged_files(owner)
+    def staged_files(self, owner: Owner) -> Mapping[str, int]:
+        """Return where files lie that were staged in this life, sent or not, each with its txid."""
+        return {} if self.bulk is None else self.bulk.staged_files(owner)
 
     def delete_files(self, places: Collection[str]) -> None:
         """Delete what `staged_files` returned, as far as it is there still."""

@@ -17,10 +17,10 @@ from trident.state.kafka.records import ROWS, in_order, records_of, shown
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.sender import KafkaSender
 from trident.state.kafka.undoing import KafkaUndoing
-from trident.state.maps.blobs import BlobStore, up_to
-from trident.state.positions import Position, is_in
+from trident.state.maps.blobs import BlobStore
+from trident.state.positions import Position, check_held, is_in
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates, up_to
 
 
 class KafkaTarget:
@@ -114,23 +114,24 @@ class KafkaTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what was sent."""
-        lying = self._blobs.lying(owner.topology)
+        lying, files = self._blobs.lying(owner.topology), self._sender.staged_files(owner)
         sent = self._owned_position(owner, epoch).txid
         self._blobs.delete(owner.topology, up_to(min(done, sent), lying))
-        self._sender.forget(owner, min(done, sent))
+        self._sender.delete_files(up_to(min(done, sent), files))
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all staged rows."""
         lying, files = self._blobs.lying(owner.topology), self._sender.staged_files(owner)
-        sent = self._owned_position(owner, epoch).txid
+        self._owned_position(owner, epoch)
         self._blobs.delete(owner.topology, lying)
-        self._sender.forget(owner, sent)
         self._sender.delete_files(files)
 
     def _owned_position(self, owner: Owner, epoch: Epoch) -> Position:
-        position = self._sender.marker(owner.topology, epoch).position
+        marker = self._sender.marker(owner.topology, epoch)
+        position = marker.position
         if position is None or position.owner != owner:
             raise MismatchError(f"sink {self.name!r} is not of {owner.topology!r}; nothing was deleted")
+        check_held(marker.epoch, epoch, self.name)
         return position
 
     def close(self) -> None:

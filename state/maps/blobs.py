@@ -64,11 +64,6 @@ class BlobStore(Protocol):
         """
 
 
-def up_to(txid: int, lying: Mapping[str, int]) -> list[str]:
-    """Return the ids of writes of txids up to one."""
-    return [write_id for write_id, staged_for in lying.items() if staged_for <= txid]
-
-
 def _draw_id() -> str:
     return uuid.uuid4().hex
 

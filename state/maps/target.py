@@ -12,16 +12,15 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import Calls
 from trident.state.capabilities import Capabilities
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
-from trident.state.maps.blobs import up_to
 from trident.state.maps.maps import BackingKey, BackingValue
 from trident.state.maps.place import ROUNDS, MapPlace, chunks, epoch_of, fence_only, position_of, reserved_value
 from trident.state.maps.querying import MapQuerying
 from trident.state.maps.raising import applying
 from trident.state.maps.resetting import MapResetting
 from trident.state.maps.undoing import MapUndoing
-from trident.state.positions import Position, check_epoch, is_in, stands
+from trident.state.positions import Position, check_epoch, check_held, is_in, stands
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates, up_to
 
 
 class MapTarget:
@@ -115,9 +114,11 @@ class MapTarget:
         self._place.blobs.delete(owner.topology, lying)
 
     def _owned_position(self, owner: Owner, epoch: Epoch) -> Position:
-        position = position_of(self._place.owned(owner, epoch))
+        found = self._place.owned(owner, epoch)
+        position = position_of(found)
         if position is None or position.owner != owner:
             raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")
+        check_held(epoch_of(found), epoch, self.name)
         return position
 
     def close(self) -> None:

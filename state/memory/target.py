@@ -18,7 +18,7 @@ from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUndoing
 from trident.state.memory.place import LAYOUTS, MemoryPlace
 from trident.state.memory.staged import ArrowRows, StagedWrite
-from trident.state.positions import Position, Standing, check_epoch, is_in, stands
+from trident.state.positions import Position, Standing, check_epoch, check_held, is_in, stands
 from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
 
 
@@ -171,7 +171,8 @@ class MemoryTarget:
 
     def _forget(self, owner: Owner, epoch: Epoch, is_old: Callable[[StagedWrite], bool]) -> None:
         with self._place.database.transaction() as transaction:
-            self._place.owned(transaction, owner, epoch)
+            standing = self._place.standing(transaction, owner.topology)
+            check_held(standing.epoch if standing else None, epoch, self.name)
             staging = self._place.staging(transaction)
             for write_id, staged in list(staging.items()):
                 if isinstance(staged, StagedWrite) and is_old(staged):

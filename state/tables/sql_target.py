@@ -17,7 +17,7 @@ from trident.base.looking import rolled_back
 from trident.base.writes import WriteManifest
 from trident.state.capabilities import Capabilities, Transaction
 from trident.state.databases.base import SqlTransaction
-from trident.state.positions import Position, stands
+from trident.state.positions import Position, check_held, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.tables.counting import refuse_owned_elsewhere
@@ -214,6 +214,8 @@ class SqlTarget(ABC):
             row = place.owned(transaction.connection, owner, epoch)
             if row is None or row.position.owner != owner:
                 raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")
+            if not place.apart:  # elsewhere the fence was held, which knows its epoch by its token
+                check_held(row.epoch, epoch, self.name)
             statement = text(f"DELETE FROM {quote_table(place.staging)} WHERE {STAGING_TXID} <= :newest")
             transaction.connection.execute(statement, {"newest": upto(row.position.txid)})
 

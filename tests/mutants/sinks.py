@@ -44,7 +44,7 @@ SINKS: Final = (
     Mutant(
         "a topic that is not there stops the start",
         "trident/engine/running.py",
-        "        check_places(compiled, options.timeouts)\n",
+        "        check=partial(check_places, compiled, options.timeouts),\n",
         "",
         (f"{_TO}::test_a_topic_that_is_missing_stops_the_start_before_anything_is_read",),
     ),
@@ -198,8 +198,8 @@ SINKS: Final = (
     Mutant(
         "files that were not sent are kept",
         "state/kafka/target.py",
-        "self._sender.forget(owner, min(done, sent))",
-        "self._sender.forget(owner, done)",
+        "up_to(min(done, sent), files)",
+        "up_to(done, files)",
         _BULK,
     ),
     Mutant(

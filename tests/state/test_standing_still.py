@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from tests.state.harnesses import ConditionalMap
 from tests.state.memory_kafka import MemoryKafka, memory_sender
 from tests.state.test_kafka_sink import MemoryKafkaHarness
+from trident.base.errors import FencedError
 from trident.base.timeouts import DEFAULT_TIMEOUTS
-from trident.state import BackingMapState, StateKind
+from trident.state import BackingMapState, SqliteState, StateKind
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps import blobs
 from trident.state.maps.blobs import open_blobs
 from trident.state.memory.database import MemoryDatabase
+from trident.state.sqlite.database import SqliteDatabase
 from trident.state.staged import HeldUpdates
 from trident.state.target import Target
-from trident.testing.state_harness import COUNTS, EPOCH, OWNER, batch_of, counts
+from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts
 
 
 def map_target(ledger: MemoryDatabase) -> Target:
@@ -56,3 +60,16 @@ def test_what_is_staged_behind_the_look_at_the_fence_stays(
     else:
         target.forget_staging(OWNER, EPOCH)
     assert len(store.lying("orders")) == 1, "the first one is deleted, the second one is not"
+
+
+@pytest.mark.parametrize("way", ["clean_up", "forget_staging"])
+def test_rows_beside_the_ledger_are_deleted_by_their_own_epoch_only(tmp_path: Path, way: str) -> None:
+    """A ledger that was put back to an earlier moment has an older epoch there than whoever lived on."""
+    database = SqliteDatabase(tmp_path / "ledger.sqlite")
+    target = SqliteState("sums", kind=StateKind.OPAQUE).open(COUNTS, database, DEFAULT_TIMEOUTS)
+    target.prepare()
+    target.raise_fence(OWNER, EPOCH)
+    target.register(OWNER, EPOCH, 0)
+    delete = partial(target.clean_up, done=1) if way == "clean_up" else target.forget_staging
+    with pytest.raises(FencedError):
+        delete(OWNER, NEWER)

@@ -79,6 +79,16 @@ class PositionContract:
         successor.apply(later, updates)
         assert seen(harness) == {"ann": (2, 20)}
 
+    def test_an_epoch_that_holds_no_fence_deletes_nothing(self, harness: StateHarness) -> None:
+        """A store that was put back to an earlier moment has an older epoch than whoever lived on."""
+        store = apart(harness)
+        updates = store.stage(batch_of(1), counts(("ann", 1, 10)))
+        for forget in (store.forget_staging, partial(store.clean_up, done=1)):
+            with pytest.raises((FencedError, MismatchError)):
+                forget(OWNER, NEWER)
+        store.apply(batch_of(1), updates)
+        assert seen(harness) == {"ann": (1, 10)}
+
     def test_another_attempt_at_an_applied_txid_is_refused(self, harness: StateHarness) -> None:
         store = ready(harness)
         put(harness, store, batch_of(1), counts(("ann", 1, 10)))

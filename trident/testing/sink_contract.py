@@ -85,6 +85,16 @@ class SinkContract:
         successor.apply(later, updates)
         assert harness.words() == ["a", "b"]
 
+    def test_an_epoch_that_holds_no_fence_deletes_nothing(self, harness: SinkHarness) -> None:
+        """A store that was put back to an earlier moment has an older epoch than whoever lived on."""
+        sink = begun(harness)
+        updates = staged(harness, sink, batch_of(1), "a")
+        for forget in (sink.forget_staging, partial(sink.clean_up, done=1)):
+            with pytest.raises((FencedError, MismatchError)):
+                forget(OWNER, NEWER)
+        sink.apply(batch_of(1), updates)
+        assert harness.words() == ["a"]
+
     def test_what_is_not_sent_is_not_cleaned_up(self, harness: SinkHarness) -> None:
         sink = begun(harness)
         updates = staged(harness, sink, batch_of(1), "a")

@@ -136,14 +136,6 @@ class StagingFolder:
         sizes = [each.size or 0 for each in found if each.is_file]
         return len(sizes), sum(sizes)
 
-    def forget(self, owner: Owner, txid: int) -> None:
-        """Delete all files of txids up to one; whether they were accepted or not."""
-        with self._tidying() as (files, root):
-            for found in self._listed(files, f"{root}/{self._life(owner)}"):
-                if found.base_name.isdigit() and int(found.base_name) <= txid:
-                    with _gone_is_well():
-                        files.delete_dir(found.path)
-
     def forget_attempts_before(self, batch: BatchId) -> None:
         """Delete what earlier attempts at a txid have left: none of it can be pinned any more."""
         with self._tidying() as (files, root):
@@ -159,22 +151,33 @@ class StagingFolder:
             if files.get_file_info(f"{root}/{self._life(owner)}").type is fs.FileType.Directory:
                 files.delete_dir(f"{root}/{self._life(owner)}")
 
-    def files_of(self, owner: Owner) -> tuple[str, ...]:
-        """Return the places of all files of an incarnation."""
+    def files_of(self, owner: Owner) -> dict[str, int]:
+        """Return the places of all files of an incarnation, each with its txid."""
         with self._tidying() as (files, root):
-            return tuple(found.path for found in self._listed(files, f"{root}/{self._life(owner)}", below=True))
+            found = self._listed(files, f"{root}/{self._life(owner)}", below=True)
+            txids = {each.path: each.path.rsplit("/", 2)[-2] for each in found if each.is_file}
+        return {path: int(txid) for path, txid in txids.items() if txid.isdigit()}
 
     def delete(self, places: Collection[str]) -> None:
-        """Delete these files; the folders of their txids stay, since others may write there."""
+        """Delete these files, and the folders of their txids that are empty then."""
         with self._tidying() as (files, _):
             for place in places:
                 with _gone_is_well():
                     files.delete_file(place)
+            for folder in {place.rpartition("/")[0] for place in places}:
+                with _gone_is_well():
+                    self._delete_empty(files, folder)
+
+    def _delete_empty(self, files: fs.FileSystem, folder: str) -> None:
+        """Delete a folder with nothing in it; where others may write meanwhile only a local disk can say so surely."""
+        if isinstance(files, fs.LocalFileSystem):
+            with suppress(OSError):
+                Path(folder).rmdir()
+        elif not self._listed(files, folder):
+            files.delete_dir(folder)
 
     def _listed(self, files: fs.FileSystem, folder: str, *, below: bool = False) -> list[fs.FileInfo]:
-        """Return what lies in a folder, or all files in it and below."""
-        found = files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=below))
-        return [each for each in found if each.is_file] if below else list(found)
+        return list(files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=below)))
 
     @contextmanager
     def _tidying(self) -> Iterator[tuple[fs.FileSystem, str]]:

@@ -6,7 +6,7 @@ own marker moves when all of them are in: it says what is applied, and theirs wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ from trident.state.kafka.markers import Change, Decide, Markers, no_marker, owne
 from trident.state.kafka.moves import bearing, beginning_anew, fencing
 from trident.state.kafka.records import ROWS, in_order, records_of
 from trident.state.positions import Position, stands
-from trident.state.staged import StagingLostError
+from trident.state.staged import StagingLostError, up_to
 from trident.state.tasks import InThisProcess, Tasks
 
 
@@ -209,12 +209,8 @@ class BulkSender:
                 tables.append(read_share(self._place.folder, batch, write))
         return in_order(pa.concat_tables(tables)) if tables else ROWS.empty_table()
 
-    def forget(self, owner: Owner, txid: int) -> None:
-        """Delete the files of txids up to one that is sent."""
-        self._place.folder.forget(owner, txid)
-
-    def staged_files(self, owner: Owner) -> Collection[str]:
-        """Return where files lie that were staged in this life, sent or not."""
+    def staged_files(self, owner: Owner) -> Mapping[str, int]:
+        """Return where files lie that were staged in this life, sent or not, each with its txid."""
         return self._place.folder.files_of(owner)
 
     def delete_files(self, places: Collection[str]) -> None:
@@ -222,9 +218,9 @@ class BulkSender:
         self._place.folder.delete(places)
 
     def forget_soon(self, owner: Owner, txid: int) -> None:
-        """Do the same as far as it can be done now: a clean-up comes by later, and these files are large."""
+        """Delete files of txids up to one that is sent, as far as it can be done now: they are large."""
         with suppress(RetryableError):
-            self.forget(owner, txid)
+            self.delete_files(up_to(txid, self.staged_files(owner)))
 
     def forget_life(self, owner: Owner) -> None:
         """Delete the files of an incarnation that a reset has ended, as far as it can be done now."""

@@ -19,9 +19,9 @@ from trident.state.kafka.records import ROWS, in_order, shown
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack
-from trident.state.positions import Position, stands
+from trident.state.positions import Position, check_held, stands
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates, up_to
 
 _LARGEST: Final = 512 << 20
 """How large one entry may be: a value of PostgreSQL has at most a gigabyte, on its way too."""
@@ -157,12 +157,13 @@ class OutboxTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
-        self._sender.forget(owner, min(done, self._sent(owner, epoch)))
+        files = self._sender.staged_files(owner)
+        self._sender.delete_files(up_to(min(done, self._sent(owner, epoch)), files))
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all files; rows in the outbox are deleted as soon as they were sent."""
         files = self._sender.staged_files(owner)
-        self._sender.forget(owner, self._sent(owner, epoch))
+        self._sent(owner, epoch)
         self._sender.delete_files(files)
 
     def _sent(self, owner: Owner, epoch: Epoch) -> int:
@@ -171,6 +172,7 @@ class OutboxTarget:
             row = owned_in(self._outbox, transaction, owner, epoch)
             if row is None or row.position.owner != owner:
                 return 0
+            check_held(row.epoch, epoch, self.name)
             return self._outbox.sent_before(transaction, owner.topology, row)
 
     def close(self) -> None:
