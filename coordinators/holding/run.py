@@ -47,6 +47,10 @@ _LOOK_S = 0.2
 ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, Target]], Processor]
 
 
+def _nothing_wrong() -> None:
+    """Stand for a look that finds nothing."""
+
+
 @dataclass(frozen=True)
 class RunnableTopology:
     """What a compiled topology hands over to be run."""
@@ -55,6 +59,8 @@ class RunnableTopology:
     spouts: Mapping[str, Spout]
     targets: Mapping[str, OpensTarget]
     make_processor: ProcessorFactory
+    check: Callable[[], None] = _nothing_wrong
+    """Raises what is wrong with it that can be seen from outside, before anything is taken over or registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,7 @@ class TopologyRun:
 
     def _run(self) -> RunSummary:
         topology, ledger, options = self._topology, self._ledger, self._options
+        topology.check()
         with (
             opened(ledger, topology.spouts, topology.targets, options.timeouts) as open_parts,
             held(ledger, topology.spec.name, options, self._repeater, self._fenced) as epoch,

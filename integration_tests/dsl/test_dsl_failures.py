@@ -125,16 +125,16 @@ def test_what_no_combiner_can_be_given_is_no_states_refusal(
     topology = Topology("t")
     stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
     build(stream.each(at=F.timestamp_micros(F.lit(253_402_300_800_000_000))))
-    with pytest.raises(UnprocessableError, match=r"the field 'at' has .*Leave such records out"):
+    with pytest.raises(UnprocessableError, match=r"the field 'at' has .*or leave such records out"):
         run(topology.compile(), spark, diverts=diverts)
 
 
 A_DAY, A_TEXT = "date_add(DATE'9999-12-31', number)", "CAST(if(number = 1, X'E9', X'41') AS string)"
 WAYS_OUT: dict[str, tuple[str, str, str]] = {
-    "a day left out": (A_DAY, "year(at) <= 9999", "at"),
+    "a day left out": (A_DAY, "number IS NULL OR year(at) <= 9999", "at"),
     "a day as a text": (A_DAY, "true", "CAST(at AS string)"),
-    "a text left out": (A_TEXT, "is_valid_utf8(at)", "at"),
-    "a text in a list left out": (f"array({A_TEXT})", "is_valid_utf8(at[0])", "at"),
+    "a text made one": (A_TEXT, "true", "make_valid_utf8(at)"),
+    "a text in a list made one": (f"array({A_TEXT})", "true", "transform(at, t -> make_valid_utf8(t))"),
 }
 
 
@@ -142,15 +142,17 @@ WAYS_OUT: dict[str, tuple[str, str, str]] = {
 def test_the_ways_that_the_text_names_lead_out(spark: SparkSession, made: str, kept: str, given: str) -> None:
     def topology(kept: str, given: str) -> Topology:
         topology = Topology("t")
-        stream = topology.stream("payments", rows_spout("account string, number int", [("a", 1), ("a", 0)]))
+        stream = topology.stream(
+            "payments", rows_spout("account string, number int", [("a", 1), ("a", 0), ("a", None)])
+        )
         left = stream.each(at=F.expr(made)).filter(F.expr(kept)).each(given=F.expr(given))
         left.group_by("account").persistent_aggregate(UnopenedState("s"), t=Counting("given"))
         return topology
 
-    with pytest.raises(UnprocessableError, match=r"is_valid_utf8 tells\), or make a day or moment a text first"):
+    with pytest.raises(UnprocessableError, match=r"make_valid_utf8, of a day or moment a text\), or leave"):
         run(topology("true", "at").compile(), spark)
     found = run(topology(kept, given).compile(), spark)
-    assert held_rows(found, "s") == [("a", 1 if kept != "true" else 2)]
+    assert held_rows(found, "s") == [("a", 3 if kept == "true" else 2)]
 
 
 @pytest.mark.parametrize(("number", "condition"), UNHELD.values(), ids=UNHELD)

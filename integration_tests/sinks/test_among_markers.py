@@ -6,12 +6,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Message, Producer
 from pyspark.sql import SparkSession
 
 from integration_tests.fix_kafka import Kafka
 from integration_tests.records import payments, produce
-from integration_tests.sinks.reading import values
+from integration_tests.sinks.reading import committed, values
 from trident import ConfigurationError, FatalError, MismatchError, RunOptions, SqliteLedger, Topology, drop, reset
 from trident.engine import running
 from trident.spouts import Json, OpaqueKafkaSpout
@@ -37,12 +37,16 @@ class Scene:
         produce(self.kafka.bootstrap_servers, self.source, records, partitions=1)
         self.accounts += [account for account, _ in records]
 
-    def topology(self, second: str = "b", topic: str | None = None, servers: str | None = None) -> Topology:
+    def topology(
+        self, second: str = "b", topic: str | None = None, servers: str | None = None, *, only: bool = False
+    ) -> Topology:
         here = self.kafka.bootstrap_servers
         topology = Topology(self.name)
         stream = topology.stream("payments", OpaqueKafkaSpout(self.source, bootstrap_servers=here, value=JSON))
         first = KafkaSink("a", bootstrap_servers=here, marker_topic=self.markers)
         stream.to_kafka(self.out, value="account", sink=first)
+        if only:
+            return topology
         other = KafkaSink(second, bootstrap_servers=servers or here, marker_topic=f"{self.markers}-of-b")
         stream.to_kafka(topic or self.markers, key="account", value="account", sink=other)
         return topology
@@ -54,11 +58,19 @@ class Scene:
     def run(self, spark: SparkSession, topology: Topology) -> None:
         topology.run(spark, ledger=self.ledger, until="caught_up", options=OPTIONS)
 
-    def put_under_its_key(self, value: bytes | None) -> None:
-        """Send a record with the key of a's marker to where that is: all partitions."""
+    @property
+    def key(self) -> str:
+        return transactional_id(self.name, "a")
+
+    def marker(self) -> Message:
+        """Return a's newest marker, as a foreign consumer reads it."""
+        found = committed(self.kafka.bootstrap_servers, self.markers)
+        return [message for message in found if message.key() == self.key.encode()][-1]
+
+    def put_at(self, marker: Message, value: bytes | None) -> None:
+        """Send a record with the key of a marker to where that is."""
         producer = Producer({"bootstrap.servers": self.kafka.bootstrap_servers})
-        for number in producer.list_topics(self.markers, 10).topics[self.markers].partitions:
-            producer.produce(self.markers, value, transactional_id(self.name, "a"), partition=number)
+        producer.produce(self.markers, value, self.key, partition=int(marker.partition() or 0))
         assert producer.flush(30) == 0
 
 
@@ -87,17 +99,42 @@ def test_who_has_sent_records_among_markers_takes_that_sink_out_and_goes_on(
     assert values(servers, scene.other) == scene.accounts[100:]
 
 
-def test_a_record_under_the_key_of_a_marker_stops_and_is_deleted_as_told(spark: SparkSession, scene: Scene) -> None:
+@pytest.mark.parametrize("is_there", [True, False], ids=["sent again", "gone"])
+def test_a_record_under_the_key_of_a_marker_stops_and_there_is_a_way_on(
+    spark: SparkSession, scene: Scene, is_there: bool
+) -> None:
     scene.come(100)
     plan = scene.topology(topic=scene.other)
     scene.run(spark, plan)
-    scene.put_under_its_key(b"a record")
-    with pytest.raises(MismatchError, match=r"no marker of this library .*record of this key without a value") as told:
+    marker = scene.marker()
+    scene.put_at(marker, b"a record")
+    scene.come(50)
+    where = rf"topic '{scene.markers}', partition {marker.partition()}, key '{scene.key}', holds no marker"
+    with pytest.raises(MismatchError, match=rf"{where}.* send its bytes again, under the same key"):
         scene.run(spark, plan)
-    assert scene.markers in str(told.value)
-    scene.put_under_its_key(None)
-    with pytest.raises(FatalError, match=r"state 'a' is gone: .*trident reset MODULE:TOPOLOGY --states clear"):
-        scene.run(spark, plan)
-    reset(plan, ledger=scene.ledger, states="clear", options=OPTIONS)
+    if is_there:
+        scene.put_at(marker, marker.value())
+    else:
+        scene.put_at(marker, None)
+        with pytest.raises(FatalError, match=r"state 'a' is gone: .*trident reset MODULE:TOPOLOGY --states clear"):
+            scene.run(spark, plan)
+        reset(plan, ledger=scene.ledger, states="clear", options=OPTIONS)
     scene.run(spark, plan)
-    assert values(scene.kafka.bootstrap_servers, scene.out) == [*scene.accounts, *scene.accounts], "told by the reset"
+    again = [] if is_there else scene.accounts[:100]
+    assert values(scene.kafka.bootstrap_servers, scene.out) == [*again, *scene.accounts]
+
+
+def test_who_is_refused_leaves_the_version_before_as_it_was(spark: SparkSession, scene: Scene) -> None:
+    scene.come(100)
+    scene.run(spark, scene.topology(only=True))
+    scene.come(50)
+    with pytest.raises(ConfigurationError, match=r"in which sink 'a' keeps its markers"):
+        scene.run(spark, scene.topology())
+    with pytest.raises(ConfigurationError, match=r"there is no topic 'othre'"):
+        scene.run(spark, scene.topology(topic="othre"))
+    scene.run(spark, scene.topology(only=True))
+    scene.come(50)
+    scene.run(spark, scene.topology(topic=scene.other))
+    servers = scene.kafka.bootstrap_servers
+    assert values(servers, scene.out) == scene.accounts
+    assert values(servers, scene.other) == scene.accounts[150:]

@@ -87,18 +87,19 @@ def judge(mutant: Mutant, tree: Path, dsn: str, noticed: str | None = None, unso
     text = mutant.apply(tree)
     try:
         killer = first_failure(tree, (noticed,), dsn) if noticed else None
-        is_new = killer is None
+        is_new = killer is None or "::" not in killer  # a slow test is slow without a mutant, too
         killer = killer or first_failure(tree, mutant.killers, dsn, unsound=unsound)
     finally:
         (tree / mutant.file).write_text(text)
     if is_new and killer is not None:
-        require_unprovoked(tree, (killer,) if "::" in killer else mutant.killers, dsn)
+        asked = (killer,) if "::" in killer else tuple(filter(None, (noticed, *mutant.killers)))
+        require_unprovoked(tree, asked, dsn, unsound)
     return Verdict(mutant, killer, time.monotonic() - started)
 
 
-def require_unprovoked(tree: Path, tests: Sequence[str], dsn: str) -> None:
-    """Raise SystemExit for a test that fails although no guard is gone: nothing can be judged by it."""
-    if failed := first_failure(tree, tests, dsn, None):
+def require_unprovoked(tree: Path, tests: Sequence[str], dsn: str, unsound: Collection[str] = ()) -> None:
+    """Raise SystemExit for a test that fails, or has no end, although no guard is gone: it can judge nothing."""
+    if failed := first_failure(tree, tests, dsn, unsound=unsound):
         raise SystemExit(f"{failed} fails without any mutant; nothing can be judged by it")
 
 
@@ -183,7 +184,7 @@ def _failing(tree: Path, tests: Sequence[str], dsn: str) -> set[str]:
     while left:
         found = failures(tree, left, dsn)
         failed |= set(found)
-        files = {each for each in found if "::" not in each}
+        files = {each for each in found if "::" not in each} & {test.partition("::")[0] for test in left}
         left = [test for test in left if not is_among(files, test)] if files else []
     return failed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import Timeouts
@@ -26,8 +27,9 @@ def check_places(compiled: CompiledTopology, timeouts: Timeouts) -> None:
     A name is mended before anything is read; one that goes later refuses the records that are for it. A topic that the
     topology reads as well is a warning.
     """
+    asked: dict[tuple[object, ...], str | None] = {}
     places = [
-        _Place(end.sink, end.topic, end.sink.require_topic(end.topic, timeouts))
+        _Place(end.sink, end.topic, _asked(asked, end.sink, end.topic, timeouts))
         for end in compiled.ends
         if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink)
     ]
@@ -56,6 +58,16 @@ class _Place:
         return {server.strip().lower() for server in self.sink.bootstrap_servers.split(",")} - {""}
 
 
+def _asked(
+    asked: dict[tuple[object, ...], str | None], sink: KafkaSink, topic: str | None, timeouts: Timeouts
+) -> str | None:
+    """Return the id of a sink's cluster; one that is away is waited for once, however many sinks it has."""
+    reached = (sink.bootstrap_servers, *sorted(sink.client_options.items()))
+    if asked.get(reached, "") is not None:
+        asked[reached] = sink.require_topic(topic, timeouts)
+    return asked[reached]
+
+
 def _check_no_markers(topology: str, places: Sequence[_Place]) -> None:
     """Refuse what would stop whoever's marker has the key of a record.
 
@@ -68,7 +80,7 @@ def _check_no_markers(topology: str, places: Sequence[_Place]) -> None:
                     f"sink {writing.sink.name!r} of topology {topology!r} writes to topic {writing.topic!r}, in which "
                     f"sink {keeping.sink.name!r} keeps its markers: a record with the key of a marker would stop it. "
                     "Nothing was read. Name another topic; where the topology has run like this, take the sink out "
-                    f"first, with this version (trident drop MODULE:TOPOLOGY {writing.sink.name})"
+                    f"first, with this version (trident drop MODULE:TOPOLOGY {quote(writing.sink.name)})"
                 )
 
 

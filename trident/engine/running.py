@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -40,7 +41,6 @@ def make_run(
     def make_processor(sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
         if is_stopped(spark):
             raise session_stopped("beginning the run")
-        check_places(compiled, options.timeouts)
         try:
             return SparkProcessor(compiled, spark, sources, stores, staging=staging)
         except SPARK_FAILURES as error:
@@ -51,6 +51,7 @@ def make_run(
         spouts=compiled.spouts,
         targets=compiled.targets,
         make_processor=make_processor,
+        check=partial(check_places, compiled, options.timeouts),
     )
     return TopologyRun(topology, ledger or SqliteLedger(DEFAULT_LEDGER), options)
 

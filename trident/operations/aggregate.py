@@ -195,9 +195,9 @@ def _values(column: AnyArray, name: str) -> list[object]:
     except (ValueError, OverflowError):  # inside of a list or structure
         what = "a value that Python can't hold"
     raise UncomputableError(
-        f"the field {name!r} has {what}, so no combiner can be given it; nothing of the batch was applied. Leave such "
-        "records out (filter; of a text Spark's is_valid_utf8 tells), or make a day or moment a text first, and start "
-        "again"
+        f"the field {name!r} has {what}, so no combiner can be given it; nothing of the batch was applied. Make "
+        "something of it first that Python can hold (of a text Spark's make_valid_utf8, of a day or moment a text), or "
+        "leave such records out (filter), and start again"
     )
 
 
