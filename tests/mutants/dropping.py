@@ -61,7 +61,7 @@ DROPPING: Final = (
         "state/kafka/target.py",
         "        self._blobs.delete(owner.topology, lying)\n",
         "        self._blobs.delete(owner.topology, self._blobs.lying(owner.topology))\n",
-        (f"{_DROPPING}::test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged", _STILL),
+        (_STILL,),
     ),
     Mutant(
         "what a successor has staged stays where a drop stood still: blobs of a map",
@@ -75,7 +75,7 @@ DROPPING: Final = (
         "state/kafka/outbox/target.py",
         "        self._sender.delete_files(files)\n",
         "        self._sender.delete_files(self._sender.staged_files(owner))\n",
-        (f"{_DROPPING}::test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged",),
+        ("tests/state/test_bulk_rows.py::test_files_that_come_behind_the_look_at_the_fence_stay",),
     ),
     Mutant(
         "what an epoch deletes has its own fence: blobs and files of a sink",
@@ -89,7 +89,7 @@ DROPPING: Final = (
         "state/maps/target.py",
         "        check_held(epoch_of(found), epoch, self.name)\n",
         "",
-        ("tests/state/test_backing_map.py",),
+        (_STILL,),
     ),
     Mutant(
         "what an epoch deletes has its own fence: rows beside the ledger",

@@ -28,7 +28,7 @@ from trident.base.errors import (
     RefusedError,
     RetryableError,
 )
-from trident.base.identity import BatchId, Epoch
+from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.order import order_of
 from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest, digest_of
@@ -355,6 +355,24 @@ def test_files_that_come_while_a_sink_is_given_up_stay(harness: BulkHarness, mon
     sink.forget_staging(OWNER, EPOCH)
     sink.apply(batch_of(2), *staged)
     assert values_of(harness) == {"a": [0, 0]}
+
+
+def test_files_that_come_behind_the_look_at_the_fence_stay(
+    box: BulkOutboxHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = begun(box)
+    look = OutboxTarget._sent
+
+    def stand_still(itself: OutboxTarget, owner: Owner, epoch: Epoch) -> int:
+        found = look(itself, owner, epoch)
+        staged_by_tasks(sink, batch_of(1), box.shared.keyed("a"))
+        return found
+
+    staged_by_tasks(sink, batch_of(1), box.shared.keyed("a", "b"))
+    before = len(box.shared.files())
+    monkeypatch.setattr(OutboxTarget, "_sent", stand_still)
+    sink.forget_staging(OWNER, EPOCH)
+    assert 0 < len(box.shared.files()) < before + 1
 
 
 def test_a_file_that_is_gone_keeps_no_other_one_from_being_deleted(harness: BulkHarness) -> None:
