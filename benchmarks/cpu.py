@@ -85,7 +85,7 @@ class CpuWatch:
 
     def per_batch_ms(self, first: float, last: float, batches: int) -> CpuTimes:
         """Return the milliseconds that each of so many batches took between two moments, in seconds since the epoch."""
-        return self._at(last).since(self._at(first), 1000 / batches)
+        return self._at(last).since(self._at(first), 1000 / max(1, batches))
 
     def _at(self, moment: float) -> CpuTimes:
         """Return what was seen last before a moment; a process that has ended since is not in what is seen later."""
@@ -93,5 +93,6 @@ class CpuWatch:
         return self._seen[max(0, behind - 1)][1]
 
     def _watch(self) -> None:
+        self._seen.append((time.time(), cpu_seconds(self._pid)))
         while not self._stop.wait(_EVERY_SECONDS):
             self._seen.append((time.time(), cpu_seconds(self._pid)))
