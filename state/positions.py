@@ -36,15 +36,22 @@ def check_epoch(stored: Epoch | None, given: Epoch, name: str) -> None:
         raise FencedError(found, stored.number)
 
 
-def check_held(stored: Epoch | None, given: Epoch, name: str) -> None:
-    """Raise FencedError unless the store stands at this very epoch: asked before what may be another's is deleted.
+def is_held(stored: Epoch | None, given: Epoch, name: str) -> bool:
+    """Tell whether the store stands at this very epoch: asked before what may be another's is deleted.
 
-    An older one is found where the store was put back to an earlier moment under a process that lives on.
+    It stands at an older one, or none, where it was put back or emptied under a process that lives on, or where a late
+    put of a dead owner came behind the fence. Raises FencedError where a newer one holds it.
     """
-    if stored != given:
-        found = "no epoch" if stored is None else f"epoch {stored.number}"
-        text = f"{found} holds {name!r}, this is epoch {given.number}; nothing was deleted"
-        raise FencedError(text, given.number if stored is None else stored.number)
+    check_epoch(stored, given, name)
+    return stored == given
+
+
+def put_back(name: str) -> MismatchError:
+    """Return what is said where staging should be deleted, and the store does not stand at this epoch."""
+    return MismatchError(
+        f"{name!r} does not stand at the epoch that holds it: it was put back or emptied meanwhile, or a late write of "
+        "a dead owner came in. Nothing was deleted: give the command again"
+    )
 
 
 def is_in(position: Position | None, batch: BatchId, name: str) -> bool:

@@ -83,7 +83,10 @@ class Target(Protocol):
         """
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
-        """Delete this topology's staging of txids up to `done`, dropped attempts' included; fenced."""
+        """Delete this topology's staging of txids up to `done`, dropped attempts' included; fenced.
+
+        Deletes nothing, and needs not say so, where it does not stand at this very epoch: it was put back.
+        """
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all that is staged, whatever txid it is of; fenced.

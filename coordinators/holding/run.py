@@ -60,7 +60,7 @@ class RunnableTopology:
     targets: Mapping[str, OpensTarget]
     make_processor: ProcessorFactory
     check: Callable[[], None] = _nothing_wrong
-    """Raises what is wrong with it that can be seen from outside, before anything is taken over or registered."""
+    """Raises what is wrong with it that its targets don't see: called behind the fences, before it is registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +116,12 @@ class TopologyRun:
 
     def _run(self) -> RunSummary:
         topology, ledger, options = self._topology, self._ledger, self._options
-        topology.check()
         with (
             opened(ledger, topology.spouts, topology.targets, options.timeouts) as open_parts,
             held(ledger, topology.spec.name, options, self._repeater, self._fenced) as epoch,
         ):
             taking = TakeOver(ledger, open_parts.stores, topology.spec, epoch, self._repeater, self._clock)
-            taken = taking.complete(open_parts.sources)
+            taken = taking.complete(open_parts.sources, topology.check)
             processor = self._make_processor(open_parts)
             if processor is None:
                 return RunSummary(taken.snapshot.done, taken.snapshot.done)

@@ -88,8 +88,12 @@ class TakeOver:
         assert self._read is not None, "a take-over reads what is open after it has raised every fence"
         return self._read
 
-    def complete(self, sources: Mapping[str, Source]) -> TakenOver:
-        """Take over; raises DecisionNeededError while a refusal waits for a person."""
+    def complete(self, sources: Mapping[str, Source], check: Callable[[], None] = lambda: None) -> TakenOver:
+        """Take over; raises DecisionNeededError while a refusal waits for a person.
+
+        `check` raises what else is wrong with this version: once whatever was away has answered, and before it
+        replaces the one that is stored.
+        """
         self._look_at_all(sources)
         self.raise_fences()
         self.finish_reset()
@@ -100,6 +104,7 @@ class TakeOver:
             self.roll_forward(standing)
             standing = self.where_states_stand()
         starts = starts_to_store(self.snapshot, sources, self.repeater)
+        check()
         self.register()
         self._bear(standing)
         self._store_starts(starts)

@@ -86,8 +86,9 @@ def decode(data: bytes, where: str) -> Marker:
         raise MismatchError(
             f"{where} holds no marker of this library under a key that is its own ({type(error).__name__}); nothing "
             "was changed. Keep everybody else from writing to that topic. The marker still lies below that record, "
-            "until compaction takes it: send its bytes again, under the same key to the same partition, and start "
-            "again; it goes on as if nothing had been. Where it is gone, send a record of this key without a value to "
+            "until compaction takes it: read it with isolation.level=read_committed (any other reader shows what was "
+            "aborted, too), send its bytes again, under the same key to the same partition, and start again; it goes "
+            "on as if nothing had been. Where it is gone, send a record of this key without a value to "
             "that partition: the next start says which reset goes on without a marker"
         ) from None
 

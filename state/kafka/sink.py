@@ -130,9 +130,12 @@ class KafkaSink:
         with closing(self._reach(timeouts).cluster()) as cluster:
             try:
                 id_ = cluster.id()
-                is_there = topic is None or topic in cluster.settings([topic])
             except RetryableError:  # whoever runs waits for it
                 return None
+            try:
+                is_there = topic is None or topic in cluster.settings([topic])
+            except RetryableError:
+                return id_
         if not is_there:
             raise ConfigurationError(
                 f"sink {self.name!r}: there is no topic {topic!r} at Kafka {self.bootstrap_servers}, or this login may "

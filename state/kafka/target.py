@@ -18,7 +18,7 @@ from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.sender import KafkaSender
 from trident.state.kafka.undoing import KafkaUndoing
 from trident.state.maps.blobs import BlobStore
-from trident.state.positions import Position, check_held, is_in
+from trident.state.positions import Position, is_held, is_in, put_back
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates, up_to
 
@@ -115,24 +115,26 @@ class KafkaTarget:
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what was sent."""
         lying, files = self._blobs.lying(owner.topology), self._sender.staged_files(owner)
-        sent = self._owned_position(owner, epoch).txid
-        self._blobs.delete(owner.topology, up_to(min(done, sent), lying))
-        self._sender.delete_files(up_to(min(done, sent), files))
+        if (position := self._held_position(owner, epoch)) is not None:
+            sent = position.txid
+            self._blobs.delete(owner.topology, up_to(min(done, sent), lying))
+            self._sender.delete_files(up_to(min(done, sent), files))
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all staged rows."""
         lying, files = self._blobs.lying(owner.topology), self._sender.staged_files(owner)
-        self._owned_position(owner, epoch)
+        if self._held_position(owner, epoch) is None:
+            raise put_back(self.name)
         self._blobs.delete(owner.topology, lying)
         self._sender.delete_files(files)
 
-    def _owned_position(self, owner: Owner, epoch: Epoch) -> Position:
+    def _held_position(self, owner: Owner, epoch: Epoch) -> Position | None:
+        """Return where it stands, None where another epoch than this one, an older one, stands beside it."""
         marker = self._sender.marker(owner.topology, epoch)
         position = marker.position
         if position is None or position.owner != owner:
             raise MismatchError(f"sink {self.name!r} is not of {owner.topology!r}; nothing was deleted")
-        check_held(marker.epoch, epoch, self.name)
-        return position
+        return position if is_held(marker.epoch, epoch, self.name) else None
 
     def close(self) -> None:
         """Let go of connections."""

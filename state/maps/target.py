@@ -18,7 +18,7 @@ from trident.state.maps.querying import MapQuerying
 from trident.state.maps.raising import applying
 from trident.state.maps.resetting import MapResetting
 from trident.state.maps.undoing import MapUndoing
-from trident.state.positions import Position, check_epoch, check_held, is_in, stands
+from trident.state.positions import Position, check_epoch, is_held, is_in, put_back, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates, up_to
 
@@ -104,22 +104,23 @@ class MapTarget:
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged updates of txids up to `done`, never beyond what is applied."""
         lying = self._place.blobs.lying(owner.topology)
-        applied = self._owned_position(owner, epoch).txid
-        self._place.blobs.delete(owner.topology, up_to(min(done, applied), lying))
+        if (position := self._held_position(owner, epoch)) is not None:
+            self._place.blobs.delete(owner.topology, up_to(min(done, position.txid), lying))
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all staged updates."""
         lying = self._place.blobs.lying(owner.topology)
-        self._owned_position(owner, epoch)
+        if self._held_position(owner, epoch) is None:
+            raise put_back(self.name)
         self._place.blobs.delete(owner.topology, lying)
 
-    def _owned_position(self, owner: Owner, epoch: Epoch) -> Position:
+    def _held_position(self, owner: Owner, epoch: Epoch) -> Position | None:
+        """Return where it stands, None where another epoch than this one, an older one, stands beside it."""
         found = self._place.owned(owner, epoch)
         position = position_of(found)
         if position is None or position.owner != owner:
             raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")
-        check_held(epoch_of(found), epoch, self.name)
-        return position
+        return position if is_held(epoch_of(found), epoch, self.name) else None
 
     def close(self) -> None:
         """Let go of the thread that calls the map; the map is the user's."""

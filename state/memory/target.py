@@ -18,7 +18,7 @@ from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.parts import MemoryQuerying, MemoryResetting, MemoryUndoing
 from trident.state.memory.place import LAYOUTS, MemoryPlace
 from trident.state.memory.staged import ArrowRows, StagedWrite
-from trident.state.positions import Position, Standing, check_epoch, check_held, is_in, stands
+from trident.state.positions import Position, Standing, check_epoch, is_held, is_in, put_back, stands
 from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, WrittenUpdates
 
 
@@ -167,16 +167,19 @@ class MemoryTarget:
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Forget all staged rows."""
-        self._forget(owner, epoch, lambda _: True)
+        if not self._forget(owner, epoch, lambda _: True):
+            raise put_back(self.name)
 
-    def _forget(self, owner: Owner, epoch: Epoch, is_old: Callable[[StagedWrite], bool]) -> None:
+    def _forget(self, owner: Owner, epoch: Epoch, is_old: Callable[[StagedWrite], bool]) -> bool:
         with self._place.database.transaction() as transaction:
             standing = self._place.standing(transaction, owner.topology)
-            check_held(standing.epoch if standing else None, epoch, self.name)
+            if not is_held(standing.epoch if standing else None, epoch, self.name):
+                return False
             staging = self._place.staging(transaction)
             for write_id, staged in list(staging.items()):
                 if isinstance(staged, StagedWrite) and is_old(staged):
                     del staging[write_id]
+        return True
 
     def _prepare(self, transaction: MemoryTransaction) -> None:
         layouts = transaction.table(LAYOUTS)

@@ -17,7 +17,7 @@ from trident.base.looking import rolled_back
 from trident.base.writes import WriteManifest
 from trident.state.capabilities import Capabilities, Transaction
 from trident.state.databases.base import SqlTransaction
-from trident.state.positions import Position, check_held, stands
+from trident.state.positions import Position, is_held, put_back, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.tables.counting import refuse_owned_elsewhere
@@ -206,18 +206,22 @@ class SqlTarget(ABC):
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all staged rows."""
-        self._delete_staged(owner, epoch, lambda _: _ANY_TXID)
+        if not self._delete_staged(owner, epoch, lambda _: _ANY_TXID):
+            raise put_back(self.name)
 
-    def _delete_staged(self, owner: Owner, epoch: Epoch, upto: Callable[[int], int]) -> None:
+    def _delete_staged(self, owner: Owner, epoch: Epoch, upto: Callable[[int], int]) -> bool:
+        """Delete staged rows of txids up to one; returns whether this epoch stands there, else nothing is deleted."""
         place = self._at
         with place.working(owner, epoch) as transaction:
             row = place.owned(transaction.connection, owner, epoch)
             if row is None or row.position.owner != owner:
                 raise MismatchError(f"state {self.name!r} is not of {owner.topology!r}; nothing was deleted")
-            if not place.apart:  # elsewhere the fence was held, which knows its epoch by its token
-                check_held(row.epoch, epoch, self.name)
+            # elsewhere the fence was held, which knows its epoch by its token
+            if not place.apart and not is_held(row.epoch, epoch, self.name):
+                return False
             statement = text(f"DELETE FROM {quote_table(place.staging)} WHERE {STAGING_TXID} <= :newest")
             transaction.connection.execute(statement, {"newest": upto(row.position.txid)})
+        return True
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""

@@ -291,6 +291,23 @@ def test_a_reset_of_a_newer_version_is_finished_by_a_decision_for_all_of_its_sta
     assert rows_of_added(scene) == ({"late": (1, 1)} if act is adopt else scene.topic.expected())
 
 
+def test_what_a_version_itself_finds_wrong_leaves_the_one_before(tmp_path: Path) -> None:
+    """It is asked behind the fences, when what was away has answered, and before the version is stored."""
+    scene = Scene(tmp_path, MIXED)
+    go_on(scene)
+    before = held(tmp_path)
+
+    def refuse() -> None:
+        raise ConfigurationError("no such topic")
+
+    plan = replace(newer(scene).plan(), check=refuse)
+    with pytest.raises(ConfigurationError, match="no such topic"):
+        TopologyRun(plan, scene.ledger(), OPTIONS).run()
+    assert held(tmp_path) == before
+    scene.go_on()
+    start(scene)
+
+
 def both_go_on(scene: Scene) -> None:
     """Let the old version go on, then the newer one, whose state holds what comes from then on."""
     assert "added" not in str(scene.sql("SELECT spec FROM trident_topology"))

@@ -1410,9 +1410,18 @@ _OF_STARTS = (
     Mutant(
         "starts are resolved before a newer version is stored",
         "coordinators/holding/takeover.py",
-        "        starts = starts_to_store(self.snapshot, sources, self.repeater)\n        self.register()\n",
-        "        self.register()\n        starts = starts_to_store(self.snapshot, sources, self.repeater)\n",
+        "        starts = starts_to_store(self.snapshot, sources, self.repeater)\n"
+        "        check()\n        self.register()\n",
+        "        check()\n        self.register()\n"
+        "        starts = starts_to_store(self.snapshot, sources, self.repeater)\n",
         _NEWER,
+    ),
+    Mutant(
+        "what is wrong with a version is found before it replaces the one that is stored",
+        "coordinators/holding/takeover.py",
+        "        check()\n        self.register()\n",
+        "        self.register()\n        check()\n",
+        ("tests/coordinators/test_newer_versions.py::test_what_a_version_itself_finds_wrong_leaves_the_one_before",),
     ),
     Mutant(
         "a reset of a newer version is stored once nothing can be refused any more",

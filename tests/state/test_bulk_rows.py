@@ -363,7 +363,7 @@ def test_files_that_come_behind_the_look_at_the_fence_stay(
     sink = begun(box)
     look = OutboxTarget._sent
 
-    def stand_still(itself: OutboxTarget, owner: Owner, epoch: Epoch) -> int:
+    def stand_still(itself: OutboxTarget, owner: Owner, epoch: Epoch) -> int | None:
         found = look(itself, owner, epoch)
         staged_by_tasks(sink, batch_of(1), box.shared.keyed("a"))
         return found

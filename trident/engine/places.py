@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from shlex import quote
 
+from trident.base.advice import DROP
 from trident.base.errors import ConfigurationError
 from trident.base.timeouts import Timeouts
 from trident.engine.compiled import CompiledTopology
@@ -80,7 +81,7 @@ def _check_no_markers(topology: str, places: Sequence[_Place]) -> None:
                     f"sink {writing.sink.name!r} of topology {topology!r} writes to topic {writing.topic!r}, in which "
                     f"sink {keeping.sink.name!r} keeps its markers: a record with the key of a marker would stop it. "
                     "Nothing was read. Name another topic; where the topology has run like this, take the sink out "
-                    f"first, with this version (trident drop MODULE:TOPOLOGY {quote(writing.sink.name)})"
+                    f"first, with this version ({DROP} {quote(writing.sink.name)})"
                 )
 
 

@@ -159,22 +159,15 @@ class StagingFolder:
         return {path: int(txid) for path, txid in txids.items() if txid.isdigit()}
 
     def delete(self, places: Collection[str]) -> None:
-        """Delete these files, and the folders of their txids that are empty then."""
+        """Delete these files, and the folders of their txids that are empty then, where a disk can tell surely."""
         with self._tidying() as (files, _):
             for place in places:
                 with _gone_is_well():
                     files.delete_file(place)
-            for folder in {place.rpartition("/")[0] for place in places}:
-                with _gone_is_well():
-                    self._delete_empty(files, folder)
-
-    def _delete_empty(self, files: fs.FileSystem, folder: str) -> None:
-        """Delete a folder with nothing in it; where others may write meanwhile only a local disk can say so surely."""
-        if isinstance(files, fs.LocalFileSystem):
-            with suppress(OSError):
-                Path(folder).rmdir()
-        elif not self._listed(files, folder):
-            files.delete_dir(folder)
+            if isinstance(files, fs.LocalFileSystem):
+                for folder in {place.rpartition("/")[0] for place in places}:
+                    with suppress(OSError):  # others have written there
+                        Path(folder).rmdir()
 
     def _listed(self, files: fs.FileSystem, folder: str, *, below: bool = False) -> list[fs.FileInfo]:
         return list(files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=below)))

@@ -19,7 +19,7 @@ from trident.state.kafka.records import ROWS, in_order, shown
 from trident.state.kafka.resetting import KafkaResetting
 from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack
-from trident.state.positions import Position, check_held, stands
+from trident.state.positions import Position, is_held, put_back, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates, up_to
 
@@ -158,21 +158,24 @@ class OutboxTarget:
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
         files = self._sender.staged_files(owner)
-        self._sender.delete_files(up_to(min(done, self._sent(owner, epoch)), files))
+        if (sent := self._sent(owner, epoch)) is not None:
+            self._sender.delete_files(up_to(min(done, sent), files))
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all files; rows in the outbox are deleted as soon as they were sent."""
         files = self._sender.staged_files(owner)
-        self._sent(owner, epoch)
+        if self._sent(owner, epoch) is None:
+            raise put_back(self.name)
         self._sender.delete_files(files)
 
-    def _sent(self, owner: Owner, epoch: Epoch) -> int:
-        """Return the txid up to which the sink has sent all as this owner, 0 for none."""
+    def _sent(self, owner: Owner, epoch: Epoch) -> int | None:
+        """Return the txid up to which the sink has sent all as this owner, 0 for none; None in another epoch."""
         with self._outbox.work_for(owner.topology, epoch) as transaction:
             row = owned_in(self._outbox, transaction, owner, epoch)
             if row is None or row.position.owner != owner:
                 return 0
-            check_held(row.epoch, epoch, self.name)
+            if not is_held(row.epoch, epoch, self.name):
+                return None
             return self._outbox.sent_before(transaction, owner.topology, row)
 
     def close(self) -> None:
