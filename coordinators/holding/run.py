@@ -60,7 +60,7 @@ class RunnableTopology:
     targets: Mapping[str, OpensTarget]
     make_processor: ProcessorFactory
     check: Callable[[], None] = _nothing_wrong
-    """Raises what is wrong with it that its targets don't see: called behind the fences, before it is registered."""
+    """Raises what is wrong with it that its targets don't see, before it is registered; may be called twice."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,10 +91,10 @@ class TakeOver:
     def complete(self, sources: Mapping[str, Source], check: Callable[[], None] = lambda: None) -> TakenOver:
         """Take over; raises DecisionNeededError while a refusal waits for a person.
 
-        `check` raises what else is wrong with this version: once whatever was away has answered, and before it
-        replaces the one that is stored.
+        `check` raises what else is wrong with this version: of one that brings something new before a fence is raised,
+        and of each once whatever was away has answered, before it replaces the one that is stored.
         """
-        self._look_at_all(sources)
+        self._look_at_all(sources, check)
         self.raise_fences()
         self.finish_reset()
         self.finish_decisions()
@@ -289,13 +289,15 @@ class TakeOver:
         reached(CrashPoint.AFTER_STARTS)
         self.read()
 
-    def _look_at_all(self, sources: Mapping[str, Source]) -> None:
+    def _look_at_all(self, sources: Mapping[str, Source], check: Callable[[], None]) -> None:
         """Refuse, before anything is changed, what the take-over would refuse after it had begun.
 
         New sources are asked as well: a topic that is not there is mostly a name that is misspelt.
         """
         seen, positions = self.look(registers=True)
         starts_to_store(seen, sources, self.repeater)
+        if seen.added.topology or seen.added.states:
+            check()
         if seen.open_reset is not None:
             return  # some states may have followed it, others not
         self.unless_fenced(partial(self.held_against, seen, positions))

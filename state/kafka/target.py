@@ -118,7 +118,7 @@ class KafkaTarget:
         if (position := self._held_position(owner, epoch)) is not None:
             sent = position.txid
             self._blobs.delete(owner.topology, up_to(min(done, sent), lying))
-            self._sender.delete_files(up_to(min(done, sent), files))
+            self._sender.delete_files(up_to(min(done, sent), files), are_sent=True)
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all staged rows."""
@@ -126,7 +126,7 @@ class KafkaTarget:
         if self._held_position(owner, epoch) is None:
             raise put_back(self.name)
         self._blobs.delete(owner.topology, lying)
-        self._sender.delete_files(files)
+        self._sender.delete_files(files, are_sent=False)
 
     def _held_position(self, owner: Owner, epoch: Epoch) -> Position | None:
         """Return where it stands, None where another epoch than this one, an older one, stands beside it."""

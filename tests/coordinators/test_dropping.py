@@ -440,7 +440,7 @@ def test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged(
         life.run()
     delete: Callable[..., None] = getattr(place, "delete")  # noqa: B009 - of either
 
-    def wake_up(*given: object) -> None:
+    def wake_up(*given: object, **named: object) -> None:
         monkeypatch.undo()
         if is_lost:
             empty(tmp_path / "ledger.sqlite")
@@ -450,7 +450,7 @@ def test_a_drop_that_stood_still_deletes_nothing_that_its_successor_has_staged(
         life.come("d")
         with dying_at(point):
             life.run()
-        delete(*given)
+        delete(*given, **named)
 
     monkeypatch.setattr(place, "delete", wake_up)
     with pytest.raises(FencedError):

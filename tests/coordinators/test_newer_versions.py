@@ -291,14 +291,17 @@ def test_a_reset_of_a_newer_version_is_finished_by_a_decision_for_all_of_its_sta
     assert rows_of_added(scene) == ({"late": (1, 1)} if act is adopt else scene.topic.expected())
 
 
-def test_what_a_version_itself_finds_wrong_leaves_the_one_before(tmp_path: Path) -> None:
-    """It is asked behind the fences, when what was away has answered, and before the version is stored."""
+@pytest.mark.parametrize("asks", [1, 2])
+def test_what_a_version_itself_finds_wrong_leaves_the_one_before(asks: int, tmp_path: Path) -> None:
+    """It is asked before a fence is raised, and again behind them, when what was away has answered."""
     scene = Scene(tmp_path, MIXED)
     go_on(scene)
-    before = held(tmp_path)
+    before, asked = held(tmp_path), []
 
     def refuse() -> None:
-        raise ConfigurationError("no such topic")
+        asked.append(1)
+        if len(asked) == asks:
+            raise ConfigurationError("no such topic")
 
     plan = replace(newer(scene).plan(), check=refuse)
     with pytest.raises(ConfigurationError, match="no such topic"):

@@ -1284,7 +1284,7 @@ _OF_STARTS = (
     Mutant(
         "a start looks at everything before it changes anything",
         "coordinators/holding/takeover.py",
-        "        self._look_at_all(sources)\n        self.raise_fences()\n",
+        "        self._look_at_all(sources, check)\n        self.raise_fences()\n",
         "        self.raise_fences()\n",
         _STARTS,
     ),

@@ -73,8 +73,8 @@ DROPPING: Final = (
     Mutant(
         "what a successor has staged stays where a drop stood still: files",
         "state/kafka/outbox/target.py",
-        "        self._sender.delete_files(files)\n",
-        "        self._sender.delete_files(self._sender.staged_files(owner))\n",
+        "        self._sender.delete_files(files, are_sent=False)\n",
+        "        self._sender.delete_files(self._sender.staged_files(owner), are_sent=False)\n",
         ("tests/state/test_bulk_rows.py::test_files_that_come_behind_the_look_at_the_fence_stay",),
     ),
     Mutant(

@@ -5,7 +5,7 @@ Each is what the product does but for one thing that is easily overlooked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from trident.base.identity import BatchId, Epoch, Owner
@@ -76,10 +76,10 @@ def leaves_the_pin_as_it_is(taking: TakeOver, _: WantedReset) -> None:
         taking.require_no_refusal(taking.where_states_stand())
 
 
-def registers_first(taking: TakeOver, sources: Mapping[str, Source]) -> None:
+def registers_first(taking: TakeOver, sources: Mapping[str, Source], check: Callable[[], None]) -> None:
     """Put the given description in force, then look whether it can take over."""
     taking.register()
-    _LOOK(taking, sources)
+    _LOOK(taking, sources, check)
 
 
 def bears_without_recording(taking: TakeOver, found: Standing) -> None:

@@ -33,6 +33,7 @@ from trident.base.order import order_of
 from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest, digest_of
 from trident.state.capabilities import CannotUndoError, SentInPartError, relaying_of
+from trident.state.kafka.bulk import folder as folder_module
 from trident.state.kafka.bulk.address import check_folder
 from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
@@ -347,9 +348,9 @@ def test_files_that_come_while_a_sink_is_given_up_stay(harness: BulkHarness, mon
     staged: list[StagedUpdates] = []
     delete = StagingFolder.delete
 
-    def stand_still(folder: StagingFolder, places: Collection[str]) -> None:
+    def stand_still(folder: StagingFolder, places: Collection[str], *, are_sent: bool) -> None:
         staged.append(staged_by_tasks(sink, batch_of(2), harness.keyed("a")))
-        delete(folder, places)
+        delete(folder, places, are_sent=are_sent)
 
     monkeypatch.setattr(StagingFolder, "delete", stand_still)
     sink.forget_staging(OWNER, EPOCH)
@@ -382,7 +383,23 @@ def test_a_file_that_is_gone_keeps_no_other_one_from_being_deleted(harness: Bulk
     gone, *others = folder.files_of(OWNER)
     assert others
     Path(gone).unlink()
-    folder.delete([gone, *others])
+    folder.delete([gone, *others], are_sent=True)
+    assert harness.files() == []
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_folders_of_txids_go_with_what_was_sent(
+    harness: BulkHarness, monkeypatch: pytest.MonkeyPatch, is_local: bool
+) -> None:
+    """Each would be listed with every batch, for ever; a drop leaves an empty one where others may write meanwhile."""
+    monkeypatch.setattr(folder_module, "_is_local", lambda _: is_local)
+    sink = begun(harness)
+    for txid in (1, 2):
+        sink.apply(batch_of(txid), staged_by_tasks(sink, batch_of(txid), harness.keyed("a")))
+    staged_by_tasks(sink, batch_of(3), harness.keyed("a"))
+    assert [path.name.lstrip("0") for path in harness.folder.glob("*/*/*/*")] == ["3"]
+    sink.forget_staging(OWNER, EPOCH)
+    assert len(list(harness.folder.glob("*/*/*/*"))) == (0 if is_local else 1)
     assert harness.files() == []
 
 

@@ -158,16 +158,23 @@ class StagingFolder:
             txids = {each.path: each.path.rsplit("/", 2)[-2] for each in found if each.is_file}
         return {path: int(txid) for path, txid in txids.items() if txid.isdigit()}
 
-    def delete(self, places: Collection[str]) -> None:
-        """Delete these files, and the folders of their txids that are empty then, where a disk can tell surely."""
+    def delete(self, places: Collection[str], *, are_sent: bool) -> None:
+        """Delete these files, and the folders of their txids that are empty then.
+
+        Only a local disk deletes an empty folder and no other one. Elsewhere those of txids that are sent go: nobody
+        stages for these any more.
+        """
         with self._tidying() as (files, _):
             for place in places:
                 with _gone_is_well():
                     files.delete_file(place)
-            if isinstance(files, fs.LocalFileSystem):
-                for folder in {place.rpartition("/")[0] for place in places}:
+            for folder in {place.rpartition("/")[0] for place in places}:
+                if _is_local(files):
                     with suppress(OSError):  # others have written there
                         Path(folder).rmdir()
+                elif are_sent and not self._listed(files, folder):
+                    with _gone_is_well():
+                        files.delete_dir(folder)
 
     def _listed(self, files: fs.FileSystem, folder: str, *, below: bool = False) -> list[fs.FileInfo]:
         return list(files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=below)))
@@ -193,6 +200,10 @@ class StagingFolder:
 
     def _life(self, owner: Owner) -> str:
         return "/".join(map(_plain, (owner.topology, self.sink, owner.incarnation)))
+
+
+def _is_local(files: fs.FileSystem) -> bool:
+    return isinstance(files, fs.LocalFileSystem)
 
 
 def _gone_is_well() -> AbstractContextManager[None]:

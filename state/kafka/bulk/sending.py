@@ -213,14 +213,14 @@ class BulkSender:
         """Return where files lie that were staged in this life, sent or not, each with its txid."""
         return self._place.folder.files_of(owner)
 
-    def delete_files(self, places: Collection[str]) -> None:
-        """Delete what `staged_files` returned, as far as it is there still."""
-        self._place.folder.delete(places)
+    def delete_files(self, places: Collection[str], *, are_sent: bool) -> None:
+        """Delete what `staged_files` returned, as far as it is there still; of txids that are sent the folders, too."""
+        self._place.folder.delete(places, are_sent=are_sent)
 
     def forget_soon(self, owner: Owner, txid: int) -> None:
         """Delete files of txids up to one that is sent, as far as it can be done now: they are large."""
         with suppress(RetryableError):
-            self.delete_files(up_to(txid, self.staged_files(owner)))
+            self.delete_files(up_to(txid, self.staged_files(owner)), are_sent=True)
 
     def forget_life(self, owner: Owner) -> None:
         """Delete the files of an incarnation that a reset has ended, as far as it can be done now."""

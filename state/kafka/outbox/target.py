@@ -159,14 +159,14 @@ class OutboxTarget:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
         files = self._sender.staged_files(owner)
         if (sent := self._sent(owner, epoch)) is not None:
-            self._sender.delete_files(up_to(min(done, sent), files))
+            self._sender.delete_files(up_to(min(done, sent), files), are_sent=True)
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all files; rows in the outbox are deleted as soon as they were sent."""
         files = self._sender.staged_files(owner)
         if self._sent(owner, epoch) is None:
             raise put_back(self.name)
-        self._sender.delete_files(files)
+        self._sender.delete_files(files, are_sent=False)
 
     def _sent(self, owner: Owner, epoch: Epoch) -> int | None:
         """Return the txid up to which the sink has sent all as this owner, 0 for none; None in another epoch."""
