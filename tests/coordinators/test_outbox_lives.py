@@ -204,8 +204,8 @@ def test_a_reset_that_clears_goes_on_whatever_became_of_the_marker(life: Life, w
 def test_what_is_refused_while_it_is_staged_can_be_diverted(life: Life) -> None:
     life.come("a")
     life.run()
-    life.kafka.largest = 200
-    life.come("b" * 300)
+    life.kafka.largest = 400
+    life.come("b" * 600)
     with pytest.raises(FatalError, match="too large for topic"):
         life.run()
     life.decide(DecisionKind.DIVERT, 2, "alerts")
