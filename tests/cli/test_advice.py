@@ -174,7 +174,8 @@ def state_gone(world: World) -> Trouble:
 
 def state_gone_and_adopted_beside_a_lost_ledger(world: World) -> Trouble:
     state_gone(world)
-    return Trouble(adopted(world, "--ledger-lost"), {"lost clear": both(world.all)})
+    said = failing(world, ["reset", "MODULE:TOPOLOGY", "--ledger-lost", "--states", "adopt"])
+    return Trouble(said, {"lost clear": both(world.all)})
 
 
 def table_thinned(world: World) -> Trouble:
