@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from bisect import bisect_right
 from dataclasses import astuple, dataclass
-from types import TracebackType
-from typing import Self
 
 import psutil
 
-_EVERY_SECONDS = 0.25
+from benchmarks.sampling import Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,24 +61,13 @@ def _part(process: psutil.Process, pid: int, mine: set[int]) -> str:
     return "broker" if is_java else "database"
 
 
-class CpuWatch:
-    """Looks at a system and the servers from a thread while its block runs."""
+class CpuWatch(Sampling):
+    """Looks at a system and the servers while its block runs."""
 
     def __init__(self, pid: int) -> None:
+        super().__init__("cpu-watch")
         self._pid = pid
         self._seen: list[tuple[float, CpuTimes]] = []
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="cpu-watch", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
 
     def per_batch_ms(self, first: float, last: float, batches: int) -> CpuTimes:
         """Return the milliseconds that each of so many batches took between two moments, in seconds since the epoch."""
@@ -92,7 +78,6 @@ class CpuWatch:
         behind = bisect_right([at for at, _ in self._seen], moment)
         return self._seen[max(0, behind - 1)][1]
 
-    def _watch(self) -> None:
+    def look(self) -> None:
+        """Note what was used until now."""
         self._seen.append((time.time(), cpu_seconds(self._pid)))
-        while not self._stop.wait(_EVERY_SECONDS):
-            self._seen.append((time.time(), cpu_seconds(self._pid)))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import threading
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import psutil
 
-_EVERY_SECONDS = 0.25
+from benchmarks.sampling import Sampling
+
 _MIB = 1 << 20
 _LEFT = re.compile(r"Pause .* \d+M->(\d+)M\(")
 
@@ -72,25 +70,14 @@ def heap_left(folder: Path) -> int:
     return min((int(size) for size in left[-20:]), default=0)
 
 
-class PeakMemory:
-    """Watches a process tree from a thread while its block runs; `mib` is the most that was seen."""
+class PeakMemory(Sampling):
+    """Watches a process tree while its block runs; `mib` is the most that was seen."""
 
     def __init__(self, pid: int) -> None:
+        super().__init__("peak-memory")
         self.mib = 0.0
         self._pid = pid
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="peak-memory", daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(_EVERY_SECONDS):
-            self.mib = max(self.mib, resident(self._pid).total)
+    def look(self) -> None:
+        """Measure the tree."""
+        self.mib = max(self.mib, resident(self._pid).total)
