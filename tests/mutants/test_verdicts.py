@@ -37,8 +37,9 @@ def test_a_tests_id_is_printed_as_it_is() -> None:
 
 
 @pytest.fixture
-def tree(tmp_path: Path) -> Path:
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A product of one line, with tests of which some fail whatever it is."""
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)  # the options of the run we are in are not known in there
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
