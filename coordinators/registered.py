@@ -68,6 +68,11 @@ class Added:
     back: tuple[str, ...] = ()
     """Those of these states that were taken out before, and come back as they were."""
 
+    @property
+    def is_something(self) -> bool:
+        """Whether a name is stored that was not, so that what it stands for can't be corrected any more."""
+        return self.topology or bool(self.streams or self.states)
+
 
 @dataclass(frozen=True, slots=True)
 class Lease:

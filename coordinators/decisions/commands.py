@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -18,11 +18,13 @@ from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.keeping import held
 from trident.coordinators.holding.opening import opened
+from trident.coordinators.holding.starts import nothing_wrong, require_startable
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
-from trident.coordinators.registered import TopologySpec
+from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
+from trident.spouts.base import Spout
 from trident.state.target import OpensTarget
 
 
@@ -69,6 +71,8 @@ def reset_topology(
     options: RunOptions,
     ledger_lost: bool = False,
     agree: Agree = agree_to_all,
+    spouts: Mapping[str, Spout] | None = None,
+    check: Callable[[], None] = nothing_wrong,
 ) -> ResetDecision:
     """Open a new incarnation above every txid ever planned; returns the decision that was carried out.
 
@@ -78,15 +82,23 @@ def reset_topology(
     clears them, since they may be gone for ever. Raises MismatchError, nothing changed, when
     a state is of an incarnation or an epoch that this ledger has never had, unless `ledger_lost` says that it was
     lost or restored: then it takes a lease anew, above what a state knows, once per state at most.
+
+    A reset stores the description, so one that brings something new is held to what its first start is: streams of
+    these `spouts` that the ledger does not know are asked where they begin, and `check` may raise what else is wrong.
     """
     wanted = WantedReset(secrets.token_hex(8), keep_rows, start, ledger_lost)
     agree_once = cache(agree)  # a person is asked once, however many leases it takes
-    with opened(ledger, {}, targets, options.timeouts) as parts:
+    with opened(ledger, spouts or {}, targets, options.timeouts) as parts:
         above = 0
         while True:
             try:
                 with _held(ledger, spec.name, options, above) as (epoch, repeater):
-                    return decide_reset(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted, agree_once)
+                    taking = TakeOver(ledger, parts.stores, spec, epoch, repeater)
+
+                    def startable(seen: Snapshot, repeater: Repeater = repeater) -> None:
+                        require_startable(seen, parts.sources, check, repeater)
+
+                    return decide_reset(taking, wanted, agree_once, startable)
             except LedgerBehindError as error:
                 if not ledger_lost:
                     raise

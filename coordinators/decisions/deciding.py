@@ -6,7 +6,7 @@ first effect; one that was cut off is finished by the next decision or the next 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -78,14 +78,20 @@ def decide(taking: TakeOver, wanted: WantedDecision) -> Decision:
     return decision
 
 
-def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_all) -> ResetDecision:
+def decide_reset(
+    taking: TakeOver,
+    wanted: WantedReset,
+    agree: Agree = agree_to_all,
+    startable: Callable[[Snapshot], None] = lambda _: None,
+) -> ResetDecision:
     """Decide a reset; returns the decision. `agree` hears what it will do, and may raise, before anything is changed.
 
     A pinned batch is rolled forward, or undone if that was decided, before states are adopted; clearing
     states makes it void. An open reset that is found is finished and returned instead, but clearing takes the place
-    of one that keeps rows.
+    of one that keeps rows. `startable` raises why this version could not start, wherever the reset would store it:
+    first before anything is changed.
     """
-    kept = _check_reset(taking, wanted, agree)
+    kept = _check_reset(taking, wanted, agree, startable)
     newest = max((rows for rows in kept.values() if rows is not None), default=0)
     taking.raise_fences()
     decision = taking.snapshot.open_reset
@@ -109,6 +115,7 @@ def decide_reset(taking: TakeOver, wanted: WantedReset, agree: Agree = agree_to_
         decision = ResetDecision(
             wanted.incarnation, birth, states, begin.start, begin.streams, begin.begins, stood, foreign
         )
+        startable(taking.snapshot)
         taking.register()
         record = partial(taking.ledger.decide_reset, taking.epoch, taking.spec.name, decision)
         taking.repeater.call("recording a reset", record)
@@ -162,7 +169,9 @@ def _nothing_to_resume(snapshot: Snapshot, wanted: WantedReset) -> MismatchError
     )
 
 
-def _check_reset(taking: TakeOver, wanted: WantedReset, agree: Agree) -> Mapping[str, int | None]:
+def _check_reset(
+    taking: TakeOver, wanted: WantedReset, agree: Agree, startable: Callable[[Snapshot], None]
+) -> Mapping[str, int | None]:
     """Refuse, before anything is changed, what would be refused once every fence is raised.
 
     Returns the newest txid among the rows of each state that are to be kept. A reset that is open is finished as it was
@@ -172,6 +181,7 @@ def _check_reset(taking: TakeOver, wanted: WantedReset, agree: Agree) -> Mapping
     if seen.open_reset is not None and not wanted.replaces(seen.open_reset):
         agree(_with_sinks(prospect_of(seen.open_reset), taking))
         return {}
+    startable(seen)
     kept = taking.unless_fenced(partial(_check_possible_reset, taking, seen, positions, wanted))
     found = prospect(seen, wanted.start, kept, keep_rows=wanted.keep_rows)
     if found is None:

@@ -28,6 +28,7 @@ from trident.coordinators.batches.work import Parts, Work
 from trident.coordinators.holding.held_back import say_what_is_held_back
 from trident.coordinators.holding.keeping import WaitEndedError, held
 from trident.coordinators.holding.opening import Opened, opened
+from trident.coordinators.holding.starts import nothing_wrong
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
@@ -47,10 +48,6 @@ _LOOK_S = 0.2
 ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, Target]], Processor]
 
 
-def _nothing_wrong() -> None:
-    """Stand for a look that finds nothing."""
-
-
 @dataclass(frozen=True)
 class RunnableTopology:
     """What a compiled topology hands over to be run."""
@@ -59,7 +56,7 @@ class RunnableTopology:
     spouts: Mapping[str, Spout]
     targets: Mapping[str, OpensTarget]
     make_processor: ProcessorFactory
-    check: Callable[[], None] = _nothing_wrong
+    check: Callable[[], None] = nothing_wrong
     """Raises what is wrong with it that its targets don't see, before it is registered; may be called twice."""
 
 

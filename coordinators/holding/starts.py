@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from trident.coordinators.decided import ResetStart
@@ -34,6 +34,23 @@ def starts_to_store(
         return None
     found = [_resolve(name, sources[name], start_policy(snapshot.start_of(name)), repeater) for name in missing]
     return (*known, *(start for starts in found for start in starts))
+
+
+def require_startable(
+    seen: Snapshot, sources: Mapping[str, Source], check: Callable[[], None], repeater: Repeater
+) -> None:
+    """Raise what is wrong with a version that brings something new, before it is stored.
+
+    What it is called by then could neither be corrected nor, without ever having run, be taken out. Streams that have
+    no start yet are asked for one; nothing of it is kept.
+    """
+    if seen.added.is_something:
+        starts_to_store(seen, sources, repeater)
+        check()
+
+
+def nothing_wrong() -> None:
+    """Stand for a look that finds nothing."""
 
 
 def _resolve(name: str, source: Source, policy: Start | None, repeater: Repeater) -> list[StartPosition]:

@@ -36,7 +36,7 @@ from trident.coordinators.holding.standing import (
     require_known,
     where_they_stand,
 )
-from trident.coordinators.holding.starts import starts_to_store
+from trident.coordinators.holding.starts import nothing_wrong, require_startable, starts_to_store
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.planned import StartPosition
@@ -88,7 +88,7 @@ class TakeOver:
         assert self._read is not None, "a take-over reads what is open after it has raised every fence"
         return self._read
 
-    def complete(self, sources: Mapping[str, Source], check: Callable[[], None] = lambda: None) -> TakenOver:
+    def complete(self, sources: Mapping[str, Source], check: Callable[[], None] = nothing_wrong) -> TakenOver:
         """Take over; raises DecisionNeededError while a refusal waits for a person.
 
         `check` raises what else is wrong with this version: of one that brings something new before a fence is raised,
@@ -296,8 +296,7 @@ class TakeOver:
         """
         seen, positions = self.look(registers=True)
         starts_to_store(seen, sources, self.repeater)
-        if seen.added.topology or seen.added.states:
-            check()
+        require_startable(seen, {}, check, self.repeater)
         if seen.open_reset is not None:
             return  # some states may have followed it, others not
         self.unless_fenced(partial(self.held_against, seen, positions))

@@ -103,10 +103,17 @@ class KafkaSender:
         """Return where files lie that were staged in this life, sent or not, each with its txid."""
         return {} if self.bulk is None else self.bulk.staged_files(owner)
 
-    def delete_files(self, places: Collection[str], *, are_sent: bool) -> None:
-        """Delete what `staged_files` returned, as far as it is there still; of txids that are sent the folders, too."""
+    def delete_files(self, places: Collection[str]) -> None:
+        """Delete what `staged_files` returned, as far as it is there still."""
         if self.bulk is not None:
-            self.bulk.delete_files(places, are_sent=are_sent)
+            self.bulk.delete_files(places)
+
+    def clean_up(self, owner: Owner, sent: Callable[[], int | None]) -> None:
+        """Delete staged files of txids that are sent; `sent` is asked once they are listed, None deletes nothing."""
+        if self.bulk is None:
+            sent()  # an older epoch is refused all the same
+        else:
+            self.bulk.clean_up(owner, sent)
 
     def check_producers(self, owner: Owner, newest: int) -> None:
         """Raise MismatchError unless each producer has a position of this life, none above what may have been sent."""

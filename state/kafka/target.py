@@ -114,11 +114,17 @@ class KafkaTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what was sent."""
-        lying, files = self._blobs.lying(owner.topology), self._sender.staged_files(owner)
-        if (position := self._held_position(owner, epoch)) is not None:
-            sent = position.txid
-            self._blobs.delete(owner.topology, up_to(min(done, sent), lying))
-            self._sender.delete_files(up_to(min(done, sent), files), are_sent=True)
+        lying = self._blobs.lying(owner.topology)
+
+        def sent() -> int | None:
+            position = self._held_position(owner, epoch)
+            if position is None:
+                return None
+            txid = min(done, position.txid)
+            self._blobs.delete(owner.topology, up_to(txid, lying))
+            return txid
+
+        self._sender.clean_up(owner, sent)
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all staged rows."""
@@ -126,7 +132,7 @@ class KafkaTarget:
         if self._held_position(owner, epoch) is None:
             raise put_back(self.name)
         self._blobs.delete(owner.topology, lying)
-        self._sender.delete_files(files, are_sent=False)
+        self._sender.delete_files(files)
 
     def _held_position(self, owner: Owner, epoch: Epoch) -> Position | None:
         """Return where it stands, None where another epoch than this one, an older one, stands beside it."""

@@ -311,6 +311,71 @@ def test_what_a_version_itself_finds_wrong_leaves_the_one_before(asks: int, tmp_
     start(scene)
 
 
+@pytest.mark.parametrize("asks", [1, 2])
+@pytest.mark.parametrize("keep_rows", [True, False])
+def test_a_reset_by_a_version_that_could_not_start_leaves_the_one_before(
+    keep_rows: bool, asks: int, tmp_path: Path
+) -> None:
+    """A wrong name that it had stored could neither be corrected nor taken out, and nobody could run."""
+    scene = Scene(tmp_path, MIXED)
+    go_on(scene)
+    before, asked = held(tmp_path), []
+
+    def refuse() -> None:
+        asked.append(1)
+        if len(asked) == asks:
+            raise ConfigurationError("no such topic")
+
+    plan = newer(scene).plan()
+    with pytest.raises(ConfigurationError, match="no such topic"):
+        reset_topology(
+            plan.spec,
+            plan.targets,
+            scene.ledger(),
+            keep_rows=keep_rows,
+            start="resume",
+            options=OPTIONS,
+            check=refuse,
+        )
+    assert held(tmp_path) == before
+    both_go_on(scene)
+
+
+@pytest.mark.parametrize("keep_rows", [True, False])
+def test_a_reset_by_a_version_whose_stream_can_not_start_leaves_the_one_before(keep_rows: bool, tmp_path: Path) -> None:
+    scene = Scene(tmp_path, MIXED)
+    go_on(scene)
+    before, plan = held(tmp_path), with_stream(scene, 1)
+    with pytest.raises(ConfigurationError, match="no topic 'late'"):
+        reset_topology(
+            plan.spec,
+            plan.targets,
+            scene.ledger(),
+            keep_rows=keep_rows,
+            start="resume",
+            options=OPTIONS,
+            spouts=plan.spouts,
+        )
+    assert held(tmp_path) == before
+    both_go_on(scene)
+
+
+def test_a_reset_by_the_version_that_is_stored_asks_no_stream_and_looks_at_no_place(tmp_path: Path) -> None:
+    """Whatever is wrong with it now, it has run: a reset may be the way out."""
+    scene = Scene(tmp_path, MIXED)
+    go_on(scene)
+    plan = scene.job().plan()
+
+    def refuse() -> None:
+        raise ConfigurationError("no such topic")
+
+    reset_topology(
+        plan.spec, plan.targets, scene.ledger(), keep_rows=False, start=None, options=OPTIONS, spouts={}, check=refuse
+    )
+    scene.go_on()
+    assert scene.rows("balances") == scene.topic.expected()
+
+
 def both_go_on(scene: Scene) -> None:
     """Let the old version go on, then the newer one, whose state holds what comes from then on."""
     assert "added" not in str(scene.sql("SELECT spec FROM trident_topology"))
@@ -339,10 +404,15 @@ def rows_of_added(scene: Scene) -> dict[str, tuple[int, int]]:
 
 def start_with_stream(scene: Scene, asks: int) -> None:
     """Start a newer version with a stream more, whose topic is gone when it is asked for the so manieth time."""
+    TopologyRun(with_stream(scene, asks), scene.ledger(), OPTIONS).run()
+
+
+def with_stream(scene: Scene, asks: int) -> RunnableTopology:
+    """Return the newer version with such a stream."""
     plan: RunnableTopology = newer(scene).plan()
     late = _LateSpout(scene.topic, asks=asks)
     spec = replace(plan.spec, spouts={**plan.spec.spouts, "late": late.description()})
-    TopologyRun(replace(plan, spec=spec, spouts={**plan.spouts, "late": late}), scene.ledger(), OPTIONS).run()
+    return replace(plan, spec=spec, spouts={**plan.spouts, "late": late})
 
 
 @dataclass(frozen=True)

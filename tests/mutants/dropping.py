@@ -73,8 +73,8 @@ DROPPING: Final = (
     Mutant(
         "what a successor has staged stays where a drop stood still: files",
         "state/kafka/outbox/target.py",
-        "        self._sender.delete_files(files, are_sent=False)\n",
-        "        self._sender.delete_files(self._sender.staged_files(owner), are_sent=False)\n",
+        "        self._sender.delete_files(files)\n",
+        "        self._sender.delete_files(self._sender.staged_files(owner))\n",
         ("tests/state/test_bulk_rows.py::test_files_that_come_behind_the_look_at_the_fence_stay",),
     ),
     Mutant(
@@ -132,5 +132,12 @@ DROPPING: Final = (
         "    left = tuple(birth for birth in births if birth.state != name)\n",
         "    left = tuple(births)\n",
         (f"{_LEDGER}::test_a_drop_takes_a_state_out_of_description_and_births",),
+    ),
+    Mutant(
+        "a reset stores no version that could not start",
+        "coordinators/holding/starts.py",
+        "        starts_to_store(seen, sources, repeater)\n        check()\n",
+        "        pass\n",
+        ("tests/coordinators/test_newer_versions.py",),
     ),
 )

@@ -198,8 +198,8 @@ SINKS: Final = (
     Mutant(
         "files that were not sent are kept",
         "state/kafka/target.py",
-        "up_to(min(done, sent), files)",
-        "up_to(done, files)",
+        "            txid = min(done, position.txid)\n",
+        "            txid = done\n",
         _BULK,
     ),
     Mutant(
@@ -361,7 +361,7 @@ SINKS: Final = (
     Mutant(
         "what a sink has not sent is not cleaned up",
         "state/kafka/target.py",
-        "up_to(min(done, sent), lying)",
+        "up_to(txid, lying)",
         "up_to(done, lying)",
         _SINK,
     ),
@@ -616,5 +616,40 @@ SINKS: Final = (
         "            if not by_topic.get(name):",
         "            if name not in by_topic:",
         ("tests/state/test_hidden_settings.py",),
+    ),
+    Mutant(
+        "a copied ledger's sink leaves the original's staged files alone: start",
+        "state/kafka/bulk/sending.py",
+        "        self._claim(owner)\n        self.settle_all(owner.topology)\n",
+        "        self.settle_all(owner.topology)\n",
+        (f"{_BULK[0]}::test_a_copied_ledger_deletes_nothing_that_the_original_has_staged",),
+    ),
+    Mutant(
+        "a copied ledger's sink leaves the original's staged files alone: reset",
+        "state/kafka/bulk/sending.py",
+        "        self._claim(owner)\n        self._change_all(owner.topology, beginning_anew(",
+        "        self._change_all(owner.topology, beginning_anew(",
+        (f"{_BULK[0]}::test_a_copied_ledger_deletes_nothing_that_the_original_has_staged",),
+    ),
+    Mutant(
+        "old files that can't be deleted end no run",
+        "state/kafka/bulk/sending.py",
+        "        except _UNTIDY as error:\n            _log",
+        "        except ValueError as error:\n            _log",
+        _BULK,
+    ),
+    Mutant(
+        "folders of sent txids go, though their files went before",
+        "state/kafka/bulk/folder.py",
+        " for place in staged} | (set(places) - staged):\n",
+        " for place in staged}:\n",
+        _BULK,
+    ),
+    Mutant(
+        "an old epoch cleans nothing up, whether the folder can be listed or not",
+        "state/kafka/sender.py",
+        "            sent()  # an older epoch is refused all the same\n",
+        "            pass\n",
+        ("tests/state/test_outbox.py",),
     ),
 )

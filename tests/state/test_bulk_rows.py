@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import fs
 
 from tests.state.arrays import array
 from tests.state.memory_kafka import End, MemoryKafka, memory_sender
@@ -124,6 +128,10 @@ class BulkHarness(MemoryKafkaHarness):
 
     def files(self) -> list[str]:
         return sorted(path.parent.name.lstrip("0") for path in self.folder.glob("**/*.parquet"))
+
+    def folders(self) -> list[str]:
+        """Return the txids of which a folder is there, with files or without."""
+        return sorted(path.name.lstrip("0") for path in self.folder.glob("*/*/*/*") if path.name.isdigit())
 
 
 class BulkOutboxHarness(OutboxHarness):
@@ -380,7 +388,7 @@ def test_a_file_that_is_gone_keeps_no_other_one_from_being_deleted(harness: Bulk
     sink = begun(harness)
     staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
     folder = StagingFolder(harness.folder.as_uri(), "alerts")
-    gone, *others = folder.files_of(OWNER)
+    gone, *others = [place for place in folder.files_of(OWNER) if Path(place).is_file()]
     assert others
     Path(gone).unlink()
     folder.delete([gone, *others], are_sent=True)
@@ -397,10 +405,120 @@ def test_folders_of_txids_go_with_what_was_sent(
     for txid in (1, 2):
         sink.apply(batch_of(txid), staged_by_tasks(sink, batch_of(txid), harness.keyed("a")))
     staged_by_tasks(sink, batch_of(3), harness.keyed("a"))
-    assert [path.name.lstrip("0") for path in harness.folder.glob("*/*/*/*")] == ["3"]
+    assert harness.folders() == ["3"]
     sink.forget_staging(OWNER, EPOCH)
-    assert len(list(harness.folder.glob("*/*/*/*"))) == (0 if is_local else 1)
+    assert harness.folders() == ([] if is_local else ["3"])
     assert harness.files() == []
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+@pytest.mark.parametrize("fails_at", range(6))
+def test_what_a_call_that_failed_has_left_goes_with_the_next(
+    harness: BulkHarness, monkeypatch: pytest.MonkeyPatch, is_local: bool, fails_at: int
+) -> None:
+    monkeypatch.setattr(folder_module, "_is_local", lambda _: is_local)
+    begun(harness)
+    folder = StagingFolder(harness.folder.as_uri(), "alerts")
+    for name in ("x", "y"):
+        with folder.writing(batch_of(1), name) as file:
+            file.write(b"rows")
+    real, calls = fs.FileSystem.from_uri, []
+
+    class Failing:
+        """A file system of which one call is not answered."""
+
+        def __init__(self, files: fs.FileSystem) -> None:
+            self._files = files
+
+        def __getattr__(self, name: str) -> object:
+            calls.append(name)
+            if len(calls) == fails_at + 1:
+                raise OSError("slow down")
+            return getattr(self._files, name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fs, "FileSystem", SimpleNamespace(from_uri=lambda it: (Failing(real(it)[0]), real(it)[1])))
+        with suppress(RetryableError):
+            folder.delete(folder.files_of(OWNER), are_sent=True)
+    folder.delete(folder.files_of(OWNER), are_sent=True)
+    assert harness.folders() == harness.files() == []
+
+
+def test_a_folder_that_is_away_ends_no_clean_up_and_deletes_nothing_later(
+    harness: BulkHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink = begun(harness)
+    sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), harness.keyed("a")))
+    staged_by_tasks(sink, batch_of(1), harness.keyed("a"))
+
+    def away(*_: object, **__: object) -> None:
+        raise OSError("slow down")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(StagingFolder, "_listed", away)
+        sink.clean_up(OWNER, EPOCH, 1)
+        with pytest.raises(FencedError):
+            sink.clean_up(OWNER, Epoch(0, "older"), 1)
+    assert "could not look into" in caplog.text
+    assert len(harness.files()) == 1
+    sink.clean_up(OWNER, EPOCH, 1)
+    assert harness.files() == []
+
+
+def test_files_of_another_user_end_no_clean_up_and_a_drop_says_whose_right_is_missing(
+    harness: BulkHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sink = begun(harness)
+    sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), harness.keyed("a")))
+    staged_by_tasks(sink, batch_of(1), harness.keyed("a"))
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folder_module, "_gone_is_well", refuse)
+        sink.clean_up(OWNER, EPOCH, 1)
+        assert "may not look into or delete" in caplog.text
+        with pytest.raises(ConfigurationError, match=r"umask 002.* delete the files yourself, then give the"):
+            sink.forget_staging(OWNER, EPOCH)
+        assert staged_by_tasks(sink, batch_of(2), harness.keyed("a"))  # what earlier attempts left is no matter
+    for path in harness.folder.glob("**/*.parquet"):
+        path.unlink()
+    sink.forget_staging(OWNER, EPOCH)
+
+
+def test_a_copied_ledger_deletes_nothing_that_the_original_has_staged(harness: BulkHarness) -> None:
+    """It has the same incarnations, and sends to a cluster of its own."""
+    sink = begun(harness)
+    staged = staged_by_tasks(sink, batch_of(1), harness.keyed("a"))
+    copy = BulkHarness(harness.folder)
+    copy.kafka.name = "cluster-2"
+    for act in (copied_start, copied_reset):
+        with pytest.raises(ConfigurationError, match=r"another Kafka cluster \(cluster-1, this one is cluster-2\)"):
+            act(copy.open())
+    assert len(harness.files()) == 1
+    sink.apply(batch_of(1), staged)
+    assert values_of(harness) == {"a": [0]}
+
+
+def test_a_sink_that_has_moved_for_good_goes_on_once_the_file_is_deleted(harness: BulkHarness) -> None:
+    begun(harness)
+    moved = BulkHarness(harness.folder)
+    moved.kafka.name = "cluster-2"
+    with pytest.raises(ConfigurationError, match="delete the file") as caught:
+        copied_start(moved.open())
+    Path(urlsplit(str(caught.value).rpartition("delete the file ")[2].split(" and ")[0]).path).unlink()
+    begun(moved)
+
+
+def copied_start(sink: Target) -> None:
+    sink.prepare()
+    sink.raise_fence(OWNER, EPOCH)
+
+
+def copied_reset(sink: Target) -> None:
+    sink.prepare()
+    resetting(sink).clear(OWNER, EPOCH, 0)
 
 
 def test_files_are_deleted_once_they_are_sent(harness: BulkHarness) -> None:

@@ -35,6 +35,7 @@ def check_places(compiled: CompiledTopology, timeouts: Timeouts) -> None:
         if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink)
     ]
     _check_no_markers(compiled.name, places)
+    _check_folders(compiled.name, [place.sink for place in places])
     for place in places:
         _warn_of_circle(compiled, place)
 
@@ -52,11 +53,16 @@ class _Place:
         """Tell whether both are in one cluster, however it was written: by its id, else by any server of it."""
         if self.cluster is not None and other.cluster is not None:
             return self.cluster == other.cluster
-        return not self._servers.isdisjoint(other._servers)
+        return not self.servers.isdisjoint(other.servers)
 
     @property
-    def _servers(self) -> set[str]:
-        return {server.strip().lower() for server in self.sink.bootstrap_servers.split(",")} - {""}
+    def servers(self) -> set[str]:
+        """The servers that it was given, whatever way they are written."""
+        return _servers(self.sink.bootstrap_servers)
+
+
+def _servers(given: str) -> set[str]:
+    return {server.strip().lower() for server in given.split(",")} - {""}
 
 
 def _asked(
@@ -85,9 +91,24 @@ def _check_no_markers(topology: str, places: Sequence[_Place]) -> None:
                 )
 
 
+def _check_folders(topology: str, sinks: Sequence[KafkaSink]) -> None:
+    """Refuse names that a file system may take for one: what is staged for one sink would be deleted as the other's."""
+    found: dict[tuple[str, str], str] = {}
+    for sink in sinks:
+        if sink.staging_folder is None:
+            continue
+        other = found.setdefault((str(sink.staging_folder), sink.name.casefold()), sink.name)
+        if other != sink.name:
+            raise ConfigurationError(
+                f"sinks {other!r} and {sink.name!r} of topology {topology!r} differ in case only and stage in one "
+                "staging_folder, where a file system may take them for one. Nothing was read: give one of them a "
+                "staging_folder of its own"
+            )
+
+
 def _warn_of_circle(compiled: CompiledTopology, place: _Place) -> None:
     for stream, spout in compiled.spouts.items():
         if not isinstance(spout, OpaqueKafkaSpout | TransactionalKafkaSpout) or place.topic not in spout.topics:
             continue
-        if spout.bootstrap_servers == place.sink.bootstrap_servers:
+        if not place.servers.isdisjoint(_servers(spout.bootstrap_servers)):
             _log.warning(_CIRCLE, compiled.name, place.sink.name, place.topic, stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from trident.base.checks import check_flag, check_instance, refused
@@ -13,6 +14,7 @@ from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
+from trident.engine.places import check_places
 from trident.managing.arguments import check_ledger, check_topology
 from trident.spouts.base import StartAt
 
@@ -73,6 +75,8 @@ def reset_if_agreed(
         options=chosen,
         ledger_lost=ledger_lost,
         agree=agree,
+        spouts=compiled.spouts,
+        check=partial(check_places, compiled, chosen.timeouts),
     )
 
 

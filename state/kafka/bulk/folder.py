@@ -20,6 +20,8 @@ from trident.base.identity import BatchId, Owner
 from trident.state.staged import StagingLostError
 
 _PROBE: Final = "trident-probe"
+_CLAIM: Final = "of-cluster-"
+_SUFFIX: Final = ".parquet"
 _DIGITS: Final = 19
 _DEEP: Final = 5
 """How many folders a file is in, from that of its txid to the one that a user named."""
@@ -32,7 +34,8 @@ class StagingFolder:
     """The staged files of one sink; can be pickled, keeps no connection.
 
     A file is written once, under a name that nobody had before; one that no manifest names is garbage. They lie by
-    topology, sink, incarnation and txid: whoever shares the folder under the same names has another incarnation.
+    topology, sink, incarnation and txid: whoever shares the folder under the same names has another incarnation, or is
+    a copy, which `claim` refuses.
     """
 
     address: str
@@ -133,7 +136,7 @@ class StagingFolder:
             raise RetryableError(
                 f"sink {self.sink!r} could not look into its staging_folder {self.shown!r} ({type(error).__name__})"
             ) from None
-        sizes = [each.size or 0 for each in found if each.is_file]
+        sizes = [each.size or 0 for each in found if each.is_file and each.base_name.endswith(_SUFFIX)]
         return len(sizes), sum(sizes)
 
     def forget_attempts_before(self, batch: BatchId) -> None:
@@ -145,18 +148,42 @@ class StagingFolder:
                     with _gone_is_well():
                         files.delete_file(found.path)
 
+    def claim(self, owner: Owner, cluster: str) -> None:
+        """Leave word that files of this incarnation are for that cluster; raises where they are for another one.
+
+        A ledger that was copied has the same incarnations: what a copy takes for sent, the original may still send.
+        """
+        life = self._life(owner)
+        mine = f"{_CLAIM}{_plain(cluster)}"
+        with self._tidying() as (files, root):
+            names = [each.base_name for each in self._listed(files, f"{root}/{life}")]
+            claims = [name for name in names if name.startswith(_CLAIM)]
+            if not claims:
+                files.create_dir(f"{root}/{life}")
+                with files.open_output_stream(f"{root}/{life}/{mine}") as file:
+                    file.write(b"")
+        others = [name for name in claims if name != mine]
+        if others:
+            raise ConfigurationError(
+                f"the staging_folder {self.shown!r} has files of sink {self.sink!r} of topology {owner.topology!r} "
+                f"that are for another Kafka cluster ({others[0].removeprefix(_CLAIM)}, this one is {cluster}): the "
+                "ledger is a copy of another one. Nothing was changed: give the copy a staging_folder of its own. "
+                "Where the sink has moved to this cluster for good, delete the file "
+                f"{self.shown.rstrip('/')}/{life}/{others[0]} and start again"
+            )
+
     def forget_life(self, owner: Owner) -> None:
         """Delete all files of an incarnation that has ended."""
-        with self._tidying() as (files, root), _gone_is_well():
-            if files.get_file_info(f"{root}/{self._life(owner)}").type is fs.FileType.Directory:
-                files.delete_dir(f"{root}/{self._life(owner)}")
+        with self._tidying() as (files, root):
+            _delete_folder(files, f"{root}/{self._life(owner)}")
 
     def files_of(self, owner: Owner) -> dict[str, int]:
-        """Return the places of all files of an incarnation, each with its txid."""
+        """Return the places of all files of an incarnation, and of the folders that they are in, each with its txid."""
         with self._tidying() as (files, root):
-            found = self._listed(files, f"{root}/{self._life(owner)}", below=True)
-            txids = {each.path: each.path.rsplit("/", 2)[-2] for each in found if each.is_file}
-        return {path: int(txid) for path, txid in txids.items() if txid.isdigit()}
+            life = f"{root}/{self._life(owner)}"
+            found = self._listed(files, life, below=True)
+            below = {each.path: each.path[len(life) + 1 :].split("/") for each in found}
+        return {path: int(parts[0]) for path, parts in below.items() if parts[0].isdigit()}
 
     def delete(self, places: Collection[str], *, are_sent: bool) -> None:
         """Delete these files, and the folders of their txids that are empty then.
@@ -164,17 +191,17 @@ class StagingFolder:
         Only a local disk deletes an empty folder and no other one. Elsewhere those of txids that are sent go: nobody
         stages for these any more.
         """
+        staged = {place for place in places if place.endswith(_SUFFIX)}
         with self._tidying() as (files, _):
-            for place in places:
+            for place in staged:
                 with _gone_is_well():
                     files.delete_file(place)
-            for folder in {place.rpartition("/")[0] for place in places}:
+            for folder in {place.rpartition("/")[0] for place in staged} | (set(places) - staged):
                 if _is_local(files):
                     with suppress(OSError):  # others have written there
                         Path(folder).rmdir()
                 elif are_sent and not self._listed(files, folder):
-                    with _gone_is_well():
-                        files.delete_dir(folder)
+                    _delete_folder(files, folder)
 
     def _listed(self, files: fs.FileSystem, folder: str, *, below: bool = False) -> list[fs.FileInfo]:
         return list(files.get_file_info(fs.FileSelector(folder, allow_not_found=True, recursive=below)))
@@ -183,9 +210,17 @@ class StagingFolder:
     def _tidying(self) -> Iterator[tuple[fs.FileSystem, str]]:
         try:
             yield fs.FileSystem.from_uri(self.address)
+        except PermissionError as error:
+            raise ConfigurationError(
+                f"sink {self.sink!r} may not look into or delete what tasks have staged in {self.shown!r} "
+                f"({type(error).__name__}). What was sent stays sent, and what is staged stays there: let the driver's "
+                "user delete there (tasks and driver under one user, or one group and umask 002), or delete the files "
+                "yourself, then give the command again"
+            ) from None
         except OSError as error:
             raise RetryableError(
-                f"sink {self.sink!r} could not delete old files in {self.shown!r} ({type(error).__name__})"
+                f"sink {self.sink!r} could not look into {self.shown!r}, or delete old files there "
+                f"({type(error).__name__}); what is staged stays there"
             ) from None
 
     def _of(self, batch: BatchId, name: str) -> tuple[fs.FileSystem, str]:
@@ -193,7 +228,7 @@ class StagingFolder:
         return files, f"{root}/{self._place(batch, name)}"
 
     def _place(self, batch: BatchId, name: str) -> str:
-        return f"{self._txid(batch)}/{batch.attempt}-{name}.parquet"
+        return f"{self._txid(batch)}/{batch.attempt}-{name}{_SUFFIX}"
 
     def _txid(self, batch: BatchId) -> str:
         return f"{self._life(batch.owner)}/{batch.txid:0{_DIGITS}}"
@@ -209,6 +244,16 @@ def _is_local(files: fs.FileSystem) -> bool:
 def _gone_is_well() -> AbstractContextManager[None]:
     """Pass over what somebody else has deleted by now; what comes after it is deleted all the same."""
     return suppress(FileNotFoundError)
+
+
+def _delete_folder(files: fs.FileSystem, folder: str) -> None:
+    """Delete a folder with all that is in it; one that somebody else has deleted is well, whatever the client says."""
+    try:
+        if files.get_file_info(folder).type is fs.FileType.Directory:
+            files.delete_dir(folder)
+    except OSError:
+        if files.get_file_info(folder).type is not fs.FileType.NotFound:
+            raise
 
 
 def _plain(name: str) -> str:

@@ -6,16 +6,18 @@ own marker moves when all of them are in: it says what is applied, and theirs wh
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from typing import Final
 
 import pyarrow as pa
 
 from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
-from trident.base.errors import MismatchError, RefusedError, RetryableError
+from trident.base.errors import ConfigurationError, MismatchError, RefusedError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.writes import WriteManifest
 from trident.state.kafka.bulk.folder import StagingFolder
@@ -29,6 +31,10 @@ from trident.state.kafka.records import ROWS, in_order, records_of
 from trident.state.positions import Position, stands
 from trident.state.staged import StagingLostError, up_to
 from trident.state.tasks import InThisProcess, Tasks
+
+_log = logging.getLogger("trident.state")
+_UNTIDY: Final = (RetryableError, ConfigurationError)
+"""What a folder raises where nothing can be listed or deleted, now or until somebody lets us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,7 @@ class BulkSender:
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch to each producer; before the sink does: what is open hides its marker."""
+        self._claim(owner)
         self.settle_all(owner.topology)
         self._change_all(owner.topology, fencing(owner, epoch, self._place.sink))
 
@@ -152,6 +159,7 @@ class BulkSender:
 
     def begin_anew(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Start at the birth txid under a new owner; before the sink's own marker does."""
+        self._claim(owner)
         self._change_all(owner.topology, beginning_anew(owner, epoch, birth_txid, self._place.sink))
 
     def send_once(self, batch: BatchId, writes: Sequence[WriteManifest], is_in: Callable[[], bool]) -> bool:
@@ -213,19 +221,44 @@ class BulkSender:
         """Return where files lie that were staged in this life, sent or not, each with its txid."""
         return self._place.folder.files_of(owner)
 
-    def delete_files(self, places: Collection[str], *, are_sent: bool) -> None:
-        """Delete what `staged_files` returned, as far as it is there still; of txids that are sent the folders, too."""
-        self._place.folder.delete(places, are_sent=are_sent)
+    def delete_files(self, places: Collection[str]) -> None:
+        """Delete what `staged_files` returned, as far as it is there still."""
+        self._place.folder.delete(places, are_sent=False)
+
+    def clean_up(self, owner: Owner, sent: Callable[[], int | None]) -> None:
+        """Delete files of txids that are sent, up to what is asked once they are listed; for None nothing.
+
+        Nothing waits for them, so a folder that is away, or where nothing may be deleted, ends no run: the log says so,
+        and the next clean-up tries again.
+        """
+        files: Mapping[str, int] = {}
+        with self._or_tell(owner):
+            files = self.staged_files(owner)
+        txid = sent()
+        if txid is not None:
+            with self._or_tell(owner):
+                self._place.folder.delete(up_to(txid, files), are_sent=True)
 
     def forget_soon(self, owner: Owner, txid: int) -> None:
         """Delete files of txids up to one that is sent, as far as it can be done now: they are large."""
-        with suppress(RetryableError):
-            self.delete_files(up_to(txid, self.staged_files(owner)), are_sent=True)
+        with suppress(*_UNTIDY):
+            self._place.folder.delete(up_to(txid, self.staged_files(owner)), are_sent=True)
 
     def forget_life(self, owner: Owner) -> None:
         """Delete the files of an incarnation that a reset has ended, as far as it can be done now."""
-        with suppress(RetryableError):
+        with self._or_tell(owner):
             self._place.folder.forget_life(owner)
+
+    @contextmanager
+    def _or_tell(self, owner: Owner) -> Iterator[None]:
+        try:
+            yield
+        except _UNTIDY as error:
+            _log.warning("topology=%s incarnation=%s %s", owner.topology, owner.incarnation, error)
+
+    def _claim(self, owner: Owner) -> None:
+        with closing(self._place.reach.cluster()) as cluster:
+            self._place.folder.claim(owner, cluster.id())
 
     def _change_all(self, topology: str, decide: Decide) -> None:
         with self._all() as each:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from trident.base.control import encode
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
-from trident.base.errors import RetryableError
+from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.identity import BatchId
 from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest, digest_of
@@ -60,7 +60,7 @@ class BulkWriting:
 
     def writer(self, batch: BatchId) -> BulkWriter:
         """Return a writer of one file per task; what earlier attempts have left is deleted, as far as it can be."""
-        with suppress(RetryableError):
+        with suppress(RetryableError, ConfigurationError):
             self.folder.forget_attempts_before(batch)
         return BulkWriter(self.folder, self.reach, self.producers, self.lineage, batch)
 

@@ -21,7 +21,7 @@ from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack
 from trident.state.positions import Position, is_held, put_back, stands
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates, up_to
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 
 _LARGEST: Final = 512 << 20
 """How large one entry may be: a value of PostgreSQL has at most a gigabyte, on its way too."""
@@ -157,16 +157,19 @@ class OutboxTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
-        files = self._sender.staged_files(owner)
-        if (sent := self._sent(owner, epoch)) is not None:
-            self._sender.delete_files(up_to(min(done, sent), files), are_sent=True)
+
+        def sent() -> int | None:
+            found = self._sent(owner, epoch)
+            return None if found is None else min(done, found)
+
+        self._sender.clean_up(owner, sent)
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all files; rows in the outbox are deleted as soon as they were sent."""
         files = self._sender.staged_files(owner)
         if self._sent(owner, epoch) is None:
             raise put_back(self.name)
-        self._sender.delete_files(files, are_sent=False)
+        self._sender.delete_files(files)
 
     def _sent(self, owner: Owner, epoch: Epoch) -> int | None:
         """Return the txid up to which the sink has sent all as this owner, 0 for none; None in another epoch."""
