@@ -20,7 +20,9 @@ class SceneTopology(Topology):
         self._plan = scene.job().plan()
 
     def compile(self):
-        return SimpleNamespace(spec=lambda: self._plan.spec, targets=self._plan.targets, spouts={}, ends=())
+        return SimpleNamespace(
+            name=self.name, spec=lambda: self._plan.spec, targets=self._plan.targets, spouts={}, ends=()
+        )
 
 
 def topology_in(folder: Path, apart: bool) -> SceneTopology:
