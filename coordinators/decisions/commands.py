@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from trident.base.identity import Epoch
 from trident.base.signals import StopSignal
@@ -17,8 +17,8 @@ from trident.coordinators.decisions.dropping import decide_drop
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.keeping import held
-from trident.coordinators.holding.opening import opened
-from trident.coordinators.holding.starts import nothing_wrong, require_startable
+from trident.coordinators.holding.opening import opened, opened_sources
+from trident.coordinators.holding.starts import nothing_wrong, require_begins
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
@@ -83,22 +83,23 @@ def reset_topology(
     a state is of an incarnation or an epoch that this ledger has never had, unless `ledger_lost` says that it was
     lost or restored: then it takes a lease anew, above what a state knows, once per state at most.
 
-    A reset stores the description, so one that brings something new is held to what its first start is: streams of
-    these `spouts` that the ledger does not know are asked where they begin, and `check` may raise what else is wrong.
+    A reset stores the description, so one that adds something is held to what its first start is: those of `spouts`
+    that the ledger does not know are asked where they begin, and `check` may raise what else is wrong.
     """
     wanted = WantedReset(secrets.token_hex(8), keep_rows, start, ledger_lost)
     agree_once = cache(agree)  # a person is asked once, however many leases it takes
-    with opened(ledger, spouts or {}, targets, options.timeouts) as parts:
+    open_sources = partial(opened_sources, spouts or {})
+    with opened(ledger, {}, targets, options.timeouts) as parts:
         above = 0
         while True:
             try:
                 with _held(ledger, spec.name, options, above) as (epoch, repeater):
                     taking = TakeOver(ledger, parts.stores, spec, epoch, repeater)
 
-                    def startable(seen: Snapshot, repeater: Repeater = repeater) -> None:
-                        require_startable(seen, parts.sources, check, repeater)
+                    def require(seen: Snapshot, repeater: Repeater = repeater) -> None:
+                        require_begins(seen, open_sources, start, check, repeater)
 
-                    return decide_reset(taking, wanted, agree_once, startable)
+                    return decide_reset(taking, wanted, agree_once, require)
             except LedgerBehindError as error:
                 if not ledger_lost:
                     raise

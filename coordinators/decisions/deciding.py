@@ -82,16 +82,16 @@ def decide_reset(
     taking: TakeOver,
     wanted: WantedReset,
     agree: Agree = agree_to_all,
-    startable: Callable[[Snapshot], None] = lambda _: None,
+    require_begins: Callable[[Snapshot], None] = lambda _: None,
 ) -> ResetDecision:
     """Decide a reset; returns the decision. `agree` hears what it will do, and may raise, before anything is changed.
 
     A pinned batch is rolled forward, or undone if that was decided, before states are adopted; clearing
     states makes it void. An open reset that is found is finished and returned instead, but clearing takes the place
-    of one that keeps rows. `startable` raises why this version could not start, wherever the reset would store it:
-    first before anything is changed.
+    of one that keeps rows. `require_begins` raises why this version could not begin, wherever the reset would
+    store it: first before anything is changed.
     """
-    kept = _check_reset(taking, wanted, agree, startable)
+    kept = _check_reset(taking, wanted, agree, require_begins)
     newest = max((rows for rows in kept.values() if rows is not None), default=0)
     taking.raise_fences()
     decision = taking.snapshot.open_reset
@@ -115,7 +115,7 @@ def decide_reset(
         decision = ResetDecision(
             wanted.incarnation, birth, states, begin.start, begin.streams, begin.begins, stood, foreign
         )
-        startable(taking.snapshot)
+        require_begins(taking.snapshot)
         taking.register()
         record = partial(taking.ledger.decide_reset, taking.epoch, taking.spec.name, decision)
         taking.repeater.call("recording a reset", record)
@@ -170,7 +170,7 @@ def _nothing_to_resume(snapshot: Snapshot, wanted: WantedReset) -> MismatchError
 
 
 def _check_reset(
-    taking: TakeOver, wanted: WantedReset, agree: Agree, startable: Callable[[Snapshot], None]
+    taking: TakeOver, wanted: WantedReset, agree: Agree, require_begins: Callable[[Snapshot], None]
 ) -> Mapping[str, int | None]:
     """Refuse, before anything is changed, what would be refused once every fence is raised.
 
@@ -181,7 +181,7 @@ def _check_reset(
     if seen.open_reset is not None and not wanted.replaces(seen.open_reset):
         agree(_with_sinks(prospect_of(seen.open_reset), taking))
         return {}
-    startable(seen)
+    require_begins(seen)
     kept = taking.unless_fenced(partial(_check_possible_reset, taking, seen, positions, wanted))
     found = prospect(seen, wanted.start, kept, keep_rows=wanted.keep_rows)
     if found is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -32,12 +32,21 @@ def opened(
     with ExitStack() as stack:
         stack.enter_context(giving_back("closing the ledger", ledger.close))
         ledger.open(timeouts)
-        sources: dict[str, Source] = {}
-        for name, spout in spouts.items():
-            source = sources[name] = spout.open(name)
-            stack.enter_context(giving_back(f"closing stream {name!r}", source.close))
+        sources = stack.enter_context(opened_sources(spouts, tuple(spouts)))
         stores: dict[str, Target] = {}
         for name, opens in targets.items():
             store = stores[name] = opens(ledger.database, timeouts)
             stack.enter_context(giving_back(f"closing state {name!r}", store.close))
         yield Opened(sources, stores)
+
+
+@contextmanager
+def opened_sources(spouts: Mapping[str, Spout], names: Sequence[str]) -> Iterator[Mapping[str, Source]]:
+    """Open the spouts of these names, as far as they are there; closed again in the other order."""
+    with ExitStack() as stack:
+        sources: dict[str, Source] = {}
+        for name in names:
+            if name in spouts:
+                source = sources[name] = spouts[name].open(name)
+                stack.enter_context(giving_back(f"closing stream {name!r}", source.close))
+        yield sources

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 
 from trident.coordinators.decided import ResetStart
@@ -10,6 +11,9 @@ from trident.coordinators.planned import StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Start, StartAt
+
+OpenSources = Callable[[Sequence[str]], AbstractContextManager[Mapping[str, Source]]]
+"""Opens the streams of these names, for a block."""
 
 
 def start_policy(text: str | None) -> Start | None:
@@ -36,17 +40,20 @@ def starts_to_store(
     return (*known, *(start for starts in found for start in starts))
 
 
-def require_startable(
-    seen: Snapshot, sources: Mapping[str, Source], check: Callable[[], None], repeater: Repeater
+def require_begins(
+    seen: Snapshot, open_sources: OpenSources, start: str | None, check: Callable[[], None], repeater: Repeater
 ) -> None:
-    """Raise what is wrong with a version that brings something new, before it is stored.
+    """Raise why a version could not begin that adds something, with a reset from that start, to what is stored.
 
-    What it is called by then could neither be corrected nor, without ever having run, be taken out. Streams that have
-    no start yet are asked for one; nothing of it is kept.
+    What it has stored could neither be corrected nor, without ever having run, be taken out. Only streams that are
+    new are opened and asked; nothing of it is kept. A topology that the ledger does not know replaces nothing.
     """
-    if seen.added.is_something:
-        starts_to_store(seen, sources, repeater)
-        check()
+    if seen.added.topology or not seen.added.is_something:
+        return
+    with open_sources(seen.added.streams) as sources:
+        for name, source in sources.items():
+            _resolve(name, source, start_policy(start), repeater)
+    check()
 
 
 def nothing_wrong() -> None:

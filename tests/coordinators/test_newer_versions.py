@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -342,7 +343,10 @@ def test_a_reset_by_a_version_that_could_not_start_leaves_the_one_before(
 
 
 @pytest.mark.parametrize("keep_rows", [True, False])
-def test_a_reset_by_a_version_whose_stream_can_not_start_leaves_the_one_before(keep_rows: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", ["resume", "latest"])
+def test_a_reset_by_a_version_whose_stream_can_not_start_leaves_the_one_before(
+    start: str, keep_rows: bool, tmp_path: Path
+) -> None:
     scene = Scene(tmp_path, MIXED)
     go_on(scene)
     before, plan = held(tmp_path), with_stream(scene, 1)
@@ -352,7 +356,7 @@ def test_a_reset_by_a_version_whose_stream_can_not_start_leaves_the_one_before(k
             plan.targets,
             scene.ledger(),
             keep_rows=keep_rows,
-            start="resume",
+            start=start,
             options=OPTIONS,
             spouts=plan.spouts,
         )
@@ -360,18 +364,33 @@ def test_a_reset_by_a_version_whose_stream_can_not_start_leaves_the_one_before(k
     both_go_on(scene)
 
 
-def test_a_reset_by_the_version_that_is_stored_asks_no_stream_and_looks_at_no_place(tmp_path: Path) -> None:
-    """Whatever is wrong with it now, it has run: a reset may be the way out."""
+def test_a_reset_by_the_version_that_is_stored_asks_no_stream_and_looks_at_no_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is wrong with it now, it has run: a reset may be the way out. So where the ledger was lost."""
     scene = Scene(tmp_path, MIXED)
     go_on(scene)
     plan = scene.job().plan()
 
-    def refuse() -> None:
+    def refuse(*_: object) -> NoReturn:
         raise ConfigurationError("no such topic")
 
-    reset_topology(
-        plan.spec, plan.targets, scene.ledger(), keep_rows=False, start=None, options=OPTIONS, spouts={}, check=refuse
-    )
+    monkeypatch.setattr(ListSpout, "open", refuse)
+    for lost in (False, True):
+        if lost:
+            (tmp_path / "ledger.sqlite").unlink()
+        reset_topology(
+            plan.spec,
+            plan.targets,
+            scene.ledger(),
+            keep_rows=False,
+            start=None,
+            options=OPTIONS,
+            ledger_lost=lost,
+            spouts=plan.spouts,
+            check=refuse,
+        )
+    monkeypatch.undo()
     scene.go_on()
     assert scene.rows("balances") == scene.topic.expected()
 

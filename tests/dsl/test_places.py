@@ -83,26 +83,3 @@ def test_a_topic_of_that_name_elsewhere_and_one_marker_topic_for_two_are_fine(
     clusters(monkeypatch, ids)
     check(end("a", "h:1", "out", "marks"), end("b", servers, "out" if servers == "h:1" else "marks", "marks-of-b"))
     check(end("a", "h:1", "out", "marks"), end("b", servers, "out", "marks"))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "refused"),
-    [(("alerts", "/a"), ("Alerts", "/a"), True), (("alerts", "/a"), ("Alerts", "/b"), False)],
-)
-def test_names_that_a_file_system_may_take_for_one_stage_in_folders_of_their_own(
-    one: tuple[str, str], other: tuple[str, str], refused: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clusters(monkeypatch, {})
-    ends = [
-        SinkNode(
-            KafkaSink(name, bootstrap_servers="h:1", staging_folder=f"file://{folder}"),
-            SourceNode("read", SPOUT),
-            {"topic": "out"},
-        )
-        for name, folder in (one, other)
-    ]
-    if not refused:
-        check(*ends)
-        return
-    with pytest.raises(ConfigurationError, match="differ in case only"):
-        check(*ends)

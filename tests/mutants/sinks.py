@@ -618,20 +618,6 @@ SINKS: Final = (
         ("tests/state/test_hidden_settings.py",),
     ),
     Mutant(
-        "a copied ledger's sink leaves the original's staged files alone: start",
-        "state/kafka/bulk/sending.py",
-        "        self._claim(owner)\n        self.settle_all(owner.topology)\n",
-        "        self.settle_all(owner.topology)\n",
-        (f"{_BULK[0]}::test_a_copied_ledger_deletes_nothing_that_the_original_has_staged",),
-    ),
-    Mutant(
-        "a copied ledger's sink leaves the original's staged files alone: reset",
-        "state/kafka/bulk/sending.py",
-        "        self._claim(owner)\n        self._change_all(owner.topology, beginning_anew(",
-        "        self._change_all(owner.topology, beginning_anew(",
-        (f"{_BULK[0]}::test_a_copied_ledger_deletes_nothing_that_the_original_has_staged",),
-    ),
-    Mutant(
         "old files that can't be deleted end no run",
         "state/kafka/bulk/sending.py",
         "        except _UNTIDY as error:\n            _log",

@@ -35,7 +35,6 @@ def check_places(compiled: CompiledTopology, timeouts: Timeouts) -> None:
         if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink)
     ]
     _check_no_markers(compiled.name, places)
-    _check_folders(compiled.name, [place.sink for place in places])
     for place in places:
         _warn_of_circle(compiled, place)
 
@@ -89,21 +88,6 @@ def _check_no_markers(topology: str, places: Sequence[_Place]) -> None:
                     "Nothing was read. Name another topic; where the topology has run like this, take the sink out "
                     f"first, with this version ({DROP} {quote(writing.sink.name)})"
                 )
-
-
-def _check_folders(topology: str, sinks: Sequence[KafkaSink]) -> None:
-    """Refuse names that a file system may take for one: what is staged for one sink would be deleted as the other's."""
-    found: dict[tuple[str, str], str] = {}
-    for sink in sinks:
-        if sink.staging_folder is None:
-            continue
-        other = found.setdefault((str(sink.staging_folder), sink.name.casefold()), sink.name)
-        if other != sink.name:
-            raise ConfigurationError(
-                f"sinks {other!r} and {sink.name!r} of topology {topology!r} differ in case only and stage in one "
-                "staging_folder, where a file system may take them for one. Nothing was read: give one of them a "
-                "staging_folder of its own"
-            )
 
 
 def _warn_of_circle(compiled: CompiledTopology, place: _Place) -> None:

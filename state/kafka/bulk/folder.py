@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import string
 import uuid
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -20,8 +21,8 @@ from trident.base.identity import BatchId, Owner
 from trident.state.staged import StagingLostError
 
 _PROBE: Final = "trident-probe"
-_CLAIM: Final = "of-cluster-"
 _SUFFIX: Final = ".parquet"
+_ENCODED: Final = "." + string.ascii_uppercase
 _DIGITS: Final = 19
 _DEEP: Final = 5
 """How many folders a file is in, from that of its txid to the one that a user named."""
@@ -34,8 +35,8 @@ class StagingFolder:
     """The staged files of one sink; can be pickled, keeps no connection.
 
     A file is written once, under a name that nobody had before; one that no manifest names is garbage. They lie by
-    topology, sink, incarnation and txid: whoever shares the folder under the same names has another incarnation, or is
-    a copy, which `claim` refuses.
+    topology, sink, incarnation and txid: whoever shares the folder under the same names has another incarnation, unless
+    its ledger is a copy: a copy needs a folder of its own.
     """
 
     address: str
@@ -136,7 +137,7 @@ class StagingFolder:
             raise RetryableError(
                 f"sink {self.sink!r} could not look into its staging_folder {self.shown!r} ({type(error).__name__})"
             ) from None
-        sizes = [each.size or 0 for each in found if each.is_file and each.base_name.endswith(_SUFFIX)]
+        sizes = [each.size or 0 for each in found if each.is_file]
         return len(sizes), sum(sizes)
 
     def forget_attempts_before(self, batch: BatchId) -> None:
@@ -148,30 +149,6 @@ class StagingFolder:
                     with _gone_is_well():
                         files.delete_file(found.path)
 
-    def claim(self, owner: Owner, cluster: str) -> None:
-        """Leave word that files of this incarnation are for that cluster; raises where they are for another one.
-
-        A ledger that was copied has the same incarnations: what a copy takes for sent, the original may still send.
-        """
-        life = self._life(owner)
-        mine = f"{_CLAIM}{_plain(cluster)}"
-        with self._tidying() as (files, root):
-            names = [each.base_name for each in self._listed(files, f"{root}/{life}")]
-            claims = [name for name in names if name.startswith(_CLAIM)]
-            if not claims:
-                files.create_dir(f"{root}/{life}")
-                with files.open_output_stream(f"{root}/{life}/{mine}") as file:
-                    file.write(b"")
-        others = [name for name in claims if name != mine]
-        if others:
-            raise ConfigurationError(
-                f"the staging_folder {self.shown!r} has files of sink {self.sink!r} of topology {owner.topology!r} "
-                f"that are for another Kafka cluster ({others[0].removeprefix(_CLAIM)}, this one is {cluster}): the "
-                "ledger is a copy of another one. Nothing was changed: give the copy a staging_folder of its own. "
-                "Where the sink has moved to this cluster for good, delete the file "
-                f"{self.shown.rstrip('/')}/{life}/{others[0]} and start again"
-            )
-
     def forget_life(self, owner: Owner) -> None:
         """Delete all files of an incarnation that has ended."""
         with self._tidying() as (files, root):
@@ -181,7 +158,7 @@ class StagingFolder:
         """Return the places of all files of an incarnation, and of the folders that they are in, each with its txid."""
         with self._tidying() as (files, root):
             life = f"{root}/{self._life(owner)}"
-            found = self._listed(files, life, below=True)
+            found = [each for each in self._listed(files, life, below=True) if _is_of_ours(each)]
             below = {each.path: each.path[len(life) + 1 :].split("/") for each in found}
         return {path: int(parts[0]) for path, parts in below.items() if parts[0].isdigit()}
 
@@ -213,9 +190,8 @@ class StagingFolder:
         except PermissionError as error:
             raise ConfigurationError(
                 f"sink {self.sink!r} may not look into or delete what tasks have staged in {self.shown!r} "
-                f"({type(error).__name__}). What was sent stays sent, and what is staged stays there: let the driver's "
-                "user delete there (tasks and driver under one user, or one group and umask 002), or delete the files "
-                "yourself, then give the command again"
+                f"({type(error).__name__}); what is staged stays there. Let the driver's user delete there: tasks and "
+                "driver under one user, or one group and umask 002, and the folders that are there given to it"
             ) from None
         except OSError as error:
             raise RetryableError(
@@ -256,8 +232,13 @@ def _delete_folder(files: fs.FileSystem, folder: str) -> None:
             raise
 
 
+def _is_of_ours(found: fs.FileInfo) -> bool:
+    return not found.is_file or found.base_name.endswith(_SUFFIX)
+
+
 def _plain(name: str) -> str:
-    return quote(name, safe="").replace(".", "%2E")
+    """Return a name as a folder's: no two of them are one, on a file system that folds case neither."""
+    return "".join(f"%{ord(letter):02X}" if letter in _ENCODED else quote(letter, safe="") for letter in name)
 
 
 @contextmanager

@@ -122,7 +122,6 @@ class BulkSender:
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse every older epoch to each producer; before the sink does: what is open hides its marker."""
-        self._claim(owner)
         self.settle_all(owner.topology)
         self._change_all(owner.topology, fencing(owner, epoch, self._place.sink))
 
@@ -159,7 +158,6 @@ class BulkSender:
 
     def begin_anew(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Start at the birth txid under a new owner; before the sink's own marker does."""
-        self._claim(owner)
         self._change_all(owner.topology, beginning_anew(owner, epoch, birth_txid, self._place.sink))
 
     def send_once(self, batch: BatchId, writes: Sequence[WriteManifest], is_in: Callable[[], bool]) -> bool:
@@ -222,8 +220,14 @@ class BulkSender:
         return self._place.folder.files_of(owner)
 
     def delete_files(self, places: Collection[str]) -> None:
-        """Delete what `staged_files` returned, as far as it is there still."""
-        self._place.folder.delete(places, are_sent=False)
+        """Delete what `staged_files` returned, as far as it is there still, of a sink that is given up."""
+        try:
+            self._place.folder.delete(places, are_sent=False)
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                f"{error}; or, since all that waited is sent, delete what lies there of this sink and topology "
+                "yourself. Then give the command again"
+            ) from None
 
     def clean_up(self, owner: Owner, sent: Callable[[], int | None]) -> None:
         """Delete files of txids that are sent, up to what is asked once they are listed; for None nothing.
@@ -255,10 +259,6 @@ class BulkSender:
             yield
         except _UNTIDY as error:
             _log.warning("topology=%s incarnation=%s %s", owner.topology, owner.incarnation, error)
-
-    def _claim(self, owner: Owner) -> None:
-        with closing(self._place.reach.cluster()) as cluster:
-            self._place.folder.claim(owner, cluster.id())
 
     def _change_all(self, topology: str, decide: Decide) -> None:
         with self._all() as each:
