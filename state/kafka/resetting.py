@@ -42,4 +42,4 @@ class KafkaResetting:
         bulk.begin_anew(owner, epoch, birth_txid)
         self.sender.markers.change(owner.topology, begin)
         if stood is not None and stood.owner != owner:
-            bulk.forget_life(stood.owner)
+            bulk.files.forget_life(stood.owner)

@@ -97,23 +97,23 @@ class KafkaSender:
     def forget_soon(self, owner: Owner, txid: int) -> None:
         """Have staged files of txids up to this one, which were sent, deleted once in a while."""
         if self.bulk is not None:
-            self.bulk.forget_soon(owner, txid)
+            self.bulk.files.forget_soon(owner, txid)
 
     def staged_files(self, owner: Owner) -> Mapping[str, int]:
         """Return where files lie that were staged in this life, sent or not, each with its txid."""
-        return {} if self.bulk is None else self.bulk.staged_files(owner)
+        return {} if self.bulk is None else self.bulk.files.staged_files(owner)
 
     def delete_files(self, places: Collection[str]) -> None:
         """Delete what `staged_files` returned, as far as it is there still."""
         if self.bulk is not None:
-            self.bulk.delete_files(places)
+            self.bulk.files.delete_files(places)
 
     def clean_up(self, owner: Owner, sent: Callable[[], int | None]) -> None:
         """Delete staged files of txids that are sent; `sent` is asked once they are listed, None deletes nothing."""
         if self.bulk is None:
             sent()  # an older epoch is refused all the same
         else:
-            self.bulk.clean_up(owner, sent)
+            self.bulk.files.clean_up(owner, sent)
 
     def check_producers(self, owner: Owner, newest: int) -> None:
         """Raise MismatchError unless each producer has a position of this life, none above what may have been sent."""

@@ -619,9 +619,9 @@ SINKS: Final = (
     ),
     Mutant(
         "old files that can't be deleted end no run",
-        "state/kafka/bulk/sending.py",
-        "        except _UNTIDY as error:\n            _log",
-        "        except ValueError as error:\n            _log",
+        "state/kafka/bulk/tidying.py",
+        "        except _UNTIDY as error:\n",
+        "        except ValueError as error:\n",
         _BULK,
     ),
     Mutant(

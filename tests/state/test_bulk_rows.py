@@ -464,8 +464,14 @@ def test_a_folder_that_is_away_ends_no_clean_up_and_deletes_nothing_later(
     assert harness.files() == []
 
 
+@pytest.mark.parametrize(
+    "where", [(folder_module, "_gone_is_well"), (StagingFolder, "_listed")], ids=["deleting", "listing"]
+)
 def test_files_of_another_user_end_no_clean_up_and_a_drop_says_whose_right_is_missing(
-    harness: BulkHarness, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    where: tuple[object, str],
+    harness: BulkHarness,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     sink = begun(harness)
     sink.apply(batch_of(1), staged_by_tasks(sink, batch_of(1), harness.keyed("a")))
@@ -475,15 +481,36 @@ def test_files_of_another_user_end_no_clean_up_and_a_drop_says_whose_right_is_mi
         raise PermissionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(folder_module, "_gone_is_well", refuse)
+        patched.setattr(*where, refuse)
+        sink.apply(batch_of(2), staged_by_tasks(sink, batch_of(2), harness.keyed("b")))
+        assert caplog.text.count("may not look into or delete") == 1  # with the first batch
         sink.clean_up(OWNER, EPOCH, 1)
-        assert "may not look into or delete" in caplog.text
+        assert caplog.text.count("may not look into or delete") == 2
         with pytest.raises(ConfigurationError, match=r"umask 002.* all that waited is sent, delete what lies"):
             sink.forget_staging(OWNER, EPOCH)
-        assert staged_by_tasks(sink, batch_of(2), harness.keyed("a"))  # what earlier attempts left is no matter
+        assert staged_by_tasks(sink, batch_of(3), harness.keyed("a"))  # what earlier attempts left is no matter
     for path in harness.folder.glob("**/*.parquet"):
         path.unlink()
     sink.forget_staging(OWNER, EPOCH)
+
+
+def test_a_file_that_may_not_be_deleted_keeps_no_other_one(
+    harness: BulkHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = begun(harness)
+    staged_by_tasks(sink, batch_of(1), harness.keyed(*KEYS))
+    staged_by_tasks(sink, batch_of(2), harness.keyed(*KEYS))
+    folder = StagingFolder(harness.folder.as_uri(), "alerts")
+    files, delete = folder.files_of(OWNER), folder_module._refusal_of
+    kept = sorted(place for place in files if place.endswith(".parquet"))[0]
+
+    def refuse(system: fs.FileSystem, place: str) -> PermissionError | None:
+        return PermissionError() if place == kept else delete(system, place)
+
+    monkeypatch.setattr(folder_module, "_refusal_of", refuse)
+    with pytest.raises(ConfigurationError, match="may not look into or delete"):
+        folder.delete(files, are_sent=True)
+    assert harness.files() == ["1"]
 
 
 def test_files_are_deleted_once_they_are_sent(harness: BulkHarness) -> None:

@@ -170,9 +170,9 @@ class StagingFolder:
         """
         staged = {place for place in places if place.endswith(_SUFFIX)}
         with self._tidying() as (files, _):
-            for place in staged:
-                with _gone_is_well():
-                    files.delete_file(place)
+            refused = [error for place in staged if (error := _refusal_of(files, place)) is not None]
+            if refused:  # once all others are gone
+                raise refused[0]
             for folder in {place.rpartition("/")[0] for place in staged} | (set(places) - staged):
                 if _is_local(files):
                     with suppress(OSError):  # others have written there
@@ -220,6 +220,16 @@ def _is_local(files: fs.FileSystem) -> bool:
 def _gone_is_well() -> AbstractContextManager[None]:
     """Pass over what somebody else has deleted by now; what comes after it is deleted all the same."""
     return suppress(FileNotFoundError)
+
+
+def _refusal_of(files: fs.FileSystem, place: str) -> PermissionError | None:
+    """Delete a file; return why we may not."""
+    try:
+        with _gone_is_well():
+            files.delete_file(place)
+    except PermissionError as error:
+        return error
+    return None
 
 
 def _delete_folder(files: fs.FileSystem, folder: str) -> None:

@@ -6,22 +6,21 @@ own marker moves when all of them are in: it says what is applied, and theirs wh
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
 
 import pyarrow as pa
 
 from trident.base.advice import RESET_CLEARING
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.digest import Digest
-from trident.base.errors import ConfigurationError, MismatchError, RefusedError, RetryableError
+from trident.base.errors import MismatchError, RefusedError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.writes import WriteManifest
 from trident.state.kafka.bulk.folder import StagingFolder
 from trident.state.kafka.bulk.reach import Reach
+from trident.state.kafka.bulk.tidying import StagedFiles
 from trident.state.kafka.bulk.writing import BulkWriting, read_share, share_of
 from trident.state.kafka.clients.cluster import Cluster
 from trident.state.kafka.marker import Marker, Sent
@@ -29,12 +28,8 @@ from trident.state.kafka.markers import Change, Decide, Markers, no_marker, owne
 from trident.state.kafka.moves import bearing, beginning_anew, fencing
 from trident.state.kafka.records import ROWS, in_order, records_of
 from trident.state.positions import Position, stands
-from trident.state.staged import StagingLostError, up_to
+from trident.state.staged import StagingLostError
 from trident.state.tasks import InThisProcess, Tasks
-
-_log = logging.getLogger("trident.state")
-_UNTIDY: Final = (RetryableError, ConfigurationError)
-"""What a folder raises where nothing can be listed or deleted, now or until somebody lets us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +105,7 @@ class BulkSender:
         self._place = place
         self._tasks: Tasks = InThisProcess()
         self._is_settled = True
+        self.files = StagedFiles(place.folder)
         self.writing = BulkWriting(place.folder, place.reach, place.producers, place.lineage)
 
     def use(self, tasks: Tasks) -> None:
@@ -214,51 +210,6 @@ class BulkSender:
             with suppress(*[StagingLostError] if without_lost else []):
                 tables.append(read_share(self._place.folder, batch, write))
         return in_order(pa.concat_tables(tables)) if tables else ROWS.empty_table()
-
-    def staged_files(self, owner: Owner) -> Mapping[str, int]:
-        """Return where files lie that were staged in this life, sent or not, each with its txid."""
-        return self._place.folder.files_of(owner)
-
-    def delete_files(self, places: Collection[str]) -> None:
-        """Delete what `staged_files` returned, as far as it is there still, of a sink that is given up."""
-        try:
-            self._place.folder.delete(places, are_sent=False)
-        except ConfigurationError as error:
-            raise ConfigurationError(
-                f"{error}; or, since all that waited is sent, delete what lies there of this sink and topology "
-                "yourself. Then give the command again"
-            ) from None
-
-    def clean_up(self, owner: Owner, sent: Callable[[], int | None]) -> None:
-        """Delete files of txids that are sent, up to what is asked once they are listed; for None nothing.
-
-        Nothing waits for them, so a folder that is away, or where nothing may be deleted, ends no run: the log says so,
-        and the next clean-up tries again.
-        """
-        files: Mapping[str, int] = {}
-        with self._or_tell(owner):
-            files = self.staged_files(owner)
-        txid = sent()
-        if txid is not None:
-            with self._or_tell(owner):
-                self._place.folder.delete(up_to(txid, files), are_sent=True)
-
-    def forget_soon(self, owner: Owner, txid: int) -> None:
-        """Delete files of txids up to one that is sent, as far as it can be done now: they are large."""
-        with suppress(*_UNTIDY):
-            self._place.folder.delete(up_to(txid, self.staged_files(owner)), are_sent=True)
-
-    def forget_life(self, owner: Owner) -> None:
-        """Delete the files of an incarnation that a reset has ended, as far as it can be done now."""
-        with self._or_tell(owner):
-            self._place.folder.forget_life(owner)
-
-    @contextmanager
-    def _or_tell(self, owner: Owner) -> Iterator[None]:
-        try:
-            yield
-        except _UNTIDY as error:
-            _log.warning("topology=%s incarnation=%s %s", owner.topology, owner.incarnation, error)
 
     def _change_all(self, topology: str, decide: Decide) -> None:
         with self._all() as each:

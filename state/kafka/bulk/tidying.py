@@ -1,0 +1,82 @@
+"""What lies in a sink's staging folder that nobody reads any more: found, deleted, and told where it can't be."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+from trident.base.errors import ConfigurationError, RetryableError
+from trident.base.identity import Owner
+from trident.state.kafka.bulk.folder import StagingFolder
+from trident.state.staged import up_to
+
+_log = logging.getLogger("trident.state")
+_UNTIDY: Final = (RetryableError, ConfigurationError)
+"""What a folder raises where nothing can be listed or deleted, now or until somebody lets us."""
+
+
+class StagedFiles:
+    """The staged files of one sink, for the driver; called from any thread, keeps what it has told and nothing else."""
+
+    def __init__(self, folder: StagingFolder) -> None:
+        self._folder = folder
+        self._has_told = False
+
+    def staged_files(self, owner: Owner) -> Mapping[str, int]:
+        """Return where files lie that were staged in this life, each with its txid, of a sink given up."""
+        with _of_a_drop():
+            return self._folder.files_of(owner)
+
+    def delete_files(self, places: Collection[str]) -> None:
+        """Delete what `staged_files` returned, as far as it is there still."""
+        with _of_a_drop():
+            self._folder.delete(places, are_sent=False)
+
+    def clean_up(self, owner: Owner, sent: Callable[[], int | None]) -> None:
+        """Delete files of txids that are sent, up to what is asked once they are listed; for None nothing.
+
+        Nothing waits for them, so a folder that is away, or where nothing may be deleted, ends no run: the log says so,
+        and the next clean-up tries again.
+        """
+        self._has_told = False
+        files: Mapping[str, int] = {}
+        with self._or_tell(owner):
+            files = self._folder.files_of(owner)
+        txid = sent()
+        if txid is not None:
+            with self._or_tell(owner):
+                self._folder.delete(up_to(txid, files), are_sent=True)
+
+    def forget_soon(self, owner: Owner, txid: int) -> None:
+        """Delete files of txids up to one that is sent, as far as it can be done now: they are large."""
+        with self._or_tell(owner):
+            self._folder.delete(up_to(txid, self._folder.files_of(owner)), are_sent=True)
+
+    def forget_life(self, owner: Owner) -> None:
+        """Delete the files of an incarnation that a reset has ended, as far as it can be done now."""
+        with self._or_tell(owner):
+            self._folder.forget_life(owner)
+
+    @contextmanager
+    def _or_tell(self, owner: Owner) -> Iterator[None]:
+        """Log what can't be deleted now: once, and again with each clean-up."""
+        try:
+            yield
+        except _UNTIDY as error:
+            if self._has_told:
+                return
+            self._has_told = True
+            _log.warning("topology=%s incarnation=%s %s", owner.topology, owner.incarnation, error)
+
+
+@contextmanager
+def _of_a_drop() -> Iterator[None]:
+    try:
+        yield
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{error}; or, since all that waited is sent, delete what lies there of this sink and topology yourself. "
+            "Then give the command again"
+        ) from None
