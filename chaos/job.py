@@ -34,6 +34,7 @@ from trident import (
 from trident.coordinators.ledger import Ledger
 from trident.local.spark_cluster import QUICK_JAVA
 from trident.spouts import Json, OpaqueKafkaSpout, TransactionalKafkaSpout
+from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.state import KafkaSink, PostgresState, SqliteState, StateKind
 from trident.state.target import State
 
@@ -143,6 +144,7 @@ def topology_of(settings: JobSettings) -> Topology:
             bootstrap_servers=settings.bootstrap_servers,
             value=record,
             max_records_per_batch=settings.max_records,
+            reader=ArrowReader(here_records=0),  # by tasks, that can be killed; the other one by the driver
         ),
         "transactional": TransactionalKafkaSpout(
             settings.topic,

@@ -84,6 +84,7 @@ SHORT = (
         faults=(
             KillDriver("AFTER_PIN"),
             KillWorker("READING"),
+            KillDriver("READING"),
             LoseCommit("IN_APPLY"),
             KillExecutor("AFTER_COPY"),
             KillDriver("IN_APPLY"),
@@ -109,6 +110,7 @@ LONG = (
         faults=(
             KillDriver("AFTER_PIN"),
             KillWorker("READING"),
+            KillDriver("READING"),
             KillDriver("IN_APPLY"),
             KillExecutor("AFTER_COPY"),
             KillDriver("AFTER_APPLY"),
@@ -149,6 +151,7 @@ LONG = (
             Cut("IN_PIN_TRANSACTION"),
             KillWorker("READING"),
             KillDriver("AFTER_DONE"),
+            KillDriver("READING"),
             CutOff("IN_PIN_TRANSACTION"),
             KillDriver("IN_PIN_TRANSACTION"),
             Cut("IN_PIN_TRANSACTION", all_of_them=True),

@@ -32,7 +32,7 @@ OPTIONS = RunOptions(lease=timedelta(seconds=5), retry_pause=timedelta(milliseco
 """One batch at a time, so that a test knows what is done when it meddles with the next one."""
 
 _PAIRS = {
-    "opaque-arrow": pytest.param(OpaqueKafkaSpout, ArrowReader(chunk_records=3), id="opaque-arrow"),
+    "opaque-arrow": pytest.param(OpaqueKafkaSpout, ArrowReader(chunk_records=3, here_records=0), id="opaque-arrow"),
     "opaque-spark": pytest.param(OpaqueKafkaSpout, SparkReader(), marks=connector, id="opaque-spark"),
     "transactional-arrow": pytest.param(TransactionalKafkaSpout, ArrowReader(), id="transactional-arrow"),
     "transactional-spark": pytest.param(

@@ -92,11 +92,13 @@ class ReadBack:
     bad: list[BadRecordRow]
 
 
-def read_back(source: Source, spark: SparkSession, edges: Sequence[Edge], tasks: int = 2) -> ReadBack:
+def read_back(
+    source: Source, spark: SparkSession, edges: Sequence[Edge], tasks: int = 2, *, quick: bool = False
+) -> ReadBack:
     rows: list[Row] = []
     manifests: list[RangeManifest] = []
     bad: list[BadRecordRow] = []
-    for row in source.read(spark, edges, tasks).collect():
+    for row in source.read(spark, edges, tasks, quick).collect():
         if row[CONTROL] is None:
             rows.append(row)
             continue

@@ -95,6 +95,18 @@ class KnowsRecords(Protocol):
         """Return a form with one more column, `ORDER` (`base.order`), in `task_schema` and in what `finish` returns."""
 
 
+@runtime_checkable
+class RunsHere(Protocol):
+    """A `TaskDecoder` that small batches may be decoded with in the coordinator's process, in several threads at once.
+
+    One that does not say so, as a user's own, only ever runs in tasks.
+    """
+
+    @property
+    def runs_here(self) -> bool:
+        """Whether this one does."""
+
+
 class Decoder(Protocol):
     """How a record's bytes become fields: an immutable description that a spout is built with."""
 

@@ -110,7 +110,7 @@ def _fast_field(name: str, type_: DataType) -> FastField | None:
 
 
 class FastJson:
-    """A compiled plan; one per schema and process. Not for use from several threads at once."""
+    """A compiled plan; one per schema and process. Nothing of it changes, and msgspec's decoders may be shared."""
 
     def __init__(self, plan: FastPlan) -> None:
         self._plan = plan

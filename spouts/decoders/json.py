@@ -108,6 +108,11 @@ class JsonTaskDecoder:
         """JSON records have no use for them."""
         return False
 
+    @property
+    def runs_here(self) -> bool:
+        """It may: nothing of it changes."""
+        return True
+
     def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return one batch of what the fast path accepted and one of what it leaves to Spark."""
         schema = arrow_schema(self.task_schema)
@@ -168,6 +173,11 @@ class QuickJsonTaskDecoder:
     def wants_headers(self) -> bool:
         """JSON records have no use for them."""
         return False
+
+    @property
+    def runs_here(self) -> bool:
+        """It may: nothing of it changes."""
+        return True
 
     def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return what the fast path accepted, and a word on how many it did not."""

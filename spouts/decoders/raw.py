@@ -87,6 +87,11 @@ class RawTaskDecoder:
         """They are one of the fields."""
         return True
 
+    @property
+    def runs_here(self) -> bool:
+        """It may: nothing of it changes."""
+        return True
+
     def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return one batch with every record that is not bad, and one with a word on each that is."""
         whole = range(len(records.offsets))

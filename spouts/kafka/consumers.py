@@ -1,7 +1,9 @@
-"""Consumers of a Python worker process, kept for its next task."""
+"""Consumers of a process, kept for its next read: a Python worker's next task, a coordinator's next small batch."""
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,19 +30,21 @@ class _Kept:
         return all(self.topics.get(name, id_) == id_ for name, id_ in topics.items())
 
 
-_idle: dict[tuple[tuple[str, str], ...], _Kept] = {}
+_Key = tuple[int, tuple[tuple[str, str], ...]]
+_idle: dict[_Key, list[_Kept]] = {}
+_lock = threading.Lock()
 
 
 @contextmanager
 def borrowed_consumer(options: Mapping[str, str], topics: Mapping[str, str]) -> Iterator[Consumer]:
-    """Lend this process's consumer with these options, without an assignment; one task at a time.
+    """Lend a consumer of this process with these options, without an assignment, to one read at a time.
 
     `topics` are the ids of what is to be read, by name. A consumer that has read another topic of the same name is
     closed: it would ask for that one's leader epoch, and hear nothing. So is one that is used when anything is raised
     (a killed task included): what it had fetched is gone with it.
     """
-    key = tuple(sorted(options.items()))
-    kept = _idle.pop(key, None)
+    key = _key(options)
+    kept = _taken(key)
     if kept is not None and not kept.fits(topics):
         kept.consumer.close()
         kept = None
@@ -52,7 +56,27 @@ def borrowed_consumer(options: Mapping[str, str], topics: Mapping[str, str]) -> 
     except BaseException:
         kept.consumer.close()
         raise
-    _idle[key] = _Kept(kept.consumer, {**kept.topics, **topics})
+    with _lock:
+        _idle.setdefault(key, []).append(_Kept(kept.consumer, {**kept.topics, **topics}))
+
+
+def close_kept(options: Mapping[str, str]) -> None:
+    """Close the consumers with these options that nobody has borrowed; what is read next makes new ones."""
+    with _lock:
+        found = _idle.pop(_key(options), [])
+    for kept in found:
+        kept.consumer.close()
+
+
+def _key(options: Mapping[str, str]) -> _Key:
+    # a fork takes a consumer's memory along, but not its threads
+    return os.getpid(), tuple(sorted(options.items()))
+
+
+def _taken(key: _Key) -> _Kept | None:
+    with _lock:
+        found = _idle.get(key)
+        return found.pop() if found else None
 
 
 @contextmanager

@@ -38,6 +38,12 @@ _LIBRDKAFKA: Final = {
     "queued.max.messages.kbytes": str(64 << 10),
     "socket.nagle.disable": "true",
 }
+_SMALL: Final = {
+    "max.partition.fetch.bytes": str(256 << 10),
+    "queued.min.messages": "2000",
+    "queued.max.messages.kbytes": str(4 << 10),
+}
+"""For batches of which each is assigned anew: what was fetched beyond its end is thrown away."""
 _JVM: Final = {
     "kafka.group.id": _GROUP,
     "kafka.max.poll.records": "50000",
@@ -76,10 +82,11 @@ class KafkaOptions:
         """Pickle it without what the user gave, which may say how to log in."""
         return _restored, (self.bootstrap_servers, self.read_committed, hidden(self.client_options))
 
-    def for_librdkafka(self) -> ConsumerOptions:
-        """Return the configuration of a reading consumer, as tasks are told it."""
+    def for_librdkafka(self, *, small: bool = False) -> ConsumerOptions:
+        """Return the configuration of a reading consumer, as tasks are told it; a small one fetches little ahead."""
         fixed = {"bootstrap.servers": self.bootstrap_servers, "isolation.level": self.isolation_level}
-        return ConsumerOptions(fixed, _LIBRDKAFKA, hidden(for_librdkafka(self.client_options)))
+        defaults = _LIBRDKAFKA | _SMALL if small else _LIBRDKAFKA
+        return ConsumerOptions(fixed, defaults, hidden(for_librdkafka(self.client_options)))
 
     def for_kafka_python(self) -> dict[str, object]:
         """Return the configuration of an admin client: how to reach and log in; other options do not concern it."""

@@ -24,11 +24,13 @@ from trident.base.logs import LogCut, cut_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start, StartAt, TopicsMissingError
 from trident.spouts.decoders.base import Decoder, KnowsRecords, TaskDecoder
+from trident.spouts.kafka.consumers import close_kept
 from trident.spouts.kafka.epochs import epoch_ends
 from trident.spouts.kafka.errors import classify
 from trident.spouts.kafka.moments import milliseconds_from
 from trident.spouts.kafka.options import KafkaOptions
-from trident.spouts.kafka.readers.base import RangeReader
+from trident.spouts.kafka.readers.base import RangeReader, ReadsHere
+from trident.spouts.kafka.readers.here import SmallReads
 from trident.spouts.kafka.reporting import PositionReporter, group_of
 
 _T = TypeVar("_T")
@@ -62,6 +64,7 @@ class KafkaSource:
         self._seen: set[str] = set()
         self._report_lag = report_lag
         self._reporter: PositionReporter | None = None
+        self._small = SmallReads()
 
     def schema(self, spark: SparkSession) -> StructType:
         """Return the decoder's fields."""
@@ -103,7 +106,7 @@ class KafkaSource:
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the lazy frame of the ranges; see `Source.read`."""
         decoder = self._task_decoder(spark)
-        return self._reader.read(spark, self._options, decoder.quick() if quick else decoder, edges, tasks)
+        return self._frame(spark, decoder.quick() if quick else decoder, edges, tasks, quick)
 
     def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the lazy frame of the ranges with the records' places; see `KnowsOrder`."""
@@ -114,7 +117,7 @@ class KafkaSource:
                 f"the decoder of stream {self._name!r}, {self._decoder.describe()}, has no ordered(), so it can't say "
                 "which record a row is of: its rows can be aggregated, but not sent one by one. Nothing was read"
             )
-        return self._reader.read(spark, self._options, asked.ordered(), edges, tasks)
+        return self._frame(spark, asked.ordered(), edges, tasks, quick)
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check after a read that the topics are still the planned ones, with the ranges' beginnings and ends."""
@@ -169,6 +172,16 @@ class KafkaSource:
             reporter.close()
         if admin is not None:
             admin.close()
+        if isinstance(self._reader, ReadsHere):
+            close_kept(self._options.for_librdkafka(small=True).whole())
+
+    def _frame(
+        self, spark: SparkSession, decoder: TaskDecoder, edges: Sequence[Edge], tasks: int, quick: bool
+    ) -> DataFrame:
+        found = None
+        if quick and isinstance(self._reader, ReadsHere):
+            found = self._reader.read_here(spark, self._options, decoder, edges, self._small)
+        return self._reader.read(spark, self._options, decoder, edges, tasks) if found is None else found
 
     def _task_decoder(self, spark: SparkSession) -> TaskDecoder:
         if self._compiled is None:

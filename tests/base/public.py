@@ -46,6 +46,7 @@ NOT_ASKED: Mapping[str, str] = {
     "BackingMapHarness.open_apart": _BY_LIBRARY,
     "BackingMapHarness.rows": _BY_LIBRARY,
     "Combiner.combine_values": _BY_LIBRARY,
+    "ArrowReader.read_here": _BY_LIBRARY,
     "KafkaSink.require_topic": _BY_LIBRARY,
 }
 """What takes no arguments from a user, and why."""

@@ -98,6 +98,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
 """What an argument of that annotation must refuse."""
 MAY: Final[Mapping[str, Sequence[object]]] = {
     "Keep(count)": (0,),
+    "ArrowReader(here_records)": (0,),
     "SqliteLedger(busy_seconds)": (0,),
     "LocalKafkaCluster.leader(partition)": (0,),
     "Stream.each(schema)": (None,),

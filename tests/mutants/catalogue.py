@@ -2532,6 +2532,7 @@ _OF_LIMITS = (
     ),
 )
 _POISON = ("tests/spouts/test_raw_records.py",)
+_SMALL = "tests/spouts/test_small_reads.py"
 _SPELLED = ("tests/spouts/test_client_words.py",)
 _OF_KAFKA = (
     Mutant(
@@ -2568,6 +2569,41 @@ _OF_KAFKA = (
         "return all(self.topics.get(name, id_) == id_ for name, id_ in topics.items())",
         "return True",
         ("tests/spouts/test_idle_consumers.py",),
+    ),
+    Mutant(
+        "large records of a small batch don't pass through the driver",
+        "spouts/kafka/readers/here.py",
+        "            if size > most_bytes:\n",
+        "            if False:\n",
+        (_SMALL,),
+    ),
+    Mutant(
+        "a user's decoder runs in tasks",
+        "spouts/kafka/readers/here.py",
+        "or not runs_here(task.decoder) or",
+        "or",
+        (_SMALL,),
+    ),
+    Mutant(
+        "what a read has begun and given up is read by tasks as a whole",
+        "spouts/kafka/readers/here.py",
+        "                return None\n    except",
+        "                break\n    except",
+        (_SMALL,),
+    ),
+    Mutant(
+        "a consumer is no process's but the one that has made it",
+        "spouts/kafka/consumers.py",
+        "    return os.getpid(), tuple(",
+        "    return 0, tuple(",
+        (_SMALL,),
+    ),
+    Mutant(
+        "consumers that are kept are closed with their source",
+        "spouts/kafka/consumers.py",
+        "    for kept in found:\n        kept.consumer.close()\n",
+        "",
+        (_SMALL,),
     ),
     Mutant(
         "all clients are told one spelling",

@@ -13,8 +13,10 @@ from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge
 from trident.spouts.decoders.base import TaskDecoder
 from trident.spouts.handing_out import hand_out
+from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
+from trident.spouts.kafka.readers.here import SmallReads
 from trident.spouts.spread import spread
 
 _LARGEST_CHUNK: Final = 1_000_000
@@ -30,14 +32,19 @@ class ArrowReader:
     given, fail the task with `RetryableError`. `chunk_records` is
     how many records are fetched and decoded at a time, a million at most. A worker process keeps its consumer for the
     next task with the same options.
+
+    A batch of up to `here_records` is read and decoded by the coordinator's own process instead, which costs less than
+    a task does, where the decoder is one of the library's; 0 leaves all of them to tasks.
     """
 
     chunk_records: int = 10_000
     stall_seconds: float = 30.0
+    here_records: int = 10_000
 
     def __post_init__(self) -> None:
         check_count("chunk_records", self.chunk_records, most=_LARGEST_CHUNK)
         check_seconds("stall_seconds", self.stall_seconds)
+        check_count("here_records", self.here_records, least=0)
 
     def check(self, options: KafkaOptions) -> None:
         """Raise ConfigurationError for client options under which a read would be taken for stalled."""
@@ -59,8 +66,23 @@ class ArrowReader:
     ) -> DataFrame:
         """See `RangeReader`; several ranges share a task where there are fewer tasks than ranges."""
         groups = spread(edges, tasks)
-        told = options.for_librdkafka()
-        hand_out(spark, told.secrets)
-        task = ReadRanges(told, groups, decoder, self.chunk_records, self.stall_seconds)
+        task = self._task(options.for_librdkafka(), decoder, groups)
+        hand_out(spark, task.options.secrets)
         frame = spark.range(0, len(groups), 1, len(groups)).mapInArrow(task, decoder.task_schema)
         return decoder.finish(frame)
+
+    def read_here(
+        self,
+        spark: SparkSession,
+        options: KafkaOptions,
+        decoder: TaskDecoder,
+        edges: Sequence[Edge],
+        reads: SmallReads,
+    ) -> DataFrame | None:
+        """See `ReadsHere`."""
+        return reads.frame(
+            spark, self._task(options.for_librdkafka(small=True), decoder, (tuple(edges),)), edges, self.here_records
+        )
+
+    def _task(self, options: ConsumerOptions, decoder: TaskDecoder, groups: tuple[tuple[Edge, ...], ...]) -> ReadRanges:
+        return ReadRanges(options, groups, decoder, self.chunk_records, self.stall_seconds)

@@ -53,9 +53,10 @@ class ReadRanges:
         """Read the ranges of every row that comes in; a row comes in once per run of its task."""
         with collector_paused():
             for group in groups_of(batches):
-                yield from self._read(self.groups[group])
+                yield from self.read(self.groups[group])
 
-    def _read(self, edges: Sequence[Edge]) -> Iterator[pa.RecordBatch]:
+    def read(self, edges: Sequence[Edge]) -> Iterator[pa.RecordBatch]:
+        """Read ranges to their ends, in whichever process this is; the last batch has their manifests."""
         schema = arrow_schema(self.decoder.task_schema)
         open_ranges = {edge.range.id: _OpenRange(edge) for edge in edges}
         unfinished = {id_: item for id_, item in open_ranges.items() if not item.ended}

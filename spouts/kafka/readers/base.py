@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
 
 from trident.base.ranges import Edge
 from trident.spouts.decoders.base import TaskDecoder
 from trident.spouts.kafka.options import KafkaOptions
+from trident.spouts.kafka.readers.here import SmallReads
 
 
 class RangeReader(Protocol):
@@ -27,3 +28,16 @@ class RangeReader(Protocol):
         tasks: int,
     ) -> DataFrame:
         """Return the decoder's fields and the control column, with the manifests of all ranges among the rows."""
+
+
+@runtime_checkable
+class ReadsHere(Protocol):
+    """A reader that may read small batches in the coordinator's own process."""
+
+    def read_here(
+        self, spark: SparkSession, options: KafkaOptions, decoder: TaskDecoder, edges: Sequence[Edge], reads: SmallReads
+    ) -> DataFrame | None:
+        """Return what `RangeReader.read` would, with the ranges read already; None where tasks are to read them.
+
+        Raises what a task would. `reads` is kept for one source, from batch to batch.
+        """

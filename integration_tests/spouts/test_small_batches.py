@@ -1,0 +1,153 @@
+"""A small batch that the coordinator reads itself is, value for value and word for word, what tasks return."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from integration_tests.fix_kafka import Kafka
+from integration_tests.spouts.logs import FOREVER, edges_of, produce_aborted, produce_committed
+from tests.effort import base_seed
+from trident.base.control import CONTROL, Undecoded, decode
+from trident.base.ranges import Edge, OffsetRange, RangeManifest
+from trident.spouts import Json, OpaqueKafkaSpout, Raw
+from trident.spouts.base import KnowsOrder, Source
+from trident.spouts.decoders.base import Decoder
+from trident.spouts.kafka.readers import here
+from trident.spouts.kafka.readers.arrow import ArrowReader
+
+ANY_TIME = {**FOREVER, "message.timestamp.after.max.ms": str(2**63 - 1)}
+SCHEMA = "t string, b bigint, i int, s smallint, y tinyint, d double, o boolean, m decimal(20,3)"
+FIELDS = {
+    "t": ['""', '"a"', '"\\u0000"', '"ß\\ud83d\\ude00"', "null", '"  x "', "1"],
+    "b": ["0", "-9223372036854775808", "9223372036854775807", "9223372036854775808", "1.0", "null", '"1"'],
+    "i": ["2147483647", "-2147483648", "2147483648", "null"],
+    "s": ["32767", "-32769", "null"],
+    "y": ["127", "-128", "128", "null"],
+    "d": ["0.0", "-0.0", "1e308", "1e309", "5e-324", "0.1", "null", '"NaN"'],
+    "o": ["true", "false", "null", "0"],
+    "m": ["1.005", "99999999999999999.999", "1.0005", "-0.000", "100000000000000000", "null"],
+}
+WHOLE = [None, b"", b"{}", b"null", b"[]", b"{", b'{"t":"\xff"}', b'{"t":"a","t":"b"}', b' {"i": 1 } ', b'{"u":1}']
+Headers = list[tuple[str, str | bytes | None]]
+HEADERS: list[Headers | None] = [None, [], [("a", b"1")], [("a", None), ("a", b"\xff")], [("", b"")]]
+TIMES = [0, 1, 1_791_536_000_000, 253_402_300_799_999, 1_791_536_000_000_000_000]
+
+
+def value(drawn: random.Random) -> bytes | None:
+    if drawn.random() < 0.3:
+        return drawn.choice(WHOLE)
+    names = [name for name in FIELDS if drawn.random() < 0.7]
+    # what the fast path takes comes first, so that most records are of that kind
+    texts = [FIELDS[name][drawn.randrange(len(FIELDS[name])) if drawn.random() < 0.2 else 0] for name in names]
+    return ("{" + ",".join(f'"{name}":{text}' for name, text in zip(names, texts, strict=True)) + "}").encode()
+
+
+def fill(kafka: Kafka, topic: str, drawn: random.Random) -> None:
+    """Write records of all kinds to three partitions, with holes where transactions were aborted or committed."""
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    for _ in range(300):
+        key = drawn.choice([None, b"", b"k", b"\xff\x00"])
+        producer.produce(
+            topic,
+            value(drawn),
+            key,
+            drawn.randrange(3),
+            timestamp=drawn.choice(TIMES),
+            headers=drawn.choice(HEADERS),
+        )
+        if drawn.random() < 0.01:
+            assert producer.flush(30) == 0
+            write = drawn.choice([produce_aborted, produce_committed])
+            write(kafka.bootstrap_servers, topic, [b'{"t":"in a transaction"}'] * 3, drawn.randrange(3))
+    assert producer.flush(30) == 0
+
+
+def parts(edges: list[Edge], drawn: random.Random) -> list[Edge]:
+    """Return a part of every range, an empty one now and then."""
+    found = []
+    for edge in edges:
+        start, stop = sorted(drawn.randint(edge.range.start, edge.range.stop) for _ in range(2))
+        found.append(Edge(edge.id, OffsetRange(edge.range.id, edge.range.topic_id, start, stop)))
+    return found
+
+
+def returned(source: Source, spark: SparkSession, edges: list[Edge], *, in_order: bool) -> tuple[list[str], int]:
+    """Return all rows and words as texts, in an order that does not depend on tasks, and what was not decoded.
+
+    A range with a hole at its end is read up to the next record, or to the end of the log, whichever comes first.
+    """
+    stops = {edge.id: edge.range.stop for edge in edges}
+    assert isinstance(source, KnowsOrder)
+    read = source.read_in_order if in_order else source.read
+    rows, undecoded = [], 0
+    for row in read(spark, edges, 2, quick=True).collect():
+        word = None if row[CONTROL] is None else decode(row[CONTROL])
+        if isinstance(word, Undecoded):
+            undecoded += word.count
+        elif isinstance(word, RangeManifest):
+            assert word.position is not None
+            assert word.position >= stops[word.edge]
+            rows.append(repr(replace(word, position=None)))
+        else:
+            rows.append(repr(row))
+    return sorted(rows), undecoded
+
+
+@pytest.mark.drawn(one_in=3)
+@pytest.mark.parametrize("in_order", [False, True], ids=["", "in order"])
+@pytest.mark.parametrize("decoder", [Raw(), Json(SCHEMA), Json("t string, i int")], ids=["raw", "json", "json-short"])
+def test_what_is_read_here_is_what_tasks_return(
+    kafka: Kafka,
+    spark: SparkSession,
+    decoder: Decoder,
+    in_order: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn = random.Random(base_seed())
+    topic = kafka.create_topic(3, ANY_TIME)
+    fill(kafka, topic, drawn)
+    read: list[int] = []
+    real = here.read_here
+
+    def counted(*arguments: object) -> object:
+        table = real(*arguments)  # type: ignore[arg-type]
+        read.append(-1 if table is None else table.num_rows)
+        return table
+
+    monkeypatch.setattr(here, "read_here", counted)
+    spouts = [
+        OpaqueKafkaSpout(topic, bootstrap_servers=kafka.bootstrap_servers, value=decoder, reader=reader)
+        for reader in (ArrowReader(), ArrowReader(chunk_records=7), ArrowReader(here_records=0))
+    ]
+    sources = [spout.open("s") for spout in spouts]
+    try:
+        whole = edges_of(sources[0].bounds())
+        for edges in (whole, parts(whole, drawn), whole):
+            ours, in_chunks, of_tasks = (returned(source, spark, edges, in_order=in_order) for source in sources)
+            assert ours == of_tasks
+            assert in_chunks == of_tasks
+    finally:
+        for source in sources:
+            source.close()
+    assert len(read) >= 4
+    assert min(read) > 0
+
+
+def test_large_records_of_a_small_batch_are_read_by_tasks(kafka: Kafka, spark: SparkSession) -> None:
+    topic = kafka.create_topic(1)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "message.max.bytes": 900_000})
+    for _ in range(10):
+        producer.produce(topic, random.Random(1).randbytes(800_000))
+    assert producer.flush(30) == 0
+    source = OpaqueKafkaSpout(topic, bootstrap_servers=kafka.bootstrap_servers, value=Raw()).open("s")
+    try:
+        for _ in range(2):
+            rows = source.read(spark, edges_of(source.bounds()), 1, True).collect()
+            assert [len(row["value"]) for row in rows if row["value"] is not None] == [800_000] * 10
+    finally:
+        source.close()

@@ -1,0 +1,147 @@
+"""Which batches the coordinator reads itself, and what becomes of those that it begins and leaves to tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import cast
+from unittest.mock import Mock
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from pyspark.sql import SparkSession
+
+from trident.base.errors import RetryableError
+from trident.base.ranges import Edge, OffsetRange, PartitionId
+from trident.spouts.arrow_types import arrow_schema
+from trident.spouts.decoders.base import TaskDecoder
+from trident.spouts.decoders.raw import RawTaskDecoder
+from trident.spouts.kafka import consumers
+from trident.spouts.kafka.readers.arrow_task import ReadRanges
+from trident.spouts.kafka.readers.here import SmallReads
+from trident.spouts.rows import control_batch
+
+RAW = RawTaskDecoder()
+
+
+class Session:
+    """Makes a frame of whatever it is given."""
+
+    def createDataFrame(self, table: pa.Table, schema: object) -> pa.Table:  # Spark's name
+        return table
+
+
+SPARK = cast(SparkSession, Session())
+
+
+def edges(*widths: int) -> tuple[Edge, ...]:
+    return tuple(
+        Edge(number, OffsetRange(PartitionId("t", number), "id", 5, 5 + width)) for number, width in enumerate(widths)
+    )
+
+
+def task(*sizes: int, decoder: object = RAW) -> ReadRanges:
+    """Return a task that reads batches of records with values of these sizes."""
+
+    def read(_: object) -> Iterator[pa.RecordBatch]:
+        empty = control_batch(arrow_schema(RAW.task_schema), [])
+        for size in sizes:
+            values = {"value": pa.array([b"x" * size], pa.binary())}
+            columns = [values.get(field.name, pa.nulls(1, field.type)) for field in empty.schema]
+            yield pa.RecordBatch.from_arrays(columns, schema=empty.schema)
+
+    return cast(ReadRanges, SimpleNamespace(read=read, decoder=decoder))
+
+
+@pytest.mark.parametrize(
+    ("widths", "most", "is_read"),
+    [((3,), 3, True), ((2, 1), 3, True), ((2, 2), 3, False), ((0, 0), 3, False), ((), 3, False), ((1,), 0, False)],
+    ids=["just so many", "of two partitions", "one more", "empty ranges", "no ranges", "switched off"],
+)
+def test_a_batch_is_read_here_up_to_so_many_positions(widths: tuple[int, ...], most: int, is_read: bool) -> None:
+    found = SmallReads().frame(SPARK, task(1), edges(*widths), most)
+    assert (found is not None) is is_read
+
+
+def test_a_batch_of_large_records_is_left_to_tasks_and_so_are_the_next_fifty() -> None:
+    reads = SmallReads(most_bytes=5_000)
+    small, large = task(1_000), task(2_000, 2_000, 2_000)
+    assert reads.frame(SPARK, small, edges(3), 10) is not None
+    assert reads.frame(SPARK, large, edges(3), 10) is None
+    assert [reads.frame(SPARK, small, edges(3), 10) for _ in range(50)] == [None] * 50
+    assert reads.frame(SPARK, small, edges(3), 10) is not None
+
+
+class OfAUser:
+    """A decoder that says nothing of where it runs."""
+
+    task_schema = RAW.task_schema
+
+
+class NotHere(OfAUser):
+    """A decoder that says that it is for tasks only."""
+
+    runs_here = False
+
+
+@pytest.mark.parametrize("decoder", [OfAUser(), NotHere()])
+def test_a_users_decoder_runs_in_tasks_only(decoder: TaskDecoder) -> None:
+    assert SmallReads().frame(SPARK, task(1, decoder=decoder), edges(1), 10) is None
+
+
+def test_what_the_client_raises_is_told_without_its_words() -> None:
+    failing = Mock(spec=ReadRanges, decoder=RAW)
+    failing.read.side_effect = KafkaException(KafkaError(KafkaError._STATE, "a secret"))
+    with pytest.raises(RetryableError, match=r"_STATE\); nothing of the batch was applied") as caught:
+        SmallReads().frame(SPARK, failing, edges(1), 10)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Mock]:
+    """All consumers that are made."""
+    found: list[Mock] = []
+
+    def new(options: object, kind: object) -> Mock:
+        found.append(Mock())
+        return found[-1]
+
+    monkeypatch.setattr(consumers, "_new", new)
+    monkeypatch.setattr(consumers, "_idle", {})
+    return found
+
+
+def test_batches_that_are_read_side_by_side_have_consumers_of_their_own_and_keep_them(made: list[Mock]) -> None:
+    options, topics = {"group.id": "g"}, {"t": "id"}
+    for _ in range(2):
+        with (
+            consumers.borrowed_consumer(options, topics) as one,
+            consumers.borrowed_consumer(options, topics) as other,
+        ):
+            assert one is not other
+    assert len(made) == 2
+    assert not any(each.close.called for each in made)
+
+
+def test_what_nobody_has_borrowed_is_closed_with_its_source(made: list[Mock]) -> None:
+    topics = {"t": "id"}
+    with consumers.borrowed_consumer({"group.id": "other"}, topics):
+        pass
+    with consumers.borrowed_consumer({"group.id": "g"}, topics):
+        consumers.close_kept({"group.id": "g"})
+    assert not any(each.close.called for each in made)
+    consumers.close_kept({"group.id": "g"})
+    consumers.close_kept({"group.id": "g"})
+    assert [each.close.call_count for each in made] == [0, 1]
+
+
+def test_a_process_that_was_forked_does_not_use_what_its_parent_has_kept(
+    made: list[Mock], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork takes a consumer's memory along and none of its threads: it would wait for ever."""
+    for pid in (1, 2, 1):
+        monkeypatch.setattr("os.getpid", lambda pid=pid: pid)
+        with consumers.borrowed_consumer({"group.id": "g"}, {"t": "id"}):
+            pass
+    assert len(made) == 2
