@@ -14,7 +14,6 @@ from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
-from trident.engine.places import check_places
 from trident.managing.arguments import check_ledger, check_topology
 from trident.spouts.base import StartAt
 
@@ -66,6 +65,8 @@ def reset_if_agreed(
     chosen = RunOptions() if options is None else check_instance("options", options, RunOptions)
     check_ledger(ledger)
     compiled = check_topology(topology).compile()
+    from trident.engine.places import check_places  # of all commands only this one needs what imports Spark
+
     return reset_topology(
         compiled.spec(),
         compiled.targets,
