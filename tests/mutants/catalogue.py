@@ -2578,6 +2578,29 @@ _OF_KAFKA = (
         (_SMALL,),
     ),
     Mutant(
+        "an attempt that is given up reads no more",
+        "spouts/kafka/readers/here.py",
+        "        require_wanted()\n        self._left",
+        "        self._left",
+        (_SMALL,),
+    ),
+    Mutant(
+        "an attempt that is given up begins no job",
+        "spouts/kafka/readers/here.py",
+        "        require_wanted()\n        if table is None",
+        "        if table is None",
+        (_SMALL,),
+    ),
+    Mutant(
+        "what the driver reads of an attempt ends with its cancel",
+        "trident/engine/processor.py",
+        "            given_up.set()  # what is read in this process no tag ends\n",
+        "            pass\n",
+        (
+            "integration_tests/dsl/test_dsl_failures.py::test_what_this_process_reads_of_an_attempt_ends_with_its_cancel",
+        ),
+    ),
+    Mutant(
         "a user's decoder runs in tasks",
         "spouts/kafka/readers/here.py",
         "or not runs_here(task.decoder) or",
@@ -2587,8 +2610,8 @@ _OF_KAFKA = (
     Mutant(
         "what a read has begun and given up is read by tasks as a whole",
         "spouts/kafka/readers/here.py",
-        "                return None\n    except",
-        "                break\n    except",
+        "            if size > most_bytes:\n                return None\n",
+        "            if size > most_bytes:\n                break\n",
         (_SMALL,),
     ),
     Mutant(

@@ -9,18 +9,21 @@ from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Message
 from pyspark.sql import SparkSession
 
+from trident.base.control import Undecoded
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge, OffsetRange, PartitionId
+from trident.base.signals import StopSignal
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import TaskDecoder
 from trident.spouts.decoders.raw import RawTaskDecoder
 from trident.spouts.kafka import consumers
-from trident.spouts.kafka.readers.arrow_task import ReadRanges
-from trident.spouts.kafka.readers.here import SmallReads
+from trident.spouts.kafka.readers.arrow_task import ReadRanges, Taken
+from trident.spouts.kafka.readers.here import MOST_BYTES, SmallReads, read_here
 from trident.spouts.rows import control_batch
+from trident.spouts.wanted import reading_until, require_wanted
 
 RAW = RawTaskDecoder()
 
@@ -44,9 +47,10 @@ def edges(*widths: int) -> tuple[Edge, ...]:
 def task(*sizes: int, decoder: object = RAW) -> ReadRanges:
     """Return a task that reads batches of records with values of these sizes."""
 
-    def read(_: object) -> Iterator[pa.RecordBatch]:
+    def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
         empty = control_batch(arrow_schema(RAW.task_schema), [])
         for size in sizes:
+            taken([Message(value=b"x" * size)])
             values = {"value": pa.array([b"x" * size], pa.binary())}
             columns = [values.get(field.name, pa.nulls(1, field.type)) for field in empty.schema]
             yield pa.RecordBatch.from_arrays(columns, schema=empty.schema)
@@ -71,6 +75,72 @@ def test_a_batch_of_large_records_is_left_to_tasks_and_so_are_the_next_fifty() -
     assert reads.frame(SPARK, large, edges(3), 10) is None
     assert [reads.frame(SPARK, small, edges(3), 10) for _ in range(50)] == [None] * 50
     assert reads.frame(SPARK, small, edges(3), 10) is not None
+
+
+def test_of_what_is_fetched_little_passes_through_here_whatever_is_decoded_of_it() -> None:
+    def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
+        for _ in range(100):
+            taken([Message(value=b"x" * 100_000)])
+            fetched.append(100_000)
+            yield control_batch(arrow_schema(RAW.task_schema), [])
+
+    fetched: list[int] = []
+    reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW))
+    assert read_here(reading, edges(1), MOST_BYTES) is None
+    assert sum(fetched) < 5_000_000
+
+
+def test_what_a_task_would_be_sent_with_is_counted_and_not_what_arrow_takes() -> None:
+    """A row of Spark has eight bytes for each column, whatever is in it."""
+    assert read_here(task(*[0] * 100), edges(100), 20_000) is not None
+    assert read_here(task(*[0] * 300), edges(300), 20_000) is None
+
+
+def test_a_record_that_the_quick_way_does_not_decode_ends_the_read() -> None:
+    def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
+        yield control_batch(arrow_schema(RAW.task_schema), [Undecoded(1)])
+        raise AssertionError("read on")
+
+    table = read_here(cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW)), edges(1), MOST_BYTES)
+    assert table is not None
+    assert table.num_rows == 1
+
+
+@pytest.mark.parametrize("when", ["while it reads", "once it has read"])
+def test_an_attempt_that_is_given_up_ends_where_it_reads(when: str) -> None:
+    given_up, frames = StopSignal(), []
+
+    def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
+        for turn in range(3):
+            taken([])
+            if turn == (1 if when == "while it reads" else 2):
+                given_up.set()
+            yield control_batch(arrow_schema(RAW.task_schema), [])
+        assert when == "once it has read"
+
+    class Making(Session):
+        def createDataFrame(self, table: pa.Table, schema: object) -> pa.Table:  # Spark's name
+            frames.append(table)
+            return table
+
+    reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW))
+    with reading_until(given_up), pytest.raises(RetryableError, match="was given up while it was read"):
+        SmallReads().frame(cast(SparkSession, Making()), reading, edges(1), 10)
+    assert frames == []
+    require_wanted()
+
+
+@pytest.mark.parametrize("error", [pa.ArrowInvalid("a secret"), ValueError("a secret"), SystemError("a secret")])
+def test_what_a_decoder_raises_is_told_by_its_place_and_not_its_words(error: Exception) -> None:
+    def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
+        yield control_batch(arrow_schema(RAW.task_schema), [])
+        raise error
+
+    with pytest.raises(
+        RetryableError, match=rf"{type(error).__name__} at .*nothing of the batch was applied"
+    ) as caught:
+        read_here(cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW)), edges(1), MOST_BYTES)
+    assert "secret" not in str(caught.value)
 
 
 class OfAUser:

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge
+from trident.base.signals import StopSignal
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.engine.acting import AFTER_STOP, acting
 from trident.engine.collecting import Collected, Readings, empty_result, joined, read_table
@@ -30,6 +31,7 @@ from trident.graph.nodes import End
 from trident.operations.base import BatchContext
 from trident.spouts.base import Source
 from trident.spouts.handing_out import hand_out
+from trident.spouts.wanted import reading_until, require_wanted
 from trident.state.target import Target
 
 T = TypeVar("T")
@@ -62,16 +64,24 @@ class SparkProcessor:
         for store in stores.values():
             if store.capabilities.tasking is not None:
                 store.capabilities.tasking.use(SparkTasks(self._spark))
+        self._given_up: dict[BatchId, StopSignal] = {}
+        """Of the attempts that are under way: whether they are wanted still."""
         self._ends = Ends(compiled.ends, stores, staging, staging_threshold, partial(hand_out, self._spark))
 
     def process(self, request: ProcessRequest) -> ProcessResult:
         """Run all jobs of the attempt, side by side."""
         attempts = [_Attempt(job, request) for job in self._jobs]
         runs = [partial(self._run, attempt) for attempt in attempts]
-        return joined(run_all(runs, partial(self.cancel, request.batch)))
+        self._given_up[request.batch] = StopSignal()
+        try:
+            return joined(run_all(runs, partial(self.cancel, request.batch)))
+        finally:
+            del self._given_up[request.batch]
 
     def cancel(self, batch: BatchId) -> None:
         """Ask running jobs of the attempt to end; a hint, never relied on for correctness."""
+        if (given_up := self._given_up.get(batch)) is not None:
+            given_up.set()  # what is read in this process no tag ends
         with suppress(*SPARK_FAILURES, *AFTER_STOP):  # where Spark is gone its jobs are too
             cancel_tagged(self._spark, _tag(batch))
 
@@ -172,7 +182,12 @@ class SparkProcessor:
 
     def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T], state: str = "") -> T:
         job = f"{attempt.batch}, {what}"
-        with acting(self._spark, _tag(attempt.batch), job, of_refusal=lambda refused: of_state(refused, state, job)):
+        given_up = self._given_up[attempt.batch]
+        with (
+            reading_until(given_up),
+            acting(self._spark, _tag(attempt.batch), job, of_refusal=lambda refused: of_state(refused, state, job)),
+        ):
+            require_wanted()  # a job that begins after the cancel is not ended by it
             return action()
 
 

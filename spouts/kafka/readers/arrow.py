@@ -16,7 +16,7 @@ from trident.spouts.handing_out import hand_out
 from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
-from trident.spouts.kafka.readers.here import SmallReads
+from trident.spouts.kafka.readers.here import MOST_RECORDS, SmallReads
 from trident.spouts.spread import spread
 
 _LARGEST_CHUNK: Final = 1_000_000
@@ -34,7 +34,8 @@ class ArrowReader:
     next task with the same options.
 
     A batch of up to `here_records` is read and decoded by the coordinator's own process instead, which costs less than
-    a task does, where the decoder is one of the library's; 0 leaves all of them to tasks.
+    a task does, where the decoder is one of the library's and records are small. 0 leaves all to tasks, 20,000 is the
+    most.
     """
 
     chunk_records: int = 10_000
@@ -44,7 +45,7 @@ class ArrowReader:
     def __post_init__(self) -> None:
         check_count("chunk_records", self.chunk_records, most=_LARGEST_CHUNK)
         check_seconds("stall_seconds", self.stall_seconds)
-        check_count("here_records", self.here_records, least=0)
+        check_count("here_records", self.here_records, least=0, most=MOST_RECORDS)
 
     def check(self, options: KafkaOptions) -> None:
         """Raise ConfigurationError for client options under which a read would be taken for stalled."""

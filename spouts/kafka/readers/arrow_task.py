@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -35,6 +35,9 @@ _LEAST_UNTOLD_SECONDS = 2.0
 """After which part of a stall a consumer that tells nothing of itself is replaced; a new one needs time to begin."""
 
 
+Taken = Callable[[Sequence[Message]], None]
+
+
 class _SilentError(Exception):
     """Ends the loan of a consumer that hands nothing out: it is not kept for another task."""
 
@@ -55,20 +58,24 @@ class ReadRanges:
             for group in groups_of(batches):
                 yield from self.read(self.groups[group])
 
-    def read(self, edges: Sequence[Edge]) -> Iterator[pa.RecordBatch]:
-        """Read ranges to their ends, in whichever process this is; the last batch has their manifests."""
+    def read(self, edges: Sequence[Edge], taken: Taken = lambda _: None) -> Iterator[pa.RecordBatch]:
+        """Read ranges to their ends, in whichever process this is; the last batch has their manifests.
+
+        `taken` hears of all that is fetched before it is decoded, and of each fetch that brings nothing; what it raises
+        ends the read.
+        """
         schema = arrow_schema(self.decoder.task_schema)
         open_ranges = {edge.range.id: _OpenRange(edge) for edge in edges}
         unfinished = {id_: item for id_, item in open_ranges.items() if not item.ended}
         if unfinished:
             topics = {edge.range.id.topic: edge.range.topic_id for edge in edges}
             with suppress(_SilentError), borrowed_consumer(self.options.whole(), topics) as kept:
-                yield from self._decoded(kept, unfinished, Patience(self._untold_seconds))
+                yield from self._decoded(kept, unfinished, Patience(self._untold_seconds), taken)
                 if unfinished:
                     raise _SilentError
         if unfinished:  # it is silent, or fetches what it hands out nothing of: one that tells is asked
             with telling_consumer(self.options.whole(), self.stall_seconds) as own:
-                yield from self._decoded(own, unfinished, Patience(self.stall_seconds, own.fetched))
+                yield from self._decoded(own, unfinished, Patience(self.stall_seconds, own.fetched), taken)
         if unfinished:
             raise RetryableError(_stalled(unfinished, self.stall_seconds))
         yield control_batch(schema, [item.tally.manifest(item.position) for item in open_ranges.values()])
@@ -78,15 +85,15 @@ class ReadRanges:
         return min(self.stall_seconds, max(self.stall_seconds * _UNTOLD, _LEAST_UNTOLD_SECONDS))
 
     def _decoded(
-        self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange], patience: Patience
+        self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange], patience: Patience, taken: Taken
     ) -> Iterator[pa.RecordBatch]:
         _assign(consumer, unfinished.values())
-        for records in self._fetch(consumer, unfinished, patience):
+        for records in self._fetch(consumer, unfinished, patience, taken):
             yield from self.decoder.decode(records)
             reached(CrashPoint.READING)
 
     def _fetch(
-        self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange], patience: Patience
+        self, consumer: Consumer, unfinished: dict[PartitionId, _OpenRange], patience: Patience, taken: Taken
     ) -> Iterator[MessageRecords]:
         """Yield records until every range has ended, or patience has."""
         # all that was assigned: records of a finished range may still be on their way
@@ -96,6 +103,7 @@ class ReadRanges:
             if patience.is_over(remaining, unfinished):
                 return
             messages = consumer.consume(min(remaining, self.chunk_records), _WAIT_SECONDS)
+            taken(messages)
             yield from _take(consumer, unfinished, assigned, messages)
 
 

@@ -8,17 +8,25 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, Message
 from pyspark.sql import DataFrame, SparkSession
 
+from trident.base.control import CONTROL, Undecoded, decode
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge
+from trident.base.user_code import type_and_place
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import RunsHere, TaskDecoder
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
+from trident.spouts.wanted import require_wanted
 
-MOST_BYTES: Final = 4 << 20
-"""More than that, as Arrow, goes from tasks to Spark, and not through the driver."""
+MOST_RECORDS: Final = 20_000
+"""Up to so many one task does all: where there are several, Spark's optimizer would compute what no task asks for."""
+_MOST_FETCHED: Final = 4 << 20
+MOST_BYTES: Final = 900 << 10
+"""More than that, as rows of Spark, goes from tasks: a task that is sent with a megabyte is a warning of Spark's."""
+_WORD: Final = 8
+"""What each column takes of a row, whatever is in it, and what the row itself takes."""
 _LARGE_BATCHES: Final = 50
 """After a batch of few records that were large so many are left to tasks at once."""
 
@@ -43,6 +51,7 @@ class SmallReads:
         if not 0 < width <= most_records or not runs_here(task.decoder) or not self._wanted():
             return None
         table = read_here(task, edges, self.most_bytes)
+        require_wanted()
         if table is None:
             with self._lock:
                 self._left_to_tasks = _LARGE_BATCHES
@@ -61,17 +70,52 @@ def runs_here(decoder: TaskDecoder) -> bool:
 
 
 def read_here(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.Table | None:
-    """Return all rows and words of the ranges as one chunk; None, with nothing kept, where they are larger."""
+    """Return all rows and words of the ranges as one chunk; None, with nothing kept, where they are larger.
+
+    It ends at the first record that the quick way can't decode: with that word all has to be read again.
+    """
     batches: list[pa.RecordBatch] = []
     size = 0
     try:
-        for batch in task.read(edges):
+        for batch in task.read(edges, _Fetched(_MOST_FETCHED)):
             batches.append(batch)
-            size += batch.nbytes
+            size += batch.nbytes + batch.num_rows * _WORD * (batch.num_columns + 1)
             if size > most_bytes:
                 return None
-    except KafkaException as error:
-        raise RetryableError(
-            f"the Kafka client failed ({error.args[0].name()}); nothing of the batch was applied"
-        ) from None
-    return pa.Table.from_batches(batches, arrow_schema(task.decoder.task_schema)).combine_chunks()
+            if _is_undecoded(batch):
+                break
+        return pa.Table.from_batches(batches, arrow_schema(task.decoder.task_schema)).combine_chunks()
+    except _TooMuchError:
+        return None
+    except (KafkaException, ValueError, SystemError) as error:  # what a task would have failed with
+        raise RetryableError(f"reading raised {_told(error)}; nothing of the batch was applied") from None
+
+
+class _TooMuchError(Exception):
+    """Ends a read of which more is fetched than should pass through here."""
+
+
+class _Fetched:
+    """Counts what was fetched, whatever is decoded of it."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._left = most_bytes
+
+    def __call__(self, messages: Sequence[Message]) -> None:
+        """Take what one fetch has brought; raises RetryableError once nobody wants it."""
+        require_wanted()
+        self._left -= sum(len(message.value() or b"") for message in messages if message.error() is None)
+        if self._left < 0:
+            raise _TooMuchError
+
+
+def _is_undecoded(batch: pa.RecordBatch) -> bool:
+    words = batch.column(CONTROL).drop_null().to_pylist()
+    return any(isinstance(decode(str(word)), Undecoded) for word in words)
+
+
+def _told(error: Exception) -> str:
+    """Return what was raised: a text may quote a record or a login."""
+    if isinstance(error, KafkaException):
+        return f"{type(error).__name__} ({error.args[0].name()})"
+    return type_and_place(error)
