@@ -17,7 +17,7 @@ class CrashPoint(StrEnum):
 
     BEFORE_PLAN = "before the plan is written"
     AFTER_PLAN = "after the plan is written"
-    READING = "while a task reads"
+    READING = "while ranges are read"
     AFTER_COPY = "after a task's COPY, before its manifest"
     AFTER_PROCESSING = "after all jobs came back"
     AFTER_STAGING = "after a state's updates are staged"

@@ -122,7 +122,10 @@ class Source(Protocol):
         """Resolve a start policy (None: the spout's own) to numbers: `earliest` is the position to start at."""
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
-        """Return a lazy frame: the decoded rows of the ranges and their control rows.
+        """Return a frame: the decoded rows of the ranges and their control rows.
+
+        What it holds is read when it is run, or at once, by the calling thread: that asks `require_wanted` as it goes
+        on, since Spark ends what runs in tasks only. Run again, it holds the same records.
 
         A `quick` read may answer with an `Undecoded` word instead of decoding a record; then its rows are
         not all there, and the caller throws them away and reads the ranges again without `quick`.

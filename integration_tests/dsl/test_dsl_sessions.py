@@ -48,6 +48,11 @@ def hostile(spark: SparkSession) -> Iterator[SparkSession]:
             spark.conf.unset(name)
 
 
+OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer"
+RULES = "spark.sql.optimizer.excludedRules"
+USERS_RULE = f"{OPTIMIZER}.CollapseRepartition"
+
+
 class Latest(Combiner[datetime]):
     """The latest moment, as Python compares them."""
 
@@ -66,9 +71,12 @@ def test_a_run_has_a_session_with_what_exact_results_need(
     hostile: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "trident.engine"):
+        hostile.conf.set(RULES, USERS_RULE)
         own = engine_session(hostile, 2)
     assert {name: own.conf.get(name) for name in PINNED} == dict(PINNED)
     assert own.conf.get("spark.sql.legacy.timeParserPolicy") == "CORRECTED"
+    assert own.conf.get(RULES) == f"{USERS_RULE},{OPTIMIZER}.ConvertToLocalRelation"
+    hostile.conf.unset(RULES)
     (line,) = caplog.messages
     assert all(name in line for name in HOSTILE)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
@@ -19,6 +21,7 @@ from trident.spouts.base import KnowsOrder, Source
 from trident.spouts.decoders.base import Decoder
 from trident.spouts.kafka.readers import here
 from trident.spouts.kafka.readers.arrow import ArrowReader
+from trident.spouts.kafka.readers.arrow_task import ReadRanges
 
 ANY_TIME = {**FOREVER, "message.timestamp.after.max.ms": str(2**63 - 1)}
 SCHEMA = "t string, b bigint, i int, s smallint, y tinyint, d double, o boolean, m decimal(20,3)"
@@ -137,7 +140,17 @@ def test_what_is_read_here_is_what_tasks_return(
     assert min(read) > 0
 
 
-def test_large_records_of_a_small_batch_are_read_by_tasks(kafka: Kafka, spark: SparkSession) -> None:
+def test_large_records_of_a_small_batch_are_read_by_tasks(
+    kafka: Kafka, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables: list[pa.Table | None] = []
+    real = here.read_here
+
+    def seen(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.Table | None:
+        tables.append(real(task, edges, most_bytes))
+        return tables[-1]
+
+    monkeypatch.setattr(here, "read_here", seen)
     topic = kafka.create_topic(1)
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "message.max.bytes": 900_000})
     for _ in range(10):
@@ -148,6 +161,7 @@ def test_large_records_of_a_small_batch_are_read_by_tasks(kafka: Kafka, spark: S
         for _ in range(2):
             rows = source.read(spark, edges_of(source.bounds()), 1, True).collect()
             assert [len(row["value"]) for row in rows if row["value"] is not None] == [800_000] * 10
+        assert tables == [None]
     finally:
         source.close()
 

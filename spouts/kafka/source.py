@@ -24,7 +24,6 @@ from trident.base.logs import LogCut, cut_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start, StartAt, TopicsMissingError
 from trident.spouts.decoders.base import Decoder, KnowsRecords, TaskDecoder
-from trident.spouts.kafka.consumers import close_kept
 from trident.spouts.kafka.epochs import epoch_ends
 from trident.spouts.kafka.errors import classify
 from trident.spouts.kafka.moments import milliseconds_from
@@ -104,12 +103,12 @@ class KafkaSource:
         return tuple(replace(item, earliest=begins[item.id]) for item in found)
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
-        """Return the lazy frame of the ranges; see `Source.read`."""
+        """Return the frame of the ranges; see `Source.read`."""
         decoder = self._task_decoder(spark)
         return self._frame(spark, decoder.quick() if quick else decoder, edges, tasks, quick)
 
     def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
-        """Return the lazy frame of the ranges with the records' places; see `KnowsOrder`."""
+        """Return the frame of the ranges with the records' places; see `KnowsOrder`."""
         decoder = self._task_decoder(spark)
         asked = decoder.quick() if quick else decoder
         if not isinstance(asked, KnowsRecords):
@@ -172,8 +171,7 @@ class KafkaSource:
             reporter.close()
         if admin is not None:
             admin.close()
-        if isinstance(self._reader, ReadsHere):
-            close_kept(self._options.for_librdkafka(small=True).whole())
+        self._small.close()
 
     def _frame(
         self, spark: SparkSession, decoder: TaskDecoder, edges: Sequence[Edge], tasks: int, quick: bool

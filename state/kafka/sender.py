@@ -99,21 +99,23 @@ class KafkaSender:
         if self.bulk is not None:
             self.bulk.files.forget_soon(owner, txid)
 
-    def staged_files(self, owner: Owner) -> Mapping[str, int]:
-        """Return where files lie that were staged in this life, sent or not, each with its txid."""
-        return {} if self.bulk is None else self.bulk.files.staged_files(owner)
+    def files_to_clean(self, owner: Owner) -> Mapping[str, int]:
+        """Return the places that were staged in this life, sent or not, each with its txid; none that can't be told."""
+        return {} if self.bulk is None else self.bulk.files.to_clean(owner)
 
-    def delete_files(self, places: Collection[str]) -> None:
-        """Delete what `staged_files` returned, as far as it is there still."""
+    def clean_files(self, owner: Owner, places: Collection[str]) -> None:
+        """Delete places of txids that are sent, as far as that can be done now."""
         if self.bulk is not None:
-            self.bulk.files.delete_files(places)
+            self.bulk.files.clean(owner, places)
 
-    def clean_up(self, owner: Owner, sent: Callable[[], int | None]) -> None:
-        """Delete staged files of txids that are sent; `sent` is asked once they are listed, None deletes nothing."""
-        if self.bulk is None:
-            sent()  # an older epoch is refused all the same
-        else:
-            self.bulk.files.clean_up(owner, sent)
+    def files_at_drop(self, owner: Owner) -> Mapping[str, int]:
+        """Return the same of a sink that is given up, for which all that waited is sent."""
+        return {} if self.bulk is None else self.bulk.files.at_drop(owner)
+
+    def delete_at_drop(self, places: Collection[str]) -> None:
+        """Delete what `files_at_drop` returned, as far as it is there still."""
+        if self.bulk is not None:
+            self.bulk.files.delete_at_drop(places)
 
     def check_producers(self, owner: Owner, newest: int) -> None:
         """Raise MismatchError unless each producer has a position of this life, none above what may have been sent."""

@@ -114,25 +114,19 @@ class KafkaTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what was sent."""
-        lying = self._blobs.lying(owner.topology)
-
-        def sent() -> int | None:
-            position = self._held_position(owner, epoch)
-            if position is None:
-                return None
+        lying, files = self._blobs.lying(owner.topology), self._sender.files_to_clean(owner)
+        if (position := self._held_position(owner, epoch)) is not None:
             txid = min(done, position.txid)
             self._blobs.delete(owner.topology, up_to(txid, lying))
-            return txid
-
-        self._sender.clean_up(owner, sent)
+            self._sender.clean_files(owner, up_to(txid, files))
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all staged rows."""
-        lying, files = self._blobs.lying(owner.topology), self._sender.staged_files(owner)
+        lying, files = self._blobs.lying(owner.topology), self._sender.files_at_drop(owner)
         if self._held_position(owner, epoch) is None:
             raise put_back(self.name)
         self._blobs.delete(owner.topology, lying)
-        self._sender.delete_files(files)
+        self._sender.delete_at_drop(files)
 
     def _held_position(self, owner: Owner, epoch: Epoch) -> Position | None:
         """Return where it stands, None where another epoch than this one, an older one, stands beside it."""

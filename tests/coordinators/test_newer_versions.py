@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NoReturn
+from types import SimpleNamespace
+from typing import NoReturn, cast
 
 import pytest
 
@@ -25,6 +26,10 @@ from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.holding.standing import ApartError
 from trident.coordinators.ledger import MemoryLedger
+from trident.engine import places
+from trident.engine.compiled import CompiledTopology
+from trident.language.topology import Topology
+from trident.managing.resets import reset
 from trident.state import SqliteState
 from trident.state.tables.target import TableTarget
 
@@ -360,6 +365,33 @@ def test_a_reset_by_a_version_whose_stream_can_not_start_leaves_the_one_before(
             options=OPTIONS,
             spouts=plan.spouts,
         )
+    assert held(tmp_path) == before
+    both_go_on(scene)
+
+
+@pytest.mark.parametrize("wrong", ["a place", "a stream"])
+def test_a_reset_that_a_person_gives_is_held_to_places_and_streams(
+    wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = Scene(tmp_path, MIXED)
+    go_on(scene)
+    before = held(tmp_path)
+    plan = newer(scene).plan() if wrong == "a place" else with_stream(scene, 1)
+
+    class Newer(Topology):
+        def compile(self) -> CompiledTopology:
+            compiled = SimpleNamespace(
+                name=self.name, spec=lambda: plan.spec, targets=plan.targets, spouts=plan.spouts, ends=()
+            )
+            return cast(CompiledTopology, compiled)
+
+    def refuse(*_: object) -> NoReturn:
+        raise ConfigurationError("there is no topic 'late'")
+
+    if wrong == "a place":
+        monkeypatch.setattr(places, "check_places", refuse)
+    with pytest.raises(ConfigurationError, match="no topic 'late'"):
+        reset(Newer("payments"), scene.ledger(), states="clear", options=OPTIONS)
     assert held(tmp_path) == before
     both_go_on(scene)
 

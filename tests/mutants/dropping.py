@@ -73,8 +73,8 @@ DROPPING: Final = (
     Mutant(
         "what a successor has staged stays where a drop stood still: files",
         "state/kafka/outbox/target.py",
-        "        self._sender.delete_files(files)\n",
-        "        self._sender.delete_files(self._sender.staged_files(owner))\n",
+        "        self._sender.delete_at_drop(files)\n",
+        "        self._sender.delete_at_drop(self._sender.files_at_drop(owner))\n",
         ("tests/state/test_bulk_rows.py::test_files_that_come_behind_the_look_at_the_fence_stay",),
     ),
     Mutant(
@@ -139,5 +139,26 @@ DROPPING: Final = (
         "    if seen.added.topology or not seen.added.is_something:\n",
         "    if True:\n",
         ("tests/coordinators/test_newer_versions.py",),
+    ),
+    Mutant(
+        "a reset that a person gives looks at the places of a newer version's sinks",
+        "trident/managing/resets.py",
+        "        check=partial(check_places, compiled, chosen.timeouts),\n",
+        "",
+        ("tests/coordinators/test_newer_versions.py",),
+    ),
+    Mutant(
+        "a reset that a person gives asks a newer version's streams",
+        "trident/managing/resets.py",
+        "        spouts=compiled.spouts,\n",
+        "",
+        ("tests/coordinators/test_newer_versions.py",),
+    ),
+    Mutant(
+        "Spark's optimizer computes on no rows that the driver has",
+        "trident/engine/spark.py",
+        '",".join(filter(None, [excluded, _LOCAL_RELATIONS]))',
+        '""',
+        ("integration_tests/dsl/test_dsl_sessions.py",),
     ),
 )

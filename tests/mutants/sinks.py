@@ -631,11 +631,4 @@ SINKS: Final = (
         " for place in staged}:\n",
         _BULK,
     ),
-    Mutant(
-        "an old epoch cleans nothing up, whether the folder can be listed or not",
-        "state/kafka/sender.py",
-        "            sent()  # an older epoch is refused all the same\n",
-        "            pass\n",
-        ("tests/state/test_outbox.py",),
-    ),
 )

@@ -20,12 +20,14 @@ from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import TaskDecoder
 from trident.spouts.decoders.raw import RawTaskDecoder
 from trident.spouts.kafka import consumers
+from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges, Taken
 from trident.spouts.kafka.readers.here import MOST_BYTES, SmallReads, read_here
 from trident.spouts.rows import control_batch
 from trident.spouts.wanted import reading_until, require_wanted
 
 RAW = RawTaskDecoder()
+OPTIONS = ConsumerOptions({"group.id": "g"}, {}, None)
 
 
 class Session:
@@ -55,7 +57,7 @@ def task(*sizes: int, decoder: object = RAW) -> ReadRanges:
             columns = [values.get(field.name, pa.nulls(1, field.type)) for field in empty.schema]
             yield pa.RecordBatch.from_arrays(columns, schema=empty.schema)
 
-    return cast(ReadRanges, SimpleNamespace(read=read, decoder=decoder))
+    return cast(ReadRanges, SimpleNamespace(read=read, decoder=decoder, options=OPTIONS))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_of_what_is_fetched_little_passes_through_here_whatever_is_decoded_of_it
             yield control_batch(arrow_schema(RAW.task_schema), [])
 
     fetched: list[int] = []
-    reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW))
+    reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS))
     assert read_here(reading, edges(1), MOST_BYTES) is None
     assert sum(fetched) < 5_000_000
 
@@ -101,7 +103,7 @@ def test_a_record_that_the_quick_way_does_not_decode_ends_the_read() -> None:
         yield control_batch(arrow_schema(RAW.task_schema), [Undecoded(1)])
         raise AssertionError("read on")
 
-    table = read_here(cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW)), edges(1), MOST_BYTES)
+    table = read_here(cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS)), edges(1), MOST_BYTES)
     assert table is not None
     assert table.num_rows == 1
 
@@ -123,15 +125,17 @@ def test_an_attempt_that_is_given_up_ends_where_it_reads(when: str) -> None:
             frames.append(table)
             return table
 
-    reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW))
+    reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS))
     with reading_until(given_up), pytest.raises(RetryableError, match="was given up while it was read"):
         SmallReads().frame(cast(SparkSession, Making()), reading, edges(1), 10)
     assert frames == []
     require_wanted()
 
 
-@pytest.mark.parametrize("error", [pa.ArrowInvalid("a secret"), ValueError("a secret"), SystemError("a secret")])
-def test_what_a_decoder_raises_is_told_by_its_place_and_not_its_words(error: Exception) -> None:
+@pytest.mark.parametrize("kind", [pa.ArrowInvalid, OSError, OverflowError, SystemError, TypeError])
+def test_what_a_decoder_raises_is_told_by_its_place_and_not_its_words(kind: type[Exception]) -> None:
+    error = kind("a secret")
+
     def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
         yield control_batch(arrow_schema(RAW.task_schema), [])
         raise error
@@ -139,7 +143,7 @@ def test_what_a_decoder_raises_is_told_by_its_place_and_not_its_words(error: Exc
     with pytest.raises(
         RetryableError, match=rf"{type(error).__name__} at .*nothing of the batch was applied"
     ) as caught:
-        read_here(cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW)), edges(1), MOST_BYTES)
+        read_here(cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS)), edges(1), MOST_BYTES)
     assert "secret" not in str(caught.value)
 
 
@@ -204,6 +208,24 @@ def test_what_nobody_has_borrowed_is_closed_with_its_source(made: list[Mock]) ->
     consumers.close_kept({"group.id": "g"})
     consumers.close_kept({"group.id": "g"})
     assert [each.close.call_count for each in made] == [0, 1]
+
+
+@pytest.mark.parametrize("ends_first", ["the read", "the source"])
+def test_a_consumer_is_closed_with_its_source_whichever_ends_first(made: list[Mock], ends_first: str) -> None:
+    reads = SmallReads()
+
+    def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
+        with consumers.borrowed_consumer(OPTIONS.whole(), {"t": "id"}):
+            if ends_first == "the source":
+                reads.close()
+            yield control_batch(arrow_schema(RAW.task_schema), [])
+
+    reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS))
+    assert reads.frame(SPARK, reading, edges(1), 10) is not None
+    if ends_first == "the read":
+        assert not made[0].close.called
+        reads.close()
+    assert made[0].close.call_count == 1
 
 
 def test_a_process_that_was_forked_does_not_use_what_its_parent_has_kept(

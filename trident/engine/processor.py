@@ -65,14 +65,13 @@ class SparkProcessor:
             if store.capabilities.tasking is not None:
                 store.capabilities.tasking.use(SparkTasks(self._spark))
         self._given_up: dict[BatchId, StopSignal] = {}
-        """Of the attempts that are under way: whether they are wanted still."""
+        """Of the attempts that are under way, for whoever cancels them."""
         self._ends = Ends(compiled.ends, stores, staging, staging_threshold, partial(hand_out, self._spark))
 
     def process(self, request: ProcessRequest) -> ProcessResult:
         """Run all jobs of the attempt, side by side."""
-        attempts = [_Attempt(job, request) for job in self._jobs]
-        runs = [partial(self._run, attempt) for attempt in attempts]
-        self._given_up[request.batch] = StopSignal()
+        given_up = self._given_up[request.batch] = StopSignal()
+        runs = [partial(self._run, _Attempt(job, request, given_up)) for job in self._jobs]
         try:
             return joined(run_all(runs, partial(self.cancel, request.batch)))
         finally:
@@ -182,9 +181,8 @@ class SparkProcessor:
 
     def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T], state: str = "") -> T:
         job = f"{attempt.batch}, {what}"
-        given_up = self._given_up[attempt.batch]
         with (
-            reading_until(given_up),
+            reading_until(attempt.given_up),
             acting(self._spark, _tag(attempt.batch), job, of_refusal=lambda refused: of_state(refused, state, job)),
         ):
             require_wanted()  # a job that begins after the cancel is not ended by it
@@ -197,6 +195,7 @@ class _Attempt:
 
     job: Job
     request: ProcessRequest
+    given_up: StopSignal
 
     @property
     def batch(self) -> BatchId:

@@ -11,11 +11,12 @@ from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge
 from trident.engine.collecting import Collected
 from trident.spouts.base import KnowsOrder, Source
+from trident.spouts.kafka.readers.here import MOST_RECORDS
 
 CAREFUL_BATCHES = 50
 """After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
-SMALL_BATCH = 20_000
-"""Up to so many positions one task does all: a second one costs more than it saves."""
+SMALL_BATCH = MOST_RECORDS
+"""Up to so many positions one task does all: a second one costs more than it saves. What is read here is never more."""
 
 
 class Readers:

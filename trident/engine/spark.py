@@ -28,7 +28,7 @@ _ENGINE_OPTIONS: Mapping[str, str] = {
 
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
-_IN_THE_OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+_LOCAL_RELATIONS = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
 """It would compute on rows that the driver has while it plans, where nothing can be cancelled."""
 
 
@@ -89,7 +89,7 @@ def engine_session(spark: SparkSession, shuffle_partitions: int) -> SparkSession
     for name, value in _ENGINE_OPTIONS.items():
         copy.conf.set(name, value)
     excluded = copy.conf.get(_EXCLUDED, None)
-    copy.conf.set(_EXCLUDED, ",".join(filter(None, [excluded, _IN_THE_OPTIMIZER])))
+    copy.conf.set(_EXCLUDED, ",".join(filter(None, [excluded, _LOCAL_RELATIONS])))
     copy.conf.set("spark.sql.shuffle.partitions", str(shuffle_partitions))
     return copy
 

@@ -17,16 +17,21 @@ from trident.base.ranges import Edge
 from trident.base.user_code import type_and_place
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import RunsHere, TaskDecoder
+from trident.spouts.kafka.consumers import close_kept
+from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
 from trident.spouts.wanted import require_wanted
 
 MOST_RECORDS: Final = 20_000
-"""Up to so many one task does all: where there are several, Spark's optimizer would compute what no task asks for."""
+"""The engine lets one task do so many, behind a `coalesce(1)`: without it Spark's optimizer would compute what no task
+asks for, on Spark Connect, where that rule of it can't be switched off."""
 _MOST_FETCHED: Final = 4 << 20
 MOST_BYTES: Final = 900 << 10
 """More than that, as rows of Spark, goes from tasks: a task that is sent with a megabyte is a warning of Spark's."""
 _WORD: Final = 8
 """What each column takes of a row, whatever is in it, and what the row itself takes."""
+_OF_A_READ: Final = (KafkaException, pa.ArrowException, ArithmeticError, OSError, SystemError, TypeError, ValueError)
+"""What client and decoder may raise; in a task it would fail that task, and the attempt, without a word of a record."""
 _LARGE_BATCHES: Final = 50
 """After a batch of few records that were large so many are left to tasks at once."""
 
@@ -41,6 +46,8 @@ class SmallReads:
 
     most_bytes: int = MOST_BYTES
     _left_to_tasks: int = 0
+    _options: ConsumerOptions | None = None
+    _is_closed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def frame(
@@ -48,9 +55,14 @@ class SmallReads:
     ) -> DataFrame | None:
         """Return the frame of the ranges, read; None where tasks are to read them."""
         width = sum(edge.range.width for edge in edges)
-        if not 0 < width <= most_records or not runs_here(task.decoder) or not self._wanted():
+        if not 0 < width <= most_records or not runs_here(task.decoder) or not self._takes_turn():
             return None
         table = read_here(task, edges, self.most_bytes)
+        with self._lock:
+            self._options = task.options
+            is_closed = self._is_closed
+        if is_closed:
+            self.close()
         require_wanted()
         if table is None:
             with self._lock:
@@ -58,7 +70,16 @@ class SmallReads:
             return None
         return task.decoder.finish(spark.createDataFrame(table, task.decoder.task_schema))
 
-    def _wanted(self) -> bool:
+    def close(self) -> None:
+        """Close the consumers that were kept; those of reads that are under way once these have ended."""
+        with self._lock:
+            self._is_closed = True
+            options = self._options
+        if options is not None:
+            close_kept(options.whole())
+
+    def _takes_turn(self) -> bool:
+        """Whether it is not one of those that are left to tasks; counts these down, so it is asked last."""
         with self._lock:
             left, self._left_to_tasks = self._left_to_tasks, max(0, self._left_to_tasks - 1)
         return not left
@@ -87,7 +108,7 @@ def read_here(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.Ta
         return pa.Table.from_batches(batches, arrow_schema(task.decoder.task_schema)).combine_chunks()
     except _TooMuchError:
         return None
-    except (KafkaException, ValueError, SystemError) as error:  # what a task would have failed with
+    except _OF_A_READ as error:
         raise RetryableError(f"reading raised {_told(error)}; nothing of the batch was applied") from None
 
 

@@ -155,7 +155,7 @@ class StagingFolder:
             _delete_folder(files, f"{root}/{self._life(owner)}")
 
     def files_of(self, owner: Owner) -> dict[str, int]:
-        """Return the places of all files of an incarnation, and of the folders that they are in, each with its txid."""
+        """Return where all files of an incarnation are, and the folders of its txids, each with its txid."""
         with self._tidying() as (files, root):
             life = f"{root}/{self._life(owner)}"
             found = [each for each in self._listed(files, life, below=True) if _is_of_ours(each)]
@@ -163,7 +163,7 @@ class StagingFolder:
         return {path: int(parts[0]) for path, parts in below.items() if parts[0].isdigit()}
 
     def delete(self, places: Collection[str], *, are_sent: bool) -> None:
-        """Delete these files, and the folders of their txids that are empty then.
+        """Delete these files, and of these folders and those that they were in the ones that are empty then.
 
         Only a local disk deletes an empty folder and no other one. Elsewhere those of txids that are sent go: nobody
         stages for these any more.
@@ -267,7 +267,7 @@ def _kept(path: Path) -> Iterator[BinaryIO]:
 
 
 def _opened(files: fs.FileSystem, path: str) -> AbstractContextManager[BinaryIO | pa.NativeFile]:
-    return _kept(Path(path)) if isinstance(files, fs.LocalFileSystem) else files.open_output_stream(path)
+    return _kept(Path(path)) if _is_local(files) else files.open_output_stream(path)
 
 
 def _delete(files: fs.FileSystem, path: str) -> None:

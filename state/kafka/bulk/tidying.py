@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -24,30 +24,31 @@ class StagedFiles:
         self._folder = folder
         self._has_told = False
 
-    def staged_files(self, owner: Owner) -> Mapping[str, int]:
-        """Return where files lie that were staged in this life, each with its txid, of a sink given up."""
+    def at_drop(self, owner: Owner) -> Mapping[str, int]:
+        """Return the places that were staged in this life, each with its txid, of a sink that is given up."""
         with _of_a_drop():
             return self._folder.files_of(owner)
 
-    def delete_files(self, places: Collection[str]) -> None:
-        """Delete what `staged_files` returned, as far as it is there still."""
+    def delete_at_drop(self, places: Collection[str]) -> None:
+        """Delete what `at_drop` returned, as far as it is there still."""
         with _of_a_drop():
             self._folder.delete(places, are_sent=False)
 
-    def clean_up(self, owner: Owner, sent: Callable[[], int | None]) -> None:
-        """Delete files of txids that are sent, up to what is asked once they are listed; for None nothing.
+    def to_clean(self, owner: Owner) -> Mapping[str, int]:
+        """Return the places that were staged in this life, sent or not, each with its txid.
 
-        Nothing waits for them, so a folder that is away, or where nothing may be deleted, ends no run: the log says so,
-        and the next clean-up tries again.
+        Nothing waits for what is sent, so a folder that is away, or where nothing may be listed or deleted, ends no
+        run: the log says so, and the next clean-up tries again.
         """
         self._has_told = False
-        files: Mapping[str, int] = {}
         with self._or_tell(owner):
-            files = self._folder.files_of(owner)
-        txid = sent()
-        if txid is not None:
-            with self._or_tell(owner):
-                self._folder.delete(up_to(txid, files), are_sent=True)
+            return self._folder.files_of(owner)
+        return {}
+
+    def clean(self, owner: Owner, places: Collection[str]) -> None:
+        """Delete places of txids that are sent, as far as that can be done now."""
+        with self._or_tell(owner):
+            self._folder.delete(places, are_sent=True)
 
     def forget_soon(self, owner: Owner, txid: int) -> None:
         """Delete files of txids up to one that is sent, as far as it can be done now: they are large."""

@@ -21,7 +21,7 @@ from trident.state.kafka.sender import KafkaSender
 from trident.state.packing import pack
 from trident.state.positions import Position, is_held, put_back, stands
 from trident.state.rows import conform
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates, up_to
 
 _LARGEST: Final = 512 << 20
 """How large one entry may be: a value of PostgreSQL has at most a gigabyte, on its way too."""
@@ -157,19 +157,16 @@ class OutboxTarget:
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete files of txids that were sent: rows are deleted as soon as they were, and what was not stays."""
-
-        def sent() -> int | None:
-            found = self._sent(owner, epoch)
-            return None if found is None else min(done, found)
-
-        self._sender.clean_up(owner, sent)
+        files = self._sender.files_to_clean(owner)
+        if (sent := self._sent(owner, epoch)) is not None:
+            self._sender.clean_files(owner, up_to(min(done, sent), files))
 
     def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
         """Delete all files; rows in the outbox are deleted as soon as they were sent."""
-        files = self._sender.staged_files(owner)
+        files = self._sender.files_at_drop(owner)
         if self._sent(owner, epoch) is None:
             raise put_back(self.name)
-        self._sender.delete_files(files)
+        self._sender.delete_at_drop(files)
 
     def _sent(self, owner: Owner, epoch: Epoch) -> int | None:
         """Return the txid up to which the sink has sent all as this owner, 0 for none; None in another epoch."""
