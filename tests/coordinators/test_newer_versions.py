@@ -302,14 +302,8 @@ def test_what_a_version_itself_finds_wrong_leaves_the_one_before(asks: int, tmp_
     """It is asked before a fence is raised, and again behind them, when what was away has answered."""
     scene = Scene(tmp_path, MIXED)
     go_on(scene)
-    before, asked = held(tmp_path), []
-
-    def refuse() -> None:
-        asked.append(1)
-        if len(asked) == asks:
-            raise ConfigurationError("no such topic")
-
-    plan = replace(newer(scene).plan(), check=refuse)
+    before = held(tmp_path)
+    plan = replace(newer(scene).plan(), check=refusing(asks))
     with pytest.raises(ConfigurationError, match="no such topic"):
         TopologyRun(plan, scene.ledger(), OPTIONS).run()
     assert held(tmp_path) == before
@@ -325,13 +319,7 @@ def test_a_reset_by_a_version_that_could_not_start_leaves_the_one_before(
     """A wrong name that it had stored could neither be corrected nor taken out, and nobody could run."""
     scene = Scene(tmp_path, MIXED)
     go_on(scene)
-    before, asked = held(tmp_path), []
-
-    def refuse() -> None:
-        asked.append(1)
-        if len(asked) == asks:
-            raise ConfigurationError("no such topic")
-
+    before = held(tmp_path)
     plan = newer(scene).plan()
     with pytest.raises(ConfigurationError, match="no such topic"):
         reset_topology(
@@ -341,7 +329,7 @@ def test_a_reset_by_a_version_that_could_not_start_leaves_the_one_before(
             keep_rows=keep_rows,
             start="resume",
             options=OPTIONS,
-            check=refuse,
+            check=refusing(asks),
         )
     assert held(tmp_path) == before
     both_go_on(scene)
@@ -425,6 +413,18 @@ def test_a_reset_by_the_version_that_is_stored_asks_no_stream_and_looks_at_no_pl
     monkeypatch.undo()
     scene.go_on()
     assert scene.rows("balances") == scene.topic.expected()
+
+
+def refusing(asks: int) -> Callable[[], None]:
+    """Return a check that finds something wrong when it is asked for the so manieth time, and then only."""
+    asked: list[int] = []
+
+    def refuse() -> None:
+        asked.append(1)
+        if len(asked) == asks:
+            raise ConfigurationError("no such topic")
+
+    return refuse
 
 
 def both_go_on(scene: Scene) -> None:

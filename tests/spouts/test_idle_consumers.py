@@ -25,16 +25,8 @@ def test_a_broker_that_is_away_fills_no_log(more: dict[str, str], says: bool) ->
     assert ("FAIL" in done.stderr) is says
 
 
-def test_a_consumer_that_has_read_the_topic_before_it_was_made_anew_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_consumer_that_has_read_the_topic_before_it_was_made_anew_is_closed(made: list[Mock]) -> None:
     """It would ask for the epoch of the topic that is gone, and hear nothing until the read stalls."""
-    made: list[Mock] = []
-
-    def new(options: object, kind: object) -> Mock:
-        made.append(Mock())
-        return made[-1]
-
-    monkeypatch.setattr(consumers, "_new", new)
-    monkeypatch.setattr(consumers, "_idle", {})
 
     def lent(topics: dict[str, str]) -> int:
         with consumers.borrowed_consumer({"group.id": "g"}, topics) as consumer:

@@ -172,20 +172,6 @@ def test_what_the_client_raises_is_told_without_its_words() -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Mock]:
-    """All consumers that are made."""
-    found: list[Mock] = []
-
-    def new(options: object, kind: object) -> Mock:
-        found.append(Mock())
-        return found[-1]
-
-    monkeypatch.setattr(consumers, "_new", new)
-    monkeypatch.setattr(consumers, "_idle", {})
-    return found
-
-
 def test_batches_that_are_read_side_by_side_have_consumers_of_their_own_and_keep_them(made: list[Mock]) -> None:
     options, topics = {"group.id": "g"}, {"t": "id"}
     for _ in range(2):
