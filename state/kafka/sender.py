@@ -112,10 +112,10 @@ class KafkaSender:
         """Return the same of a sink that is given up, for which all that waited is sent."""
         return {} if self.bulk is None else self.bulk.files.at_drop(owner)
 
-    def delete_at_drop(self, places: Collection[str]) -> None:
+    def delete_at_drop(self, owner: Owner, places: Collection[str]) -> None:
         """Delete what `files_at_drop` returned, as far as it is there still."""
         if self.bulk is not None:
-            self.bulk.files.delete_at_drop(places)
+            self.bulk.files.delete_at_drop(owner, places)
 
     def check_producers(self, owner: Owner, newest: int) -> None:
         """Raise MismatchError unless each producer has a position of this life, none above what may have been sent."""

@@ -126,7 +126,7 @@ class KafkaTarget:
         if self._held_position(owner, epoch) is None:
             raise put_back(self.name)
         self._blobs.delete(owner.topology, lying)
-        self._sender.delete_at_drop(files)
+        self._sender.delete_at_drop(owner, files)
 
     def _held_position(self, owner: Owner, epoch: Epoch) -> Position | None:
         """Return where it stands, None where another epoch than this one, an older one, stands beside it."""

@@ -73,8 +73,8 @@ DROPPING: Final = (
     Mutant(
         "what a successor has staged stays where a drop stood still: files",
         "state/kafka/outbox/target.py",
-        "        self._sender.delete_at_drop(files)\n",
-        "        self._sender.delete_at_drop(self._sender.files_at_drop(owner))\n",
+        "        self._sender.delete_at_drop(owner, files)\n",
+        "        self._sender.delete_at_drop(owner, self._sender.files_at_drop(owner))\n",
         ("tests/state/test_bulk_rows.py::test_files_that_come_behind_the_look_at_the_fence_stay",),
     ),
     Mutant(

@@ -465,10 +465,14 @@ def test_a_folder_that_is_away_ends_no_clean_up_and_deletes_nothing_later(
 
 
 @pytest.mark.parametrize(
+    "error", [PermissionError(), OSError("AWS Error ACCESS_DENIED during ListObjectsV2 operation: Access Denied")]
+)
+@pytest.mark.parametrize(
     "where", [(folder_module, "_gone_is_well"), (StagingFolder, "_listed")], ids=["deleting", "listing"]
 )
 def test_files_of_another_user_end_no_clean_up_and_a_drop_says_whose_right_is_missing(
     where: tuple[object, str],
+    error: OSError,
     harness: BulkHarness,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -478,7 +482,7 @@ def test_files_of_another_user_end_no_clean_up_and_a_drop_says_whose_right_is_mi
     staged_by_tasks(sink, batch_of(1), harness.keyed("a"))
 
     def refuse(*_: object, **__: object) -> None:
-        raise PermissionError
+        raise error
 
     with monkeypatch.context() as patched:
         patched.setattr(*where, refuse)
@@ -486,7 +490,10 @@ def test_files_of_another_user_end_no_clean_up_and_a_drop_says_whose_right_is_mi
         assert caplog.text.count("may not look into or delete") == 1  # with the first batch
         sink.clean_up(OWNER, EPOCH, 1)
         assert caplog.text.count("may not look into or delete") == 2
-        with pytest.raises(ConfigurationError, match=r"umask 002.* all that waited is sent, delete what lies"):
+        with pytest.raises(
+            ConfigurationError,
+            match=r"umask 002.* all that waited is sent, delete what lies in file:.*/orders/alerts/first-life yourself",
+        ):
             sink.forget_staging(OWNER, EPOCH)
         assert staged_by_tasks(sink, batch_of(3), harness.keyed("a"))  # what earlier attempts left is no matter
     for path in harness.folder.glob("**/*.parquet"):
@@ -504,7 +511,7 @@ def test_a_file_that_may_not_be_deleted_keeps_no_other_one(
     files, delete = folder.files_of(OWNER), folder_module._refusal_of
     kept = sorted(place for place in files if place.endswith(".parquet"))[0]
 
-    def refuse(system: fs.FileSystem, place: str) -> PermissionError | None:
+    def refuse(system: fs.FileSystem, place: str) -> OSError | None:
         return PermissionError() if place == kept else delete(system, place)
 
     monkeypatch.setattr(folder_module, "_refusal_of", refuse)

@@ -27,6 +27,7 @@ _DIGITS: Final = 19
 _DEEP: Final = 5
 """How many folders a file is in, from that of its txid to the one that a user named."""
 _OF_BYTES: Final = ("checksum", "corrupt", "decompress", "deserialize", "unexpected end of stream")
+_OF_RIGHTS: Final = ("access denied", "access_denied", "forbidden", "not authorized")
 _REFUSED: Final = (PermissionError, FileNotFoundError, NotADirectoryError, pa.ArrowException, ValueError)
 
 
@@ -46,6 +47,10 @@ class StagingFolder:
     def shown(self) -> str:
         """The address for people: what follows its path may say how to log in."""
         return self.address.partition("?")[0]
+
+    def shown_life(self, owner: Owner) -> str:
+        """Return where the files of an incarnation lie, for people, as it is written there."""
+        return f"{self.shown.rstrip('/')}/{self._life(owner)}"
 
     def prepare(self) -> None:
         """Make the folder, and see that files can be written to it and deleted; raises ConfigurationError."""
@@ -187,16 +192,17 @@ class StagingFolder:
     def _tidying(self) -> Iterator[tuple[fs.FileSystem, str]]:
         try:
             yield fs.FileSystem.from_uri(self.address)
-        except PermissionError as error:
+        except OSError as error:
+            if not _is_refused(error):
+                raise RetryableError(
+                    f"sink {self.sink!r} could not look into {self.shown!r}, or delete old files there "
+                    f"({type(error).__name__}); what is staged stays there"
+                ) from None
             raise ConfigurationError(
                 f"sink {self.sink!r} may not look into or delete what tasks have staged in {self.shown!r} "
                 f"({type(error).__name__}); what is staged stays there. Let the driver's user delete there: tasks and "
-                "driver under one user, or one group and umask 002, and the folders that are there given to it"
-            ) from None
-        except OSError as error:
-            raise RetryableError(
-                f"sink {self.sink!r} could not look into {self.shown!r}, or delete old files there "
-                f"({type(error).__name__}); what is staged stays there"
+                "driver under one user, or one group and umask 002, and the folders that are there given to it; in a "
+                "bucket the rights to list and to delete"
             ) from None
 
     def _of(self, batch: BatchId, name: str) -> tuple[fs.FileSystem, str]:
@@ -222,12 +228,19 @@ def _gone_is_well() -> AbstractContextManager[None]:
     return suppress(FileNotFoundError)
 
 
-def _refusal_of(files: fs.FileSystem, place: str) -> PermissionError | None:
+def _is_refused(error: OSError) -> bool:
+    """Whether a right is missing: an object store's refusal is no class of its own."""
+    return isinstance(error, PermissionError) or any(word in str(error).lower() for word in _OF_RIGHTS)
+
+
+def _refusal_of(files: fs.FileSystem, place: str) -> OSError | None:
     """Delete a file; return why we may not."""
     try:
         with _gone_is_well():
             files.delete_file(place)
-    except PermissionError as error:
+    except OSError as error:
+        if not _is_refused(error):
+            raise
         return error
     return None
 

@@ -16,6 +16,10 @@ _log = logging.getLogger("trident.state")
 _UNTIDY: Final = (RetryableError, ConfigurationError)
 """What a folder raises where nothing can be listed or deleted, now or until somebody lets us."""
 
+_TOLD: Final = (
+    "topology=%s incarnation=%s %s. Nothing waits for what is sent: all goes on, and the next clean-up tries again"
+)
+
 
 class StagedFiles:
     """The staged files of one sink, for the driver; called from any thread, keeps what it has told and nothing else."""
@@ -26,12 +30,12 @@ class StagedFiles:
 
     def at_drop(self, owner: Owner) -> Mapping[str, int]:
         """Return the places that were staged in this life, each with its txid, of a sink that is given up."""
-        with _of_a_drop():
+        with self._of_a_drop(owner):
             return self._folder.files_of(owner)
 
-    def delete_at_drop(self, places: Collection[str]) -> None:
+    def delete_at_drop(self, owner: Owner, places: Collection[str]) -> None:
         """Delete what `at_drop` returned, as far as it is there still."""
-        with _of_a_drop():
+        with self._of_a_drop(owner):
             self._folder.delete(places, are_sent=False)
 
     def to_clean(self, owner: Owner) -> Mapping[str, int]:
@@ -69,15 +73,14 @@ class StagedFiles:
             if self._has_told:
                 return
             self._has_told = True
-            _log.warning("topology=%s incarnation=%s %s", owner.topology, owner.incarnation, error)
+            _log.warning(_TOLD, owner.topology, owner.incarnation, error)
 
-
-@contextmanager
-def _of_a_drop() -> Iterator[None]:
-    try:
-        yield
-    except ConfigurationError as error:
-        raise ConfigurationError(
-            f"{error}; or, since all that waited is sent, delete what lies there of this sink and topology yourself. "
-            "Then give the command again"
-        ) from None
+    @contextmanager
+    def _of_a_drop(self, owner: Owner) -> Iterator[None]:
+        try:
+            yield
+        except ConfigurationError as error:
+            raise ConfigurationError(
+                f"{error}; or, since all that waited is sent, delete what lies in {self._folder.shown_life(owner)} "
+                "yourself. Then give the command again"
+            ) from None

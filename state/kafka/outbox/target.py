@@ -166,7 +166,7 @@ class OutboxTarget:
         files = self._sender.files_at_drop(owner)
         if self._sent(owner, epoch) is None:
             raise put_back(self.name)
-        self._sender.delete_at_drop(files)
+        self._sender.delete_at_drop(owner, files)
 
     def _sent(self, owner: Owner, epoch: Epoch) -> int | None:
         """Return the txid up to which the sink has sent all as this owner, 0 for none; None in another epoch."""
