@@ -11,13 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -124,8 +126,7 @@ class Source(Protocol):
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return a frame: the decoded rows of the ranges and their control rows.
 
-        What it holds is read when it is run, or at once, by the calling thread: that asks `require_wanted` as it goes
-        on, since Spark ends what runs in tasks only. Run again, it holds the same records.
+        What it holds is read when it is run. Run again, it holds the same records.
 
         A `quick` read may answer with an `Undecoded` word instead of decoding a record; then its rows are
         not all there, and the caller throws them away and reads the ranges again without `quick`.
@@ -170,6 +171,32 @@ class KnowsOrder(Protocol):
 
     def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the frame of `Source.read` with one more column, `ORDER` (`base.order`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallBatch:
+    """A small batch as it was read: all rows and words that the frame of `Source.read` would have."""
+
+    rows: pa.RecordBatch
+    schema: StructType
+    """The fields, `ORDER` where that was asked for, and the control column."""
+
+    @property
+    def words(self) -> pa.StringArray:
+        """The control column."""
+        return cast("pa.StringArray", self.rows.column(CONTROL))
+
+
+@runtime_checkable
+class ReadsSmallBatches(Protocol):
+    """A source that may read small batches in the coordinator's process, without a task."""
+
+    def read_small(self, spark: SparkSession, edges: Sequence[Edge], *, in_order: bool) -> SmallBatch | None:
+        """Return what a quick `read`, or `read_in_order`, of the ranges holds; None where tasks are to read them.
+
+        It is read at once, by the calling thread, which asks `require_wanted` as it goes on: Spark ends what runs in
+        tasks only. Raises what a task would. May be called from several threads, once per attempt.
+        """
 
 
 class Spout(Protocol):

@@ -75,7 +75,7 @@ def test_a_run_has_a_session_with_what_exact_results_need(
         own = engine_session(hostile, 2)
     assert {name: own.conf.get(name) for name in PINNED} == dict(PINNED)
     assert own.conf.get("spark.sql.legacy.timeParserPolicy") == "CORRECTED"
-    assert own.conf.get(RULES) == f"{USERS_RULE},{OPTIMIZER}.ConvertToLocalRelation"
+    assert own.conf.get(RULES) == USERS_RULE
     hostile.conf.unset(RULES)
     (line,) = caplog.messages
     assert all(name in line for name in HOSTILE)

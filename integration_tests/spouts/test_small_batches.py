@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 from confluent_kafka import Producer
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from integration_tests.fix_kafka import Kafka
 from integration_tests.spouts.logs import FOREVER, edges_of, produce_aborted, produce_committed
@@ -17,7 +17,7 @@ from tests.effort import base_seed
 from trident.base.control import CONTROL, Undecoded, decode
 from trident.base.ranges import Edge, OffsetRange, RangeManifest
 from trident.spouts import Json, OpaqueKafkaSpout, Raw
-from trident.spouts.base import KnowsOrder, Source
+from trident.spouts.base import KnowsOrder, ReadsSmallBatches, Source
 from trident.spouts.decoders.base import Decoder
 from trident.spouts.kafka.readers import here
 from trident.spouts.kafka.readers.arrow import ArrowReader
@@ -84,11 +84,9 @@ def returned(source: Source, spark: SparkSession, edges: list[Edge], *, in_order
 
     A range with a hole at its end is read up to the next record, or to the end of the log, whichever comes first.
     """
-    assert isinstance(source, KnowsOrder)
-    read = source.read_in_order if in_order else source.read
     stops = {edge.id: edge.range.stop for edge in edges}
     found = []
-    for row in read(spark, edges, 2, quick=True).collect():
+    for row in frame_of(source, spark, edges, in_order=in_order).collect():
         word = None if row[CONTROL] is None else decode(row[CONTROL])
         assert not isinstance(word, Undecoded)
         if isinstance(word, RangeManifest):
@@ -98,6 +96,17 @@ def returned(source: Source, spark: SparkSession, edges: list[Edge], *, in_order
         else:
             found.append(repr(row))
     return sorted(found)
+
+
+def frame_of(source: Source, spark: SparkSession, edges: list[Edge], *, in_order: bool = False) -> DataFrame:
+    """Return what the source has read here, else what tasks read."""
+    assert isinstance(source, KnowsOrder)
+    assert isinstance(source, ReadsSmallBatches)
+    small = source.read_small(spark, edges, in_order=in_order)
+    if small is not None:
+        return spark.createDataFrame(pa.Table.from_batches([small.rows]), small.schema)
+    read = source.read_in_order if in_order else source.read
+    return read(spark, edges, 2, quick=True)
 
 
 @pytest.mark.drawn(one_in=3)
@@ -143,10 +152,10 @@ def test_what_is_read_here_is_what_tasks_return(
 def test_large_records_of_a_small_batch_are_read_by_tasks(
     kafka: Kafka, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tables: list[pa.Table | None] = []
+    tables: list[pa.RecordBatch | None] = []
     real = here.read_here
 
-    def seen(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.Table | None:
+    def seen(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.RecordBatch | None:
         tables.append(real(task, edges, most_bytes))
         return tables[-1]
 
@@ -159,7 +168,7 @@ def test_large_records_of_a_small_batch_are_read_by_tasks(
     source = OpaqueKafkaSpout(topic, bootstrap_servers=kafka.bootstrap_servers, value=Raw()).open("s")
     try:
         for _ in range(2):
-            rows = source.read(spark, edges_of(source.bounds()), 1, True).collect()
+            rows = frame_of(source, spark, edges_of(source.bounds())).collect()
             assert [len(row["value"]) for row in rows if row["value"] is not None] == [800_000] * 10
         assert tables == [None]
     finally:
@@ -179,7 +188,7 @@ def test_a_record_that_the_quick_way_does_not_decode_is_said_both_ways(
     spout = OpaqueKafkaSpout(topic, bootstrap_servers=kafka.bootstrap_servers, value=Json("i int"), reader=reader)
     source = spout.open("s")
     try:
-        rows = source.read(spark, edges_of(source.bounds()), 1, True).collect()
+        rows = frame_of(source, spark, edges_of(source.bounds())).collect()
         assert any(isinstance(decode(row[CONTROL]), Undecoded) for row in rows if row[CONTROL] is not None)
     finally:
         source.close()

@@ -22,7 +22,7 @@ from trident.base.kafka.admin import UNKNOWN_TOPIC, admin_of, described, is_reac
 from trident.base.kafka.errors import OF_THE_CLIENT
 from trident.base.logs import LogCut, cut_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
-from trident.spouts.base import OffsetsLostError, Start, StartAt, TopicsMissingError
+from trident.spouts.base import OffsetsLostError, SmallBatch, Start, StartAt, TopicsMissingError
 from trident.spouts.decoders.base import Decoder, KnowsRecords, TaskDecoder
 from trident.spouts.kafka.epochs import epoch_ends
 from trident.spouts.kafka.errors import classify
@@ -104,19 +104,20 @@ class KafkaSource:
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the frame of the ranges; see `Source.read`."""
-        decoder = self._task_decoder(spark)
-        return self._frame(spark, decoder.quick() if quick else decoder, edges, tasks, quick)
+        decoder = self._form(spark, quick=quick, in_order=False)
+        return self._reader.read(spark, self._options, decoder, edges, tasks)
 
     def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the frame of the ranges with the records' places; see `KnowsOrder`."""
-        decoder = self._task_decoder(spark)
-        asked = decoder.quick() if quick else decoder
-        if not isinstance(asked, KnowsRecords):
-            raise ConfigurationError(
-                f"the decoder of stream {self._name!r}, {self._decoder.describe()}, has no ordered(), so it can't say "
-                "which record a row is of: its rows can be aggregated, but not sent one by one. Nothing was read"
-            )
-        return self._frame(spark, asked.ordered(), edges, tasks, quick)
+        decoder = self._form(spark, quick=quick, in_order=True)
+        return self._reader.read(spark, self._options, decoder, edges, tasks)
+
+    def read_small(self, spark: SparkSession, edges: Sequence[Edge], *, in_order: bool) -> SmallBatch | None:
+        """Return what the ranges hold, where the reader takes them for few; see `ReadsSmallBatches`."""
+        if not isinstance(self._reader, ReadsHere):
+            return None
+        decoder = self._form(spark, quick=True, in_order=in_order)
+        return self._reader.read_here(self._options, decoder, edges, self._small)
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check after a read that the topics are still the planned ones, with the ranges' beginnings and ends."""
@@ -173,13 +174,17 @@ class KafkaSource:
             admin.close()
         self._small.close()
 
-    def _frame(
-        self, spark: SparkSession, decoder: TaskDecoder, edges: Sequence[Edge], tasks: int, quick: bool
-    ) -> DataFrame:
-        found = None
-        if quick and isinstance(self._reader, ReadsHere):
-            found = self._reader.read_here(spark, self._options, decoder, edges, self._small)
-        return self._reader.read(spark, self._options, decoder, edges, tasks) if found is None else found
+    def _form(self, spark: SparkSession, *, quick: bool, in_order: bool) -> TaskDecoder:
+        decoder = self._task_decoder(spark)
+        asked = decoder.quick() if quick else decoder
+        if not in_order:
+            return asked
+        if not isinstance(asked, KnowsRecords):
+            raise ConfigurationError(
+                f"the decoder of stream {self._name!r}, {self._decoder.describe()}, has no ordered(), so it can't say "
+                "which record a row is of: its rows can be aggregated, but not sent one by one. Nothing was read"
+            )
+        return asked.ordered()
 
     def _task_decoder(self, spark: SparkSession) -> TaskDecoder:
         if self._compiled is None:

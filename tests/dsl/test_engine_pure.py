@@ -273,7 +273,7 @@ def test_what_a_function_returns_must_be_what_was_declared(returned: object, pat
 def result_of(collected: Collected, edges: dict[str, tuple[Edge, ...]]) -> ProcessResult:
     (spout,) = edges
     readings = Readings(edges)
-    readings.add(spout, collected)
+    readings.add(spout, collected.words)
     return readings.result({"s": collected})
 
 
@@ -367,7 +367,7 @@ def test_a_word_that_can_not_name_its_range_is_about_the_jobs_only_spout() -> No
 def readings() -> tuple[Readings, End]:
     """One source that has been read, and an end on it."""
     given = Readings(edges())
-    given.add("payments", read_table(pa.table({CONTROL: [WORD]}), None))
+    given.add("payments", read_table(pa.table({CONTROL: [WORD]}), None).words)
     return given, SinkNode(UnopenedSink("out", SCHEMA), SourceNode("payments", cast(Spout, None)))
 
 

@@ -2587,8 +2587,8 @@ _OF_KAFKA = (
     Mutant(
         "an attempt that is given up begins no job",
         "spouts/kafka/readers/here.py",
-        "        require_wanted()\n        if table is None",
-        "        if table is None",
+        "        require_wanted()\n        if rows is None",
+        "        if rows is None",
         (_SMALL,),
     ),
     Mutant(

@@ -154,11 +154,4 @@ DROPPING: Final = (
         "",
         ("tests/coordinators/test_newer_versions.py",),
     ),
-    Mutant(
-        "Spark's optimizer computes on no rows that the driver has",
-        "trident/engine/spark.py",
-        '",".join(filter(None, [excluded, _LOCAL_RELATIONS]))',
-        '""',
-        ("integration_tests/dsl/test_dsl_sessions.py",),
-    ),
 )

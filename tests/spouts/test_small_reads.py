@@ -10,7 +10,6 @@ from unittest.mock import Mock
 import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
-from pyspark.sql import SparkSession
 
 from trident.base.control import Undecoded
 from trident.base.errors import RetryableError
@@ -28,16 +27,6 @@ from trident.spouts.wanted import reading_until, require_wanted
 
 RAW = RawTaskDecoder()
 OPTIONS = ConsumerOptions({"group.id": "g"}, {}, None)
-
-
-class Session:
-    """Makes a frame of whatever it is given."""
-
-    def createDataFrame(self, table: pa.Table, schema: object) -> pa.Table:  # Spark's name
-        return table
-
-
-SPARK = cast(SparkSession, Session())
 
 
 def edges(*widths: int) -> tuple[Edge, ...]:
@@ -66,17 +55,17 @@ def task(*sizes: int, decoder: object = RAW) -> ReadRanges:
     ids=["just so many", "of two partitions", "one more", "empty ranges", "no ranges", "switched off"],
 )
 def test_a_batch_is_read_here_up_to_so_many_positions(widths: tuple[int, ...], most: int, is_read: bool) -> None:
-    found = SmallReads().frame(SPARK, task(1), edges(*widths), most)
+    found = SmallReads().read(task(1), edges(*widths), most)
     assert (found is not None) is is_read
 
 
 def test_a_batch_of_large_records_is_left_to_tasks_and_so_are_the_next_fifty() -> None:
     reads = SmallReads(most_bytes=5_000)
     small, large = task(1_000), task(2_000, 2_000, 2_000)
-    assert reads.frame(SPARK, small, edges(3), 10) is not None
-    assert reads.frame(SPARK, large, edges(3), 10) is None
-    assert [reads.frame(SPARK, small, edges(3), 10) for _ in range(50)] == [None] * 50
-    assert reads.frame(SPARK, small, edges(3), 10) is not None
+    assert reads.read(small, edges(3), 10) is not None
+    assert reads.read(large, edges(3), 10) is None
+    assert [reads.read(small, edges(3), 10) for _ in range(50)] == [None] * 50
+    assert reads.read(small, edges(3), 10) is not None
 
 
 def test_of_what_is_fetched_little_passes_through_here_whatever_is_decoded_of_it() -> None:
@@ -92,25 +81,19 @@ def test_of_what_is_fetched_little_passes_through_here_whatever_is_decoded_of_it
     assert sum(fetched) < 5_000_000
 
 
-def test_what_a_task_would_be_sent_with_is_counted_and_not_what_arrow_takes() -> None:
-    """A row of Spark has eight bytes for each column, whatever is in it."""
-    assert read_here(task(*[0] * 100), edges(100), 20_000) is not None
-    assert read_here(task(*[0] * 300), edges(300), 20_000) is None
-
-
 def test_a_record_that_the_quick_way_does_not_decode_ends_the_read() -> None:
     def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
         yield control_batch(arrow_schema(RAW.task_schema), [Undecoded(1)])
         raise AssertionError("read on")
 
-    table = read_here(cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS)), edges(1), MOST_BYTES)
-    assert table is not None
-    assert table.num_rows == 1
+    rows = read_here(cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS)), edges(1), MOST_BYTES)
+    assert rows is not None
+    assert rows.num_rows == 1
 
 
 @pytest.mark.parametrize("when", ["while it reads", "once it has read"])
 def test_an_attempt_that_is_given_up_ends_where_it_reads(when: str) -> None:
-    given_up, frames = StopSignal(), []
+    given_up = StopSignal()
 
     def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
         for turn in range(3):
@@ -120,15 +103,9 @@ def test_an_attempt_that_is_given_up_ends_where_it_reads(when: str) -> None:
             yield control_batch(arrow_schema(RAW.task_schema), [])
         assert when == "once it has read"
 
-    class Making(Session):
-        def createDataFrame(self, table: pa.Table, schema: object) -> pa.Table:  # Spark's name
-            frames.append(table)
-            return table
-
     reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS))
     with reading_until(given_up), pytest.raises(RetryableError, match="was given up while it was read"):
-        SmallReads().frame(cast(SparkSession, Making()), reading, edges(1), 10)
-    assert frames == []
+        SmallReads().read(reading, edges(1), 10)
     require_wanted()
 
 
@@ -161,14 +138,14 @@ class NotHere(OfAUser):
 
 @pytest.mark.parametrize("decoder", [OfAUser(), NotHere()])
 def test_a_users_decoder_runs_in_tasks_only(decoder: TaskDecoder) -> None:
-    assert SmallReads().frame(SPARK, task(1, decoder=decoder), edges(1), 10) is None
+    assert SmallReads().read(task(1, decoder=decoder), edges(1), 10) is None
 
 
 def test_what_the_client_raises_is_told_without_its_words() -> None:
     failing = Mock(spec=ReadRanges, decoder=RAW)
     failing.read.side_effect = KafkaException(KafkaError(KafkaError._STATE, "a secret"))
     with pytest.raises(RetryableError, match=r"_STATE\); nothing of the batch was applied") as caught:
-        SmallReads().frame(SPARK, failing, edges(1), 10)
+        SmallReads().read(failing, edges(1), 10)
     assert "secret" not in str(caught.value)
 
 
@@ -207,7 +184,7 @@ def test_a_consumer_is_closed_with_its_source_whichever_ends_first(made: list[Mo
             yield control_batch(arrow_schema(RAW.task_schema), [])
 
     reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS))
-    assert reads.frame(SPARK, reading, edges(1), 10) is not None
+    assert reads.read(reading, edges(1), 10) is not None
     if ends_first == "the read":
         assert not made[0].close.called
         reads.close()

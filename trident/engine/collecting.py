@@ -51,14 +51,19 @@ def read_table(table: pa.Table, schema: pa.Schema | None) -> Collected:
     column = table.column(CONTROL)
     if COPIES in table.column_names:
         _refuse_copies(table)
-    texts = [str(text) for text in column.drop_null().to_pylist()]
-    if len(set(texts)) < len(texts):
-        raise RetryableError(_READ_TWICE)
-    words = tuple(map(_decoded, texts))
+    words = words_in(column)
     if schema is None:
         return Collected(words, None)
     rows = table.select(schema.names) if not words else table.filter(pc.is_null(column)).select(schema.names)
     return Collected(words, rows.cast(schema).combine_chunks())
+
+
+def words_in(column: pa.StringArray | pa.ChunkedArray[pa.StringScalar]) -> tuple[ControlRow, ...]:
+    """Return the words of a control column; raises `RetryableError` when one is there more than once."""
+    texts = [str(text) for text in column.drop_null().to_pylist()]
+    if len(set(texts)) < len(texts):
+        raise RetryableError(_READ_TWICE)
+    return tuple(map(_decoded, texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +73,17 @@ class Readings:
     edges: Mapping[str, tuple[Edge, ...]]
     _found: dict[str, tuple[RangeManifest | BadRecordWord, ...]] = field(default_factory=dict)
 
-    def add(self, spout: str, collected: Collected) -> None:
-        """Take what the action that read a source returned; raises `RetryableError` for a range that nobody gave."""
+    def add(self, spout: str, words: Iterable[ControlRow]) -> None:
+        """Take what was said while a source was read; raises `RetryableError` for a range that nobody gave."""
         given = {edge.id for edge in self.edges.get(spout, ())}
-        for word in collected.read:
+        read = tuple(word for word in words if isinstance(word, RangeManifest | BadRecordWord))
+        for word in read:
             named = isinstance(word, BadRecordWord) or word.id is not None
             if named and word.edge not in given:
                 raise RetryableError(
                     f"a task of the stream {spout!r} returned a range that it was not given; nothing was applied"
                 )
-        self._found[spout] = collected.read
+        self._found[spout] = read
 
     def require_agreement(self, end: End, collected: Collected) -> None:
         """Raise `RetryableError` unless an action on kept records saw all of its sources as they were read at first.

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
 from trident.base.secrets import Secret
 from trident.coordinators.batches.processor import ProcessRequest
 from trident.engine.collecting import Collected, read_table
-from trident.engine.lowering import Lowering
 from trident.engine.staging import WORDS_ONLY, StageRows, Staging, StagingChoice
 from trident.graph.nodes import End, PersistNode
 from trident.state.target import Target
+
+
+class Updates(Protocol):
+    """How an end's staged updates and the control rows come about."""
+
+    def table(self) -> pa.Table:
+        """Return them, for `read_table` to read."""
+
+    def frame(self) -> DataFrame:
+        """Return the frame of them, for tasks to go on with."""
 
 
 class Ends:
@@ -31,15 +44,14 @@ class Ends:
         self._choices = {end.name: StagingChoice(staging, threshold, end.schema) for end in ends}
         self._only_executors = staging is Staging.EXECUTORS
 
-    def collect(self, end: End, lowering: Lowering, request: ProcessRequest, width: int) -> Collected:
+    def collect(self, end: End, updates: Updates, request: ProcessRequest, width: int) -> Collected:
         """Return what the end's job says; `width` is how many positions of sources the batch has for it."""
         is_diverted = end.name in request.diverts
         by_tasks = None if is_diverted else self._stage_rows(end, request.batch, width)
         if by_tasks is None:
-            collected = read_table(lowering.updates(end, for_driver=True).toArrow(), end.schema)
+            collected = read_table(updates.table(), end.schema)
         else:
-            staged = lowering.updates(end, for_driver=False).mapInArrow(by_tasks, WORDS_ONLY)
-            collected = read_table(staged.toArrow(), None)
+            collected = read_table(updates.frame().mapInArrow(by_tasks, WORDS_ONLY).toArrow(), None)
         self._learn(end.name, width, collected)
         return collected
 

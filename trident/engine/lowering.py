@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -51,6 +53,10 @@ class Lowering:
         aggregate = end.aggregate
         return aggregate.lower_last(before, self._batch) if for_driver else aggregate.lower(before, self._batch)
 
+    def of(self, end: End) -> LoweredUpdates:
+        """Return the end's updates as `Ends` takes them."""
+        return LoweredUpdates(self, end)
+
     def _lower(self, node: Node) -> DataFrame:
         match node:
             case OperationNode():
@@ -63,6 +69,22 @@ class Lowering:
                 raise ConfigurationError(f"the stream {node.name!r} is not read in this job")
             case QueryNode():
                 raise ConfigurationError(f"there is nothing yet that queries the state {node.state.name!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredUpdates:
+    """See `Updates`: an end's, of frames that are lowered for one attempt."""
+
+    lowering: Lowering
+    end: End
+
+    def table(self) -> pa.Table:
+        """Run the frame."""
+        return self.lowering.updates(self.end, for_driver=True).toArrow()
+
+    def frame(self) -> DataFrame:
+        """Return the frame."""
+        return self.lowering.updates(self.end, for_driver=False)
 
 
 def from_source(source: SourceNode, frame: DataFrame, batch: BatchContext) -> Lowering:

@@ -16,12 +16,13 @@ from trident.base.ranges import Edge
 from trident.base.signals import StopSignal
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.engine.acting import AFTER_STOP, acting
-from trident.engine.collecting import Collected, Readings, empty_result, joined, read_table
+from trident.engine.collecting import Collected, Readings, empty_result, joined, read_table, words_in
 from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
 from trident.engine.errors import SPARK_FAILURES, of_state
 from trident.engine.lowering import Lowering, from_source, words_of
 from trident.engine.parallel import run_all
+from trident.engine.prepared import PreparedPlans, SmallUpdates
 from trident.engine.reading import Readers, width_of
 from trident.engine.spark import cancel_tagged, engine_session, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
@@ -29,7 +30,7 @@ from trident.engine.tasks import SparkTasks
 from trident.graph.jobs import Job, Trunk
 from trident.graph.nodes import End
 from trident.operations.base import BatchContext
-from trident.spouts.base import Source
+from trident.spouts.base import SmallBatch, Source
 from trident.spouts.handing_out import hand_out
 from trident.spouts.wanted import reading_until, require_wanted
 from trident.state.target import Target
@@ -61,6 +62,7 @@ class SparkProcessor:
         parallelism = parallelism or parallelism_of(spark)
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
+        self._plans = PreparedPlans(self._spark)
         for store in stores.values():
             if store.capabilities.tasking is not None:
                 store.capabilities.tasking.use(SparkTasks(self._spark))
@@ -87,7 +89,38 @@ class SparkProcessor:
     def _run(self, attempt: _Attempt) -> ProcessResult:
         if not attempt.width:
             return empty_result(attempt.job.processing)
+        small = self._small_batch(attempt) if attempt.job.can_part else None
+        if small is not None:
+            return self._small(attempt, small)
         return self._chain(attempt) if attempt.job.is_chain else self._shared(attempt)
+
+    def _small_batch(self, attempt: _Attempt) -> SmallBatch | None:
+        (trunk,) = attempt.job.trunks
+        with reading_until(attempt.given_up):
+            require_wanted()
+            return self._readers.small(trunk.source.name, attempt.edges(trunk), in_order=attempt.is_ordered(trunk))
+
+    def _small(self, attempt: _Attempt, batch: SmallBatch) -> ProcessResult:
+        """Every end goes its own way, side by side, from what was read in this process, and returns its words too."""
+        (trunk,) = attempt.job.trunks
+        readings = Readings(attempt.request.edges)
+        readings.add(trunk.source.name, words_in(batch.words))
+        ends = attempt.job.processing
+        runs = [partial(self._collect_small, attempt, end, batch) for end in ends]
+        results = run_all(runs, partial(self.cancel, attempt.batch))
+        for end, collected in zip(ends, results, strict=True):
+            readings.require_agreement(end, collected)
+        return readings.result({end.name: collected for end, collected in zip(ends, results, strict=True)})
+
+    def _collect_small(self, attempt: _Attempt, end: End, batch: SmallBatch) -> Collected:
+        (trunk,) = attempt.job.trunks
+        updates = SmallUpdates(self._spark, self._plans, end, trunk.source, batch, attempt.context_of(end))
+        return self._on_spark(
+            attempt,
+            _job_of(end, trunk.source.name),
+            lambda: self._ends.collect(end, updates, attempt.request, attempt.width),
+            end.name,
+        )
 
     def _chain(self, attempt: _Attempt) -> ProcessResult:
         """One action does all: what it returns vouches for what it read."""
@@ -95,7 +128,7 @@ class SparkProcessor:
 
         def action(frame: DataFrame) -> Collected:
             lowering = from_source(trunk.source, frame, attempt.context_of(end))
-            return self._ends.collect(end, lowering, attempt.request, attempt.width)
+            return self._ends.collect(end, lowering.of(end), attempt.request, attempt.width)
 
         readings = Readings(attempt.request.edges)
         name = trunk.source.name
@@ -105,7 +138,7 @@ class SparkProcessor:
             lambda: self._readers.collect(name, attempt.edges(trunk), action, in_order=attempt.is_ordered(trunk)),
             end.name,
         )
-        readings.add(name, collected)
+        readings.add(name, collected.words)
         return readings.result({end.name: collected})
 
     def _shared(self, attempt: _Attempt) -> ProcessResult:
@@ -120,7 +153,7 @@ class SparkProcessor:
         with self._storage() as keep:
             opened = run_all([partial(self._open, attempt, trunk, keep) for trunk in attempt.job.trunks], cancel)
             for trunk, (_, collected) in zip(attempt.job.trunks, opened, strict=True):
-                readings.add(trunk.source.name, collected)
+                readings.add(trunk.source.name, collected.words)
                 if (first := attempt.job.first_on(trunk)) is not None:
                     found[first.name] = collected
             tops = {trunk: frame for trunk, (frame, _) in zip(attempt.job.trunks, opened, strict=True)}
@@ -143,7 +176,7 @@ class SparkProcessor:
             if first is None:
                 return read_table(words_of(tops[-1]).toArrow(), None)
             lowering = Lowering({trunk: tops[-1]}, attempt.context_of(first))
-            return self._ends.collect(first, lowering, attempt.request, attempt.width)
+            return self._ends.collect(first, lowering.of(first), attempt.request, attempt.width)
 
         collected = self._on_spark(
             attempt,
@@ -158,7 +191,7 @@ class SparkProcessor:
         return self._on_spark(
             attempt,
             f"job of the state {end.name!r}",
-            lambda: self._ends.collect(end, lowering, attempt.request, attempt.width),
+            lambda: self._ends.collect(end, lowering.of(end), attempt.request, attempt.width),
             end.name,
         )
 

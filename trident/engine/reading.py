@@ -9,14 +9,13 @@ from pyspark.sql import DataFrame, SparkSession
 from trident.base.control import Undecoded
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge
-from trident.engine.collecting import Collected
-from trident.spouts.base import KnowsOrder, Source
-from trident.spouts.kafka.readers.here import MOST_RECORDS
+from trident.engine.collecting import Collected, words_in
+from trident.spouts.base import KnowsOrder, ReadsSmallBatches, SmallBatch, Source
 
 CAREFUL_BATCHES = 50
 """After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
-SMALL_BATCH = MOST_RECORDS
-"""Up to so many positions one task does all: a second one costs more than it saves. What is read here is never more."""
+SMALL_BATCH = 20_000
+"""Up to so many positions one task does all: a second one costs more than it saves."""
 
 
 class Readers:
@@ -27,6 +26,20 @@ class Readers:
         self._sources = sources
         self._parallelism = parallelism
         self._careful_batches = dict.fromkeys(sources, 0)
+
+    def small(self, name: str, edges: Sequence[Edge], *, in_order: bool) -> SmallBatch | None:
+        """Return what a small batch holds, read here at once; None where tasks are to read it.
+
+        So it is where a record needs the careful way, and with the next batches then.
+        """
+        source = self._sources[name]
+        if self._careful_batches[name] or not isinstance(source, ReadsSmallBatches):
+            return None
+        batch = source.read_small(self._spark, edges, in_order=in_order)
+        if batch is not None and any(isinstance(word, Undecoded) for word in words_in(batch.words)):
+            self._careful_batches[name] = CAREFUL_BATCHES
+            return None
+        return batch
 
     def collect(
         self, name: str, edges: Sequence[Edge], action: Callable[[DataFrame], Collected], *, in_order: bool = False

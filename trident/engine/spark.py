@@ -22,14 +22,11 @@ _ENGINE_OPTIONS: Mapping[str, str] = {
     # with a limit Spark sizes the batch anew for every row
     "spark.sql.execution.arrow.maxBytesPerBatch": "2147483647",
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    # a small batch is an RDD, whose partition can be exchanged, and never a part of a plan
+    "spark.sql.execution.arrow.localRelationThreshold": "0",
     # a batch that several ends share is kept for a second: to compress it costs more than it saves
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
-
-
-_EXCLUDED = "spark.sql.optimizer.excludedRules"
-_LOCAL_RELATIONS = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
-"""It would compute on rows that the driver has while it plans, where nothing can be cancelled."""
 
 
 class NoSessionError(ConfigurationError):
@@ -88,8 +85,6 @@ def engine_session(spark: SparkSession, shuffle_partitions: int) -> SparkSession
     pin(copy)
     for name, value in _ENGINE_OPTIONS.items():
         copy.conf.set(name, value)
-    excluded = copy.conf.get(_EXCLUDED, None)
-    copy.conf.set(_EXCLUDED, ",".join(filter(None, [excluded, _LOCAL_RELATIONS])))
     copy.conf.set("spark.sql.shuffle.partitions", str(shuffle_partitions))
     return copy
 

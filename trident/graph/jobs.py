@@ -41,6 +41,18 @@ class Job:
         """Whether it goes from one source to one end, and nothing is needed twice on the way."""
         return len(self.ends) == 1 and len(self.trunks) == 1 and self.ends[0].inputs == (self.trunks[0].top,)
 
+    @property
+    def can_part(self) -> bool:
+        """Whether each end may go its own way from the one source, and all find what one run of the ways would make."""
+        ways = [frozenset(node for node in walk(end) if node is not end) for end in self.processing]
+        nodes = frozenset[Node | End]().union(*ways)
+        if self.commit_turn or len(self.trunks) != 1:
+            return False
+        if not all(isinstance(node, SourceNode | OperationNode) for node in nodes):
+            return False
+        once = (node for node in nodes if isinstance(node, OperationNode) and node.operation.runs_user_code)
+        return all(sum(node in way for way in ways) == 1 for node in once)
+
     def first_on(self, trunk: Trunk) -> End | None:
         """Return an end to which one way leads from the trunk, and none from another: its action reads the trunk once.
 

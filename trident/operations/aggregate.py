@@ -64,6 +64,7 @@ class Aggregate:
         shows = not stored and not all(isinstance(each, OneColumn) for each in aggregators.values())
         self._shown = self._results_of(columns) if shows else []
         self._combiners = {name: each for name, each in aggregators.items() if isinstance(each, Combiner)}
+        self.runs_user_code = bool(self._combiners)
 
     def _check_aggregators(self) -> None:
         if not self._aggregators:

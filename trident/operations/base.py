@@ -56,6 +56,10 @@ class Operation(Protocol):
     def makes_groups(self) -> bool:
         """Whether its rows are of no single record any more."""
 
+    @property
+    def runs_user_code(self) -> bool:
+        """Whether a user's Python function makes its rows: whoever shares them must be given those of one run of it."""
+
     def check(self, fields: Fields) -> None:
         """Raise `FieldError` or `ConfigurationError` when it can't follow a stream with these fields."""
 

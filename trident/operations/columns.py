@@ -32,6 +32,7 @@ class FilterColumn:
 
     verb = "filter"
     makes_groups = False
+    runs_user_code = False
 
     def __init__(self, condition: Column) -> None:
         self._uses_time = uses_batch_time([condition])
@@ -52,6 +53,7 @@ class EachColumns:
 
     verb = "each"
     makes_groups = False
+    runs_user_code = False
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
@@ -75,6 +77,7 @@ class MapColumns:
 
     verb = "map"
     makes_groups = False
+    runs_user_code = False
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
@@ -95,6 +98,7 @@ class FlatMapColumn:
 
     verb = "flat_map"
     makes_groups = False
+    runs_user_code = False
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
@@ -134,6 +138,11 @@ class Project:
     @property
     def makes_groups(self) -> bool:
         """A row is of the record that it was of."""
+        return False
+
+    @property
+    def runs_user_code(self) -> bool:
+        """None."""
         return False
 
     def check(self, fields: Fields) -> None:

@@ -31,6 +31,7 @@ class FilterFunction:
 
     verb = "filter"
     makes_groups = False
+    runs_user_code = True
 
     def __init__(self, function: MaskFunction) -> None:
         self._function = function
@@ -49,6 +50,7 @@ class EachFunction:
 
     verb = "each"
     makes_groups = False
+    runs_user_code = True
 
     def __init__(self, function: BatchFunction, declared: StructType) -> None:
         self._function = function
@@ -69,6 +71,7 @@ class MapFunction:
 
     verb = "map"
     makes_groups = False
+    runs_user_code = True
 
     def __init__(self, function: BatchFunction, declared: StructType) -> None:
         self._function = function
@@ -88,6 +91,7 @@ class FlatMapFunction:
 
     verb = "flat_map"
     makes_groups = False
+    runs_user_code = True
 
     def __init__(self, function: RowsFunction, declared: StructType) -> None:
         self._function = function

@@ -57,6 +57,7 @@ class KafkaRecords:
     def __init__(self, parts: RecordParts) -> None:
         functions = ((name, _function(part)) for name, part in ((KEY, parts.key), (VALUE, parts.value)))
         self._steps = [_adding(name, function) for name, function in functions if function is not None]
+        self.runs_user_code = bool(self._steps)
         self._topic = F.lit(parts.topic) if isinstance(parts.topic, str) else parts.topic
         self._key = _column(parts.key, KEY)
         self._value = _column(parts.value, VALUE)

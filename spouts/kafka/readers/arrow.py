@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from trident.base.checks import check_count, check_seconds
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge
+from trident.spouts.base import SmallBatch
 from trident.spouts.decoders.base import TaskDecoder
 from trident.spouts.handing_out import hand_out
 from trident.spouts.kafka.hiding import ConsumerOptions
@@ -73,17 +74,11 @@ class ArrowReader:
         return decoder.finish(frame)
 
     def read_here(
-        self,
-        spark: SparkSession,
-        options: KafkaOptions,
-        decoder: TaskDecoder,
-        edges: Sequence[Edge],
-        reads: SmallReads,
-    ) -> DataFrame | None:
+        self, options: KafkaOptions, decoder: TaskDecoder, edges: Sequence[Edge], reads: SmallReads
+    ) -> SmallBatch | None:
         """See `ReadsHere`."""
-        return reads.frame(
-            spark, self._task(options.for_librdkafka(small=True), decoder, (tuple(edges),)), edges, self.here_records
-        )
+        task = self._task(options.for_librdkafka(small=True), decoder, (tuple(edges),))
+        return reads.read(task, edges, self.here_records)
 
     def _task(self, options: ConsumerOptions, decoder: TaskDecoder, groups: tuple[tuple[Edge, ...], ...]) -> ReadRanges:
         return ReadRanges(options, groups, decoder, self.chunk_records, self.stall_seconds)

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 from pyspark.sql import DataFrame, SparkSession
 
 from trident.base.ranges import Edge
+from trident.spouts.base import SmallBatch
 from trident.spouts.decoders.base import TaskDecoder
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.here import SmallReads
@@ -35,9 +36,9 @@ class ReadsHere(Protocol):
     """A reader that may read small batches in the coordinator's own process."""
 
     def read_here(
-        self, spark: SparkSession, options: KafkaOptions, decoder: TaskDecoder, edges: Sequence[Edge], reads: SmallReads
-    ) -> DataFrame | None:
-        """Return what `RangeReader.read` would, with the ranges read already; None where tasks are to read them.
+        self, options: KafkaOptions, decoder: TaskDecoder, edges: Sequence[Edge], reads: SmallReads
+    ) -> SmallBatch | None:
+        """Return what the frame of `RangeReader.read` would hold; None where tasks are to read it.
 
         Raises what a task would. `reads` is kept for one source, from batch to batch.
         """

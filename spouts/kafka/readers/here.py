@@ -9,13 +9,12 @@ from typing import Final
 
 import pyarrow as pa
 from confluent_kafka import KafkaException, Message
-from pyspark.sql import DataFrame, SparkSession
 
 from trident.base.control import CONTROL, Undecoded, decode
 from trident.base.errors import RetryableError
 from trident.base.ranges import Edge
 from trident.base.user_code import type_and_place
-from trident.spouts.arrow_types import arrow_schema
+from trident.spouts.base import SmallBatch
 from trident.spouts.decoders.base import RunsHere, TaskDecoder
 from trident.spouts.kafka.consumers import close_kept
 from trident.spouts.kafka.hiding import ConsumerOptions
@@ -23,13 +22,9 @@ from trident.spouts.kafka.readers.arrow_task import ReadRanges
 from trident.spouts.wanted import require_wanted
 
 MOST_RECORDS: Final = 20_000
-"""The engine lets one task do so many, behind a `coalesce(1)`: without it Spark's optimizer would compute what no task
-asks for, on Spark Connect, where that rule of it can't be switched off."""
 _MOST_FETCHED: Final = 4 << 20
 MOST_BYTES: Final = 900 << 10
-"""More than that, as rows of Spark, goes from tasks: a task that is sent with a megabyte is a warning of Spark's."""
-_WORD: Final = 8
-"""What each column takes of a row, whatever is in it, and what the row itself takes."""
+"""More than that goes from tasks: a task that is sent with a megabyte is a warning of Spark's."""
 _OF_A_READ: Final = (KafkaException, pa.ArrowException, ArithmeticError, OSError, SystemError, TypeError, ValueError)
 """What client and decoder may raise; in a task it would fail that task, and the attempt, without a word of a record."""
 _LARGE_BATCHES: Final = 50
@@ -40,8 +35,7 @@ _LARGE_BATCHES: Final = 50
 class SmallReads:
     """Reads the small batches of one source here; called from several threads at once.
 
-    What is read is a frame as tasks would return it, words and all: whoever acknowledges it finds no difference, and
-    a frame that runs again finds the same records.
+    What is read is what tasks would return, words and all: whoever acknowledges it finds no difference.
     """
 
     most_bytes: int = MOST_BYTES
@@ -50,25 +44,23 @@ class SmallReads:
     _is_closed: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def frame(
-        self, spark: SparkSession, task: ReadRanges, edges: Sequence[Edge], most_records: int
-    ) -> DataFrame | None:
-        """Return the frame of the ranges, read; None where tasks are to read them."""
+    def read(self, task: ReadRanges, edges: Sequence[Edge], most_records: int) -> SmallBatch | None:
+        """Return what the ranges hold; None where tasks are to read them."""
         width = sum(edge.range.width for edge in edges)
         if not 0 < width <= most_records or not runs_here(task.decoder) or not self._takes_turn():
             return None
-        table = read_here(task, edges, self.most_bytes)
+        rows = read_here(task, edges, self.most_bytes)
         with self._lock:
             self._options = task.options
             is_closed = self._is_closed
         if is_closed:
             self.close()
         require_wanted()
-        if table is None:
+        if rows is None:
             with self._lock:
                 self._left_to_tasks = _LARGE_BATCHES
             return None
-        return task.decoder.finish(spark.createDataFrame(table, task.decoder.task_schema))
+        return SmallBatch(rows, task.decoder.task_schema)
 
     def close(self) -> None:
         """Close the consumers that were kept; those of reads that are under way once these have ended."""
@@ -90,8 +82,8 @@ def runs_here(decoder: TaskDecoder) -> bool:
     return isinstance(decoder, RunsHere) and decoder.runs_here
 
 
-def read_here(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.Table | None:
-    """Return all rows and words of the ranges as one chunk; None, with nothing kept, where they are larger.
+def read_here(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.RecordBatch | None:
+    """Return all rows and words of the ranges; None, with nothing kept, where they are larger.
 
     It ends at the first record that the quick way can't decode: with that word all has to be read again.
     """
@@ -100,12 +92,13 @@ def read_here(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.Ta
     try:
         for batch in task.read(edges, _Fetched(_MOST_FETCHED)):
             batches.append(batch)
-            size += batch.nbytes + batch.num_rows * _WORD * (batch.num_columns + 1)
+            size += batch.nbytes
             if size > most_bytes:
                 return None
             if _is_undecoded(batch):
                 break
-        return pa.Table.from_batches(batches, arrow_schema(task.decoder.task_schema)).combine_chunks()
+        table = pa.Table.from_batches(batches)
+        return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
     except _TooMuchError:
         return None
     except _OF_A_READ as error:

@@ -1,0 +1,196 @@
+"""Plans of Spark's that run again with other rows, as prepared statements do: of a small batch, planning costs most.
+
+A plan is prepared by the first small batch of an end. Its only leaf is an RDD with one partition, which holds that
+batch as Arrow bytes; of every later batch a partition takes that one's place, and the plan runs as it is: not analysed,
+optimized or compiled again. So what is prepared must not depend on anything else of a batch, and must not keep anything
+of a run that a later one would find: only steps are allowed that are known not to (a shuffle keeps its files).
+
+That a run has seen its own batch and no other is looked at each time: the words among the rows name the edges of one
+attempt, and exactly those that were given must come back.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+from py4j.java_gateway import JavaObject
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from trident.base.control import CONTROL
+from trident.engine.lowering import from_source
+from trident.engine.spark import is_classic
+from trident.graph.nodes import End, SourceNode
+from trident.operations.base import BatchContext
+from trident.spouts.base import SmallBatch
+
+_log = logging.getLogger("trident.engine")
+
+_STEPS: Final = frozenset(
+    {
+        "Coalesce",
+        "Expand",
+        "Filter",
+        "Generate",
+        "HashAggregate",
+        "InputAdapter",
+        "MapInArrow",
+        "ObjectHashAggregate",
+        "Project",
+        "Scan ExistingRDD",
+        "Sort",
+        "SortAggregate",
+        "WholeStageCodegen",
+    }
+)
+"""Steps of a physical plan that begin anew in each run."""
+_LEAF: Final = "LogicalRDD"
+
+
+class PreparedPlans:
+    """Runs ends over small batches; called from several threads at once, each plan is used by one of them at a time."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._lock = threading.Lock()
+        self._idle: dict[str, list[_Prepared]] = {}
+        self._are_trusted = is_classic(spark)
+
+    def run(self, small: SmallUpdates) -> pa.Table:
+        """Return an end's updates and the words; with a plan that was prepared before where there is one.
+
+        Whatever is raised, the plan that was used is not used again.
+        """
+        end, batch = small.end.name, small.batch
+        prepared = None if small.context.is_diverted else self._taken(end, batch.schema)
+        if prepared is not None:
+            table = prepared.run(self._spark, batch.rows)
+            if _words(table) == _words(batch.rows):
+                self._keep(end, prepared)
+                return table
+            self._distrust()
+        return self._prepare(small)
+
+    def _prepare(self, small: SmallUpdates) -> pa.Table:
+        noticing = _Noticing(small.context.batch_time, small.context.is_diverted)
+        rows = small.rows()
+        updates = from_source(small.source, rows, noticing).updates(small.end, for_driver=True)
+        table = updates.toArrow()
+        is_of_any_batch = not (small.context.is_diverted or noticing.asked)
+        if self._are_trusted and is_of_any_batch and _begins_anew(updates):
+            partitions = _partitions(rows)
+            if partitions is not None:
+                self._keep(small.end.name, _Prepared(small.batch.schema, updates, partitions))
+        return table
+
+    def _taken(self, end: str, schema: StructType) -> _Prepared | None:
+        with self._lock:
+            idle = self._idle.get(end)
+            found = idle.pop() if idle else None
+        return found if found is not None and found.schema == schema else None
+
+    def _keep(self, end: str, prepared: _Prepared) -> None:
+        with self._lock:
+            if self._are_trusted:
+                self._idle.setdefault(end, []).append(prepared)
+
+    def _distrust(self) -> None:
+        with self._lock:
+            was_trusted, self._are_trusted = self._are_trusted, False
+            self._idle.clear()
+        if was_trusted:
+            _log.warning(
+                "this Spark does not run a prepared plan with other rows: each small batch is planned anew from now "
+                "on, which takes longer. Nothing of what was found so was applied"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SmallUpdates:
+    """See `Updates`: an end's, of a small batch that was read in this process."""
+
+    spark: SparkSession
+    plans: PreparedPlans
+    end: End
+    source: SourceNode
+    batch: SmallBatch
+    context: BatchContext
+
+    def rows(self) -> DataFrame:
+        """Return the batch as a frame; `coalesce` tells Spark that all is in one place, so that nothing is shuffled."""
+        return self.spark.createDataFrame(pa.Table.from_batches([self.batch.rows]), self.batch.schema).coalesce(1)
+
+    def table(self) -> pa.Table:
+        """Run a prepared plan, or prepare one."""
+        return self.plans.run(self)
+
+    def frame(self) -> DataFrame:
+        """Return the frame of the updates, of this batch alone."""
+        return from_source(self.source, self.rows(), self.context).updates(self.end, for_driver=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A plan, and the partitions of its leaf, which are Spark's own and not a copy."""
+
+    schema: StructType
+    updates: DataFrame
+    partitions: JavaObject
+
+    def run(self, spark: SparkSession, rows: pa.RecordBatch) -> pa.Table:
+        """Return what the plan makes of other rows."""
+        assert spark._jvm is not None
+        values = spark._jvm.java.util.ArrayList()
+        values.add(rows.serialize().to_pybytes())
+        self.partitions[0] = spark.sparkContext._jsc.parallelize(values, 1).rdd().partitions()[0]
+        return self.updates.toArrow()
+
+
+@dataclass(frozen=True, slots=True)
+class _Noticing(BatchContext):
+    """Notices whether a frame depends on the batch's time."""
+
+    asked: list[None] = field(default_factory=list)
+
+    def literal(self) -> Column:
+        """Return it, and keep in mind that it was asked for."""
+        self.asked.append(None)
+        return BatchContext.literal(self)
+
+
+def _words(table: pa.Table | pa.RecordBatch) -> list[str]:
+    return sorted(map(str, table.column(CONTROL).drop_null().to_pylist()))
+
+
+def _begins_anew(frame: DataFrame) -> bool:
+    """Whether every step of a frame's plan is known to begin anew in each run."""
+    return all(name in _STEPS for name in _names(frame._jdf.queryExecution().executedPlan()))
+
+
+def _names(plan: JavaObject) -> Iterator[str]:
+    # a number in brackets, or an RDD's own name, follows some of them
+    name = str(plan.nodeName())
+    yield next((step for step in _STEPS if name == step or name.startswith((f"{step} ", f"{step}["))), name)
+    children = plan.children()
+    for index in range(children.size()):
+        yield from _names(children.apply(index))
+
+
+def _partitions(rows: DataFrame) -> JavaObject | None:
+    """Return the partitions of the RDD that a frame was made of; None where it is made in another way."""
+    plan = rows._jdf.queryExecution().analyzed()
+    while plan.children().size() == 1:
+        plan = plan.children().apply(0)
+    if str(plan.nodeName()) != _LEAF:
+        return None
+    rdd = plan.rdd()
+    while rdd.dependencies().size() == 1:
+        rdd = rdd.dependencies().apply(0).rdd()
+    is_of_values = rdd.getClass().getSimpleName() == "ParallelCollectionRDD"
+    partitions = rdd.partitions()
+    return partitions if is_of_values and len(partitions) == 1 else None
