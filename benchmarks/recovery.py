@@ -73,6 +73,7 @@ class _Kill:
         records = self.workload.records
         words = self.system.words(self.servers, self.workload.topic, max(1, records // _BATCHES), records)
         log = self.logs / f"{self.system.name}-{self.name}-{role}.log"
+        log.unlink(missing_ok=True)  # it is added to, and what an earlier one said would be taken for this one's word
         with running(words, self.system.root, log, {DSN_VARIABLE: dsn}) as process:
             yield process, log
 
