@@ -90,6 +90,7 @@ wheel: $(INSTALLED)
 
 java: $(INSTALLED)
 	@$(RUN) -m trident.local.java
+	-@$(RUN) -m trident.local.class_data
 
 # The stamp makes a second run quick: it is older than these files only when they have changed.
 $(INSTALLED): pyproject.toml constraints.txt

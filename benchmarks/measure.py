@@ -37,6 +37,8 @@ class Run:
 
     history: History
     seconds: float
+    first_commit_s: float
+    """From the start of its process to its first commit."""
     peak_rss_mib: float
     cpu: CpuTimes
     """Milliseconds a batch."""
@@ -82,7 +84,7 @@ def full_speed(system: System, workload: Workload, expected: Expected, servers: 
     """Let a system read the workload's topic, which is complete, as fast as it can."""
     words = system.words(servers, workload.topic, workload.batch, workload.records)
     with servers.database() as dsn:
-        started = time.monotonic()
+        started, started_at = time.monotonic(), time.time()
         log = logs / f"{system.name}-{workload.name}.log"
         with (
             running(words, system.root, log, {DSN_VARIABLE: dsn}) as process,
@@ -93,7 +95,8 @@ def full_speed(system: System, workload: Workload, expected: Expected, servers: 
         seconds = time.monotonic() - started
         history = history_of(system.name, dsn)
         cpu = watch.per_batch_ms(*history.span, len(history.batches) - 1)
-        return Run(history, seconds, memory.mib, cpu, expected.difference(dsn))
+        first = history.span[0] - started_at
+        return Run(history, seconds, first, memory.mib, cpu, expected.difference(dsn))
 
 
 def deadline_seconds(records: int) -> float:

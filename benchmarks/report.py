@@ -16,10 +16,11 @@ BASELINE = "structured_streaming"
 _MEASURED = "trident"
 _LEAST_SPEEDUP = 1.8
 _LARGEST_GAP_RATIO = 0.5
-_FILE_WIDTH = 130
+_FILE_WIDTH = 145
 NOTES = """\
 records/s: from the first to the last commit in Postgres, records of the first batch not counted, so that starting up \
 is left out for every system; wall: the whole process, start and end included
+first commit: from the start of the process to its first commit
 commit gap: median time between two commits, as the server recorded them
 latency: from a record's Kafka timestamp to the commit that made it visible, over all records of a steady load of \
 {load}
@@ -41,6 +42,11 @@ class Line:
     latency_ms_p99: float | None
     peak_rss_mib: float
     exact: bool
+    first_commit_s: float
+    new_process_s: float | None
+    """From a SIGKILL to the commit of a process that was started then."""
+    waiting_s: float | None
+    """From a SIGKILL to the commit of one that has been waiting for the lease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,18 @@ def _table(workload: str, rows: Sequence[Shown], baseline: Line | None) -> Table
     line = rows[0].line
     table = Table(title=f"{workload}: {line.records:,} payments, at most {line.batch:,} in a batch")
     table.add_column("system")
-    names = ("records/s", "ratio", "commit gap ms", "ratio", "load/s", "p50 ms", "p99 ms", "memory MiB", "wall s")
+    names = (
+        "records/s",
+        "ratio",
+        "commit gap ms",
+        "ratio",
+        "load/s",
+        "p50 ms",
+        "p99 ms",
+        "memory MiB",
+        "first commit s",
+        "wall s",
+    )
     for name in names:
         table.add_column(name, justify="right")
     table.add_column("exact")
@@ -112,6 +129,7 @@ def _cells(shown: Shown, baseline: Line | None) -> tuple[str, ...]:
         _figure(line.latency_ms_p50),
         _figure(line.latency_ms_p99),
         _figure(line.peak_rss_mib),
+        f"{line.first_commit_s:.1f}",
         f"{shown.wall_seconds:.1f}",
         "yes" if line.exact else "NO",
     )

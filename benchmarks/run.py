@@ -20,12 +20,14 @@ from rich.console import Console
 from benchmarks.expected import expected_of
 from benchmarks.latency import Latency, steady_load
 from benchmarks.measure import CHOICES, SYSTEMS, Run, System, full_speed, systems
+from benchmarks.recovery import Recovery, recovery
 from benchmarks.report import Line, Shown, show, wide_console, write_lines
 from benchmarks.servers import Servers, local_servers
 from benchmarks.workloads import PARTITIONS, SEED, WORKLOADS, Workload
 from examples.payments_data import produce
 
 RESULTS = Path(__file__).with_name("results") / "latest.jsonl"
+_KILLED, _KILLED_ON = "benchmarks.systems.trident_run", "small"
 _LOADS = {
     "slowest": "half of the peak rate of the slowest system, the same for all",
     "own": "half of each system's own peak rate",
@@ -41,6 +43,7 @@ class Options:
     rounds: int
     load: str
     load_seconds: float
+    recovers: bool
 
 
 class Benchmark:
@@ -59,7 +62,10 @@ class Benchmark:
         produce(self._servers.bootstrap_servers, workload.topic, workload.records, SEED, PARTITIONS)
         runs = self._full_speed(workload)
         latencies = self._latencies(workload, runs) if self._options.load_seconds > 0 else {}
-        return [_shown(workload, system, runs[system], latencies.get(system)) for system in runs]
+        recoveries = self._recoveries(workload) if self._options.recovers else {}
+        return [
+            _shown(workload, system, runs[system], latencies.get(system), recoveries.get(system)) for system in runs
+        ]
 
     def _full_speed(self, workload: Workload) -> dict[System, Run]:
         """Return each system's median round; in a round all take their turn, so that a slow minute hits them alike."""
@@ -87,6 +93,20 @@ class Benchmark:
             self._say(workload, system, text, latency.exact)
         return latencies
 
+    def _recoveries(self, workload: Workload) -> dict[System, Recovery]:
+        """Kill the library's own on small batches: what comes after a kill is the same for large ones."""
+        found = {}
+        for system in self._options.systems:
+            if workload.name == _KILLED_ON and system.module == _KILLED:
+                found[system] = recovery(system, workload, self._servers, self._logs)
+                self._console.print(
+                    f"{workload.name}, {system.name}: from a SIGKILL to the next commit: "
+                    f"{found[system].new_process_s:.1f} s by a new process, {found[system].waiting_s:.1f} s by one "
+                    "that was waiting",
+                    soft_wrap=True,
+                )
+        return found
+
     def _say(self, workload: Workload, system: System, text: str, exact: bool) -> None:
         self._console.print(
             f"{workload.name}, {system.name}: {text}, {'exact' if exact else 'NOT EXACT'}", soft_wrap=True
@@ -100,7 +120,7 @@ def _median(runs: Sequence[Run]) -> Run:
     return wrong[0] if wrong else ordered[(len(ordered) - 1) // 2]
 
 
-def _shown(workload: Workload, system: System, run: Run, latency: Latency | None) -> Shown:
+def _shown(workload: Workload, system: System, run: Run, latency: Latency | None, recovered: Recovery | None) -> Shown:
     line = Line(
         system=system.name,
         workload=workload.name,
@@ -112,6 +132,9 @@ def _shown(workload: Workload, system: System, run: Run, latency: Latency | None
         latency_ms_p99=latency.ms_p99 if latency else None,
         peak_rss_mib=run.peak_rss_mib,
         exact=run.exact and (latency is None or latency.exact),
+        first_commit_s=run.first_commit_s,
+        new_process_s=recovered.new_process_s if recovered else None,
+        waiting_s=recovered.waiting_s if recovered else None,
     )
     return Shown(line, run.seconds, latency.per_second if latency else None, run.cpu)
 
@@ -136,12 +159,13 @@ def _options() -> Options:
     parser.add_argument("--workloads", nargs="+", choices=names, default=names)
     parser.add_argument("--load", choices=list(_LOADS), default="slowest", help="the steady load for the latency")
     parser.add_argument("--load-seconds", type=float, default=20.0, help="how long; 0 leaves the latency out")
+    parser.add_argument("--no-recovery", action="store_true", help="leaves out what comes after a SIGKILL")
     given = parser.parse_args()
     if given.scale <= 0 or given.rounds < 1:
         parser.error("--scale and --rounds must be above zero")
     workloads = tuple(workload.scaled(given.scale) for workload in WORKLOADS if workload.name in given.workloads)
     chosen = systems(given.systems, given.before)
-    return Options(chosen, workloads, given.rounds, given.load, given.load_seconds)
+    return Options(chosen, workloads, given.rounds, given.load, given.load_seconds, not given.no_recovery)
 
 
 def main() -> int:

@@ -325,7 +325,7 @@ def test_what_the_options_say_counts_unless_the_call_says_otherwise(
     """Options that end a run when it has caught up were outvoted by a default that nobody had given."""
     seen: list[RunOptions] = []
 
-    def keep(_: object, __: object, ___: object, chosen: RunOptions, ____: object) -> None:
+    def keep(_: object, __: object, ___: object, chosen: RunOptions, *____: object) -> None:
         seen.append(chosen)
 
     topology = Topology("t")

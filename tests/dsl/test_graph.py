@@ -176,7 +176,7 @@ NOT_YET: dict[str, tuple[str, tuple[End, ...]]] = {
 def test_what_nothing_can_run_yet_is_refused(case: str) -> None:
     pattern, ends = NOT_YET[case]
     with pytest.raises(ConfigurationError, match=f"{pattern}.*nothing was started"):
-        make_run(topology(*ends), None, MemoryLedger(), RunOptions(), Staging.AUTO)  # type: ignore[arg-type]
+        make_run(topology(*ends), None, MemoryLedger(), RunOptions(), Staging.AUTO, lambda: None)  # type: ignore[arg-type]
     topology(persist("s", A)).check_runnable()
 
 

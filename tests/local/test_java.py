@@ -37,3 +37,17 @@ def test_no_java_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ConfigurationError, match="none was found: install it") as caught:
         find_java()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("version", "is_told"), [("17.0.15", False), ("11.0.22", True)])
+def test_an_installation_that_says_its_version_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, is_told: bool
+) -> None:
+    program = fake_java(tmp_path, "it was asked")
+    (tmp_path / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    if is_told:
+        with pytest.raises(ConfigurationError, match="is version 11: install it"):
+            find_java()
+    else:
+        assert find_java() == program

@@ -6,6 +6,7 @@ from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.sinks import SINKS
+from tests.mutants.starting import STARTING
 
 _STATES = ("tests/state/test_contract.py",)
 _LEDGERS = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py", "tests/ledger/test_rules.py")
@@ -2690,4 +2691,5 @@ MUTANTS = (
     *SINKS,
     *DOCTOR,
     *DROPPING,
+    *STARTING,
 )

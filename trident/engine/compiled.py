@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
@@ -27,6 +27,8 @@ class CompiledTopology:
     name: str
     spouts: Mapping[str, Spout]
     ends: tuple[End, ...]
+    samples: Mapping[str, StructType] = field(default_factory=dict)
+    """The fields of each stream's records, as they were when it was built."""
 
     @property
     def targets(self) -> dict[str, OpensTarget]:

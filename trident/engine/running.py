@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -34,13 +34,18 @@ def make_run(
     ledger: Ledger | None,
     options: RunOptions,
     staging: Staging,
+    before_batches: Callable[[], None],
 ) -> TopologyRun:
-    """Return one run of the topology, not started yet; see `Topology.run`."""
+    """Return one run of the topology, not started yet; see `Topology.run`.
+
+    `before_batches` is called when it has taken over, and is about to plan.
+    """
     compiled.check_runnable()
 
     def make_processor(sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
         if is_stopped(spark):
             raise session_stopped("beginning the run")
+        before_batches()
         try:
             return SparkProcessor(compiled, spark, sources, stores, staging=staging)
         except SPARK_FAILURES as error:

@@ -71,8 +71,10 @@ def is_stopped(spark: SparkSession) -> bool:
         return False
 
 
-def engine_session(spark: SparkSession, shuffle_partitions: int) -> SparkSession:
+def engine_session(spark: SparkSession, shuffle_partitions: int, *, warns: bool = True) -> SparkSession:
     """Return a session with the user's functions, views and options, and the engine's own options on top.
+
+    It says which of the user's options do not count there, where that is not said elsewhere (`warns`).
 
     Through Spark Connect, which can't copy a session, it is the user's own session with nothing changed: it is refused
     where it would not give exact results (`watched` looks again at each job); set `recommended_options()` there.
@@ -80,7 +82,8 @@ def engine_session(spark: SparkSession, shuffle_partitions: int) -> SparkSession
     if not is_classic(spark):
         require_pinned(spark, "the topology can't run")
         return spark
-    warn_of_pinned(spark)
+    if warns:
+        warn_of_pinned(spark)
     copy = _copy(spark)
     pin(copy)
     for name, value in _ENGINE_OPTIONS.items():

@@ -31,6 +31,7 @@ MODULES: Final = (
     "trident.operations.arrow",
     "trident.operations.aggregate",
     "trident.engine.staging",
+    "trident.engine.warm_tasks",
     "trident.state.postgres.writer",
 )
 _ARROW_MEMORY: Final = "JE_ARROW_MALLOC_CONF"

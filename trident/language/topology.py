@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 from trident.base.checks import check_able, check_instance
 from trident.base.errors import ConfigurationError
@@ -16,11 +17,12 @@ from trident.base.policies import policy_of
 from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions, Until
-from trident.engine.building import prototype
+from trident.engine.building import fields_of, prototype
 from trident.engine.compiled import CompiledTopology
 from trident.engine.running import make_run, run_to_end
 from trident.engine.spark import active_session
 from trident.engine.staging import Staging
+from trident.engine.warming import WarmUp
 from trident.graph.nodes import End, PersistNode, SinkNode, SourceNode, sources_of
 from trident.language.stream import Stream
 from trident.spouts.base import BadRecord, LostOffsets, Spout, SpoutKind
@@ -41,6 +43,7 @@ class Topology:
     def __init__(self, name: str) -> None:
         self.name = check_given_name("a topology's name", name)
         self._spouts: dict[str, Spout] = {}
+        self._samples: dict[str, StructType] = {}
         self._ends: list[End] = []
         self._run: TopologyRun | None = None
         self._lock = threading.Lock()
@@ -59,6 +62,7 @@ class Topology:
         check_instance(f"on_lost_offsets of the spout of stream {name!r}", spout.on_lost_offsets, LostOffsets)
         sample = prototype(active_session(), name, spout)
         self._spouts[name] = spout
+        self._samples[name] = fields_of(sample).schema
         return Stream(self, SourceNode(name, spout), sample)
 
     def compile(self) -> CompiledTopology:
@@ -70,7 +74,7 @@ class Topology:
             raise ConfigurationError(
                 f"{what} ends in no state or sink, so nothing would come of it; add a persistent_aggregate or to_kafka"
             )
-        return CompiledTopology(self.name, dict(self._spouts), tuple(self._ends))
+        return CompiledTopology(self.name, dict(self._spouts), tuple(self._ends), dict(self._samples))
 
     def run(
         self,
@@ -101,9 +105,12 @@ class Topology:
         with self._lock:
             if self._run is not None:
                 raise ConfigurationError(f"the topology {self.name!r} is running in this process already")
-            self._run = make_run(self.compile(), spark, ledger, chosen, way)
+            compiled = self.compile()
+            warm_up = WarmUp(compiled, spark)
+            self._run = make_run(compiled, spark, ledger, chosen, way, warm_up.enough)
         try:
-            return run_to_end(self._run)
+            with warm_up:
+                return run_to_end(self._run)
         finally:
             self._run = None
 

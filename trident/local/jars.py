@@ -63,16 +63,17 @@ def _scala() -> str:
 def _fetched(folder_name: str, organisation: str, module: str, version: str) -> tuple[Path, ...]:
     folder = cache_folder() / folder_name
     if not folder.is_dir():
-        with _locked(folder):
+        with locked(folder):
             if not folder.is_dir():  # another process may have fetched it while this one waited
                 _fetch(folder, organisation, module, version)
     return tuple(sorted(folder.glob("*.jar")))
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(folder.name + ".lock").open("w") as lock:
+def locked(made: Path) -> Iterator[None]:
+    """Let one process at a time make what is not there yet."""
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with made.with_name(made.name + ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed, also by a death
         yield
 

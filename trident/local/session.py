@@ -17,16 +17,23 @@ _QUIET_LOG = Path(__file__).parents[1] / "executor" / "quiet-log4j2.properties"
 def local_session(app_name: str, *, cores: int = 2, connector: bool = False) -> SparkSession:
     """Start Spark inside this process with `cores` task slots, bound to 127.0.0.1, without its web page.
 
-    With `connector` its Kafka connector is on the class path (fetched once, see `trident.local.jars`).
+    With `connector` its Kafka connector is on the class path (fetched once, see `trident.local.jars`). It starts in
+    about half of the time where `python -m trident.local.class_data` was run once for this Java and this PySpark.
     Raises `ConfigurationError` when Java 17 or newer is missing. A session that runs already is returned
     as it is, as Spark does: stop it first where other options are wanted.
     """
     check_text("app_name", app_name)
     check_count("cores", cores)
     check_flag("connector", connector)
-    from trident.local.java import find_java  # local use only: no cluster needs these
+    # local use only: no cluster needs these
+    from trident.local.class_data import sharing_options
+    from trident.local.java import find_java
 
-    find_java()
+    return started(app_name, sharing_options(find_java()), cores=cores, connector=connector)
+
+
+def started(app_name: str, java_options: str, *, cores: int = 2, connector: bool = False) -> SparkSession:
+    """Start Spark as `local_session` does, with these options of its JVM."""
     # Spark's default is whatever `python3` is on PATH, which may not have this library
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     options = recommended_options() | {
@@ -34,7 +41,7 @@ def local_session(app_name: str, *, cores: int = 2, connector: bool = False) -> 
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": f'-Dlog4j2.configurationFile="{_QUIET_LOG}"',
+        "spark.driver.extraJavaOptions": f'-Dlog4j2.configurationFile="{_QUIET_LOG}" {java_options}'.strip(),
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
         "spark.sql.session.timeZone": "UTC",

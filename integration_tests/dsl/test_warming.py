@@ -1,0 +1,74 @@
+"""The warm-up runs a topology's own jobs on Spark, and gives no function of a user's a single record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from trident import Count, MemoryLedger, Sum, Topology
+from trident.engine import warming as module
+from trident.engine.warming import WarmUp
+from trident.spouts import FixedBatchSpout
+from trident.state import MemoryState
+
+ROWS = [("a", 1), ("b", 2), ("a", 4)]
+
+
+class Noting:
+    """A user's function with an effect."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        (Path(self._folder) / f"called-with-{batch.num_rows}").touch()
+        amounts = batch.column("amount")
+        return pa.RecordBatch.from_arrays([pc.add(amounts, amounts)], names=["double"])
+
+
+def topology(folder: Path, limit: int | None) -> Topology:
+    """Two ends on one source, so that both kinds of jobs would be run, with a Python step on the way to one of them."""
+    made = Topology("warmed")
+    stream = made.stream("rows", FixedBatchSpout("key string, amount bigint", ROWS, max_records_per_batch=limit))
+    stream.filter(F.col("amount") > 0).group_by("key").persistent_aggregate(MemoryState("plain"), n=Count())
+    doubled = stream.each(Noting(folder), "double bigint")
+    doubled.group_by("key").persistent_aggregate(MemoryState("doubled"), total=Sum("double"))
+    return made
+
+
+def test_once_it_is_enough_no_job_begins(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warm_up = WarmUp(topology(tmp_path, None).compile(), spark)
+    warm_up.enough()
+    monkeypatch.setattr(module, "Lowering", None)  # what would be the first step of one
+    warm_up.run()
+
+
+@pytest.mark.parametrize("limit", [None, 1000], ids=["read by tasks too", "small only"])
+def test_every_job_runs_and_users_code_is_given_nothing(spark: SparkSession, tmp_path: Path, limit: int | None) -> None:
+    WarmUp(topology(tmp_path, limit).compile(), spark).run()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_beside_its_warm_up_gives_what_it_gives_without(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PATIENCE_S", 0)
+    ended: list[BaseException | None] = []
+    leave = WarmUp.__exit__
+
+    def noted(warm_up: WarmUp, *exc_info: object) -> None:
+        leave(warm_up, *exc_info)
+        assert warm_up._done is not None
+        assert warm_up._done.done()
+        ended.append(warm_up._done.exception())
+
+    monkeypatch.setattr(WarmUp, "__exit__", noted)
+    summary = topology(tmp_path, 1000).run(spark, ledger=MemoryLedger(), until="caught_up")
+    assert summary.batches == 1
+    assert len(ended) == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["called-with-3"]

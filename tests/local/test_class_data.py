@@ -1,0 +1,119 @@
+"""The file of Spark's classes: made once, whole or not at all, and only used where it is there."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from trident.base.errors import ConfigurationError
+from trident.local import class_data as module
+from trident.local.class_data import archive_of, make_class_data, sharing_options
+from trident.local.jars import cache_folder
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TRIDENT_CACHE", str(tmp_path / "cache"))
+    program = tmp_path / "jvm" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    (tmp_path / "jvm" / "release").write_text('JAVA_VERSION="17.0.15"\n')
+    return program
+
+
+def trains(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
+    monkeypatch.setattr(module, "training_command", lambda archive: [sys.executable, "-c", program, str(archive)])
+
+
+WRITES = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_text('classes')"
+
+
+def left() -> list[str]:
+    folder = cache_folder()
+    return sorted(each.name for each in folder.iterdir() if each.suffix != ".lock") if folder.is_dir() else []
+
+
+def test_without_a_file_the_jvm_gets_no_option(java: Path) -> None:
+    assert sharing_options(java) == ""
+
+
+def test_with_it_the_jvm_is_told_where_it_is_and_to_be_quiet(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trains(monkeypatch, WRITES)
+    archive = make_class_data(java)
+    assert archive.read_text() == "classes"
+    options = sharing_options(java)
+    assert f'"-XX:SharedArchiveFile={archive}"' in options
+    assert "-Xshare:auto" in options
+    assert "-Xlog:cds=off" in options
+
+
+def test_it_is_made_once(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trains(monkeypatch, WRITES)
+    make_class_data(java)
+    trains(monkeypatch, "raise SystemExit('made again')")
+    make_class_data(java)
+
+
+def test_several_at_once_make_it_once(java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = tmp_path / "notes"
+    note = f"open({str(notes)!r}, 'a').write('x'); import time; time.sleep(0.2); "
+    trains(monkeypatch, note + WRITES)
+    threads = [threading.Thread(target=make_class_data, args=(java,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert notes.read_text() == "x"
+    assert left() == [sharing_options(java).split('"')[1].rpartition("/")[2]]
+
+
+@pytest.mark.parametrize(
+    ("program", "says"),
+    [
+        (WRITES + "; sys.exit('the JVM can not')", "the JVM can not"),
+        ("pass", "exit code 0"),
+    ],
+)
+def test_a_failure_is_told_and_leaves_nothing(
+    java: Path, monkeypatch: pytest.MonkeyPatch, program: str, says: str
+) -> None:
+    trains(monkeypatch, program)
+    with pytest.raises(ConfigurationError, match=f"could not be made .{says}.*Spark starts more slowly"):
+        make_class_data(java)
+    assert left() == []
+    assert sharing_options(java) == ""
+
+
+def test_a_folder_that_can_not_be_written_to_is_told(
+    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("a file")
+    trains(monkeypatch, WRITES)
+    with pytest.raises(ConfigurationError, match="could not be made"):
+        make_class_data(java)
+    assert sharing_options(java) == ""
+
+
+def test_another_java_or_another_pyspark_has_a_file_of_its_own(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trains(monkeypatch, WRITES)
+    names = {make_class_data(java)}
+    (java.parents[1] / "release").write_text('JAVA_VERSION="17.0.150"\n')
+    assert archive_of(java) is None
+    names.add(make_class_data(java))
+    monkeypatch.setattr(pyspark, "__version__", "4.9.9")
+    assert archive_of(java) is None
+    names.add(make_class_data(java))
+    assert len(names) == 3
+
+
+def test_one_that_was_cut_is_not_given_to_a_jvm(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trains(monkeypatch, WRITES)
+    archive = make_class_data(java)
+    archive.write_text("class")
+    assert archive_of(java) is None
+    assert sharing_options(java) == ""
+    assert make_class_data(java).read_text() == "classes"
