@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
 from sqlalchemy import Connection
@@ -125,7 +126,8 @@ class TableTarget(SqlTarget):
             place.staged.load(connection, Writes(place.staging, batch, updates.writes))
         if updates.folded is not None:
             use_folded(connection, place, updates.folded)
-        merged = place.staged.merge(connection, batch.txid, expected, no_nulls) if expected else Merged(0, 0)
+        stored = partial(place.applied.row_count, connection, batch.owner.topology)
+        merged = place.staged.merge(connection, batch.txid, expected, no_nulls, stored) if expected else Merged(0, 0)
         changed = merged.changed + merged.made
         check_merged(connection, place.staged, batch, expected, changed)
         place.applied.count(connection, batch.owner.topology, merged.made)
