@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
 
 from integration_tests.fix_postgres import Postgres
+from trident.base.errors import MismatchError
 from trident.state import PostgresState
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
 from trident.state.postgres import dialect as postgres_dialect
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.postgres.dialect import PostgresDialect
+from trident.state.staged import StagedUpdates
 from trident.state.tables import staged
 from trident.state.tables.merge import merge_statement
 from trident.state.tables.shape import table_shape
 from trident.state.tables.target import TableTarget
-from trident.testing.state_harness import COUNTS, EPOCH, OWNER, batch_of, beside, held
+from trident.testing.state_harness import COUNTS, EPOCH, OWNER, batch_of, beside, counts, held
 
 LAYOUT = StateLayout(
     (KeyColumn("place", pa.string()), KeyColumn("day", pa.int64())),
@@ -58,6 +61,13 @@ def execute(database: PostgresDatabase, statement: str) -> None:
         transaction.connection.exec_driver_sql(statement)
 
 
+def commit(database: PostgresDatabase, store: TableTarget, txid: int, updates: StagedUpdates) -> None:
+    updates = beside(store).ready(batch_of(txid), updates)
+    with database.transaction() as transaction:
+        beside(store).copy_in(transaction, batch_of(txid), updates)
+        assert beside(store).apply_in(transaction, batch_of(txid), updates)
+
+
 def drawn(numbers: random.Random) -> dict[Key, Values]:
     """Return a batch in which some keys are null, wholly or in part; half of the keys came before."""
     places = [None, *(f"place-{number}" for number in range(30))]
@@ -86,10 +96,7 @@ def test_every_way_gives_the_same(database, way, kind, monkeypatch):
         batch = drawn(numbers)
         before = {key: stored[key][0] for key in batch if key in stored}
         merge_into(stored, batch)
-        updates = beside(store).ready(batch_of(txid), held(LAYOUT, *((*key, *values) for key, values in batch.items())))
-        with database.transaction() as transaction:
-            beside(store).copy_in(transaction, batch_of(txid), updates)
-            assert beside(store).apply_in(transaction, batch_of(txid), updates)
+        commit(database, store, txid, held(LAYOUT, *((*key, *values) for key, values in batch.items())))
     found = query(database, "SELECT place, day, n, least, greatest FROM balances")
     assert {(row[0], row[1]): tuple(row[2:]) for row in found} == stored
     assert len(found) == len(stored)
@@ -97,6 +104,19 @@ def test_every_way_gives_the_same(database, way, kind, monkeypatch):
     if kind is StateKind.OPAQUE:
         last = query(database, "SELECT place, day, previous_n FROM balances WHERE txid = 5")
         assert {(place, day): n for place, day, n in last if n is not None} == before
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_row_of_a_later_txid_stops_the_batch(database, way, monkeypatch):
+    at_once, wide = WAYS[way]
+    monkeypatch.setattr(staged, "_LARGE", 1)
+    monkeypatch.setattr(staged, "_WIDE", wide)
+    monkeypatch.setattr(postgres_dialect, "_MERGE_RETURNS", 0 if at_once else 10**9)
+    store = opened(database, layout=COUNTS)
+    execute(database, "INSERT INTO balances (account, n, total, txid) VALUES ('ann', 1, 1, 7)")
+    with pytest.raises(MismatchError, match="a stored row of a later txid"):
+        commit(database, store, 1, counts(("ann", 1, 1), ("bob", 1, 1)))
+    assert query(database, "SELECT account, n, total, txid FROM balances") == [("ann", 1, 1, 7)]
 
 
 def filled(database: PostgresDatabase, rows: int) -> None:
@@ -135,7 +155,7 @@ def test_keys_of_a_wide_table_are_looked_up_in_their_order(database):
     filled(database, 5_000)
     found = plan(database)
     assert "Index Scan using trident_key_balances" in found
-    assert "Sort Key: s.account" in found
+    assert re.search(r"Sort Key: s\w*\.account", found)
 
 
 def test_a_table_without_its_index_is_read_once(database):
