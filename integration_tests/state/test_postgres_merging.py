@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from integration_tests.fix_postgres import Postgres
-from trident.base.errors import MismatchError
+from trident.base.errors import MismatchError, RefusedError
 from trident.state import PostgresState
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
 from trident.state.postgres import dialect as postgres_dialect
@@ -190,3 +190,15 @@ def test_a_table_that_acts_by_itself_is_merged_by_two_statements(database, what)
     execute(database, statement)
     with database.transaction() as transaction:
         assert PostgresDialect().merges_at_once(transaction.connection, "balances") is at_once
+
+
+@pytest.mark.parametrize("dsn", [False, True], ids=["beside the ledger", "apart"])
+def test_a_known_key_that_is_staged_twice_is_refused_and_named_as_that(postgres, database, dsn):
+    store = PostgresState("balances", dsn=postgres.dsn if dsn else None).open(COUNTS, database)
+    store.prepare()
+    store.register(OWNER, EPOCH, 0)
+    store.apply(batch_of(1), store.stage(batch_of(1), counts(("ann", 1, 1))))
+    with pytest.raises(RefusedError, match="a key was staged twice for table 'balances'"):
+        store.apply(batch_of(2), store.stage(batch_of(2), counts(("ann", 1, 1), ("ann", 1, 1))))
+    assert query(database, "SELECT account, n, total, txid FROM balances") == [("ann", 1, 1, 1)]
+    store.close()

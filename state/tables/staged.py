@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlalchemy import Connection, CursorResult, text
 from sqlalchemy.exc import DBAPIError
 
-from trident.base.errors import MismatchError, RefusedError
+from trident.base.errors import RefusedError
 from trident.state.layout import Merge
 from trident.state.tables.dialect import Dialect, ReadyRows, run_all
 from trident.state.tables.merge import (
@@ -121,9 +121,10 @@ class StagedTable:
             if self.dialect.is_out_of_range(error):
                 raise self._too_large() from None  # the driver's text may quote the row
             if self.dialect.is_row_twice(error):
-                raise MismatchError(
-                    f"a key was staged twice for table {self.shape.table!r} and txid {txid}; rolled back, the stored "
-                    "state is unchanged"
+                # as of a new key, which the unique index refuses; not a mismatch, at which the fence would be asked in
+                # this transaction, and the server takes no further statement in it
+                raise RefusedError(
+                    f"a key was staged twice for table {self.shape.table!r} and txid {txid}; nothing was written"
                 ) from None
             raise
 

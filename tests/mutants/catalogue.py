@@ -581,7 +581,7 @@ _STATE = (
         "state/tables/staged.py",
         "            if self.dialect.is_row_twice(error):\n",
         "            if False:\n",
-        ("integration_tests/state/test_postgres_contract.py",),
+        _MERGING,
     ),
     Mutant(
         "a MERGE leaves a row of a later txid alone",
