@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from sqlalchemy import Connection
 
 from integration_tests.fix_postgres import Postgres
 from trident.base.errors import MismatchError, RefusedError
@@ -196,9 +197,31 @@ def test_a_table_that_acts_by_itself_is_merged_by_two_statements(database, what)
 def test_a_known_key_that_is_staged_twice_is_refused_and_named_as_that(postgres, database, dsn):
     store = PostgresState("balances", dsn=postgres.dsn if dsn else None).open(COUNTS, database)
     store.prepare()
+    store.raise_fence(OWNER, EPOCH)
     store.register(OWNER, EPOCH, 0)
     store.apply(batch_of(1), store.stage(batch_of(1), counts(("ann", 1, 1))))
     with pytest.raises(RefusedError, match="a key was staged twice for table 'balances'"):
         store.apply(batch_of(2), store.stage(batch_of(2), counts(("ann", 1, 1), ("ann", 1, 1))))
     assert query(database, "SELECT account, n, total, txid FROM balances") == [("ann", 1, 1, 1)]
     store.close()
+
+
+def test_batches_without_new_keys_are_updates_until_there_are_some(database, monkeypatch):
+    asked = []
+    at_once = PostgresDialect.merges_at_once
+
+    def noted(self: PostgresDialect, connection: Connection, table: str) -> bool:
+        asked.append(table)
+        return at_once(self, connection, table)
+
+    monkeypatch.setattr(PostgresDialect, "merges_at_once", noted)
+    store = opened(database, layout=COUNTS)
+    batches = {"ann": 1, "bob": 2, "eve": 4}, {"ann": 1}, {"bob": 1}, {"ann": 1, "zoe": 3}, {"ann": 1}
+    numbers = []
+    for txid, batch in enumerate(batches, 1):
+        commit(database, store, txid, counts(*((account, n, n) for account, n in batch.items())))
+        numbers.append(len(asked))
+    assert numbers == [1, 2, 2, 2, 3]
+    found = query(database, "SELECT account, n FROM balances ORDER BY account")
+    assert found == [("ann", 4), ("bob", 3), ("eve", 4), ("zoe", 3)]
+    assert query(database, "SELECT row_count FROM trident_applied") == [(4,)]

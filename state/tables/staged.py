@@ -61,14 +61,25 @@ class StagedTable:
         writes.load(connection, [column.name for column in self.shape.staged], self.table)
 
     def merge(
-        self, connection: Connection, txid: int, expected: int, no_null_keys: bool, stored: Callable[[], int | None]
+        self,
+        connection: Connection,
+        txid: int,
+        expected: int,
+        *,
+        no_null_keys: bool,
+        new_keys: bool,
+        stored: Callable[[], int | None],
     ) -> Merged:
-        """Merge the rows into the state's table; `stored` tells how many that has, if it is known."""
+        """Merge the rows into the state's table.
+
+        `new_keys` says whether some are to be expected, which decides about speed alone: where every key is known an
+        UPDATE does it. `stored` tells how many rows the table has, if that is known.
+        """
         is_large = expected >= _LARGE
         if is_large:
             self.dialect.analyse(connection, self.table)
         patterns = self.patterns(connection, no_null_keys)
-        if self.dialect.merges_at_once(connection, self.shape.table):
+        if new_keys and self.dialect.merges_at_once(connection, self.shape.table):
             by_key = is_large and (stored() or 0) >= _WIDE * expected
             return self._merge_at_once(connection, txid, patterns, by_key)
         changed = sum(self._update(connection, txid, pattern) for pattern in patterns)
