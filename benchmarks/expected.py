@@ -3,40 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import psycopg
 
 from benchmarks.workloads import SEED
-from examples.payments_data import payments
+from examples.payments_data import ACCOUNTS, payments
+
+_NAME = "account-"
+_AT_ONCE = 100_000
+_ROWS = "SELECT account, n, total FROM balances"
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Count and sum of the amounts above zero by account, for so many records."""
+    """Count and sum of the amounts above zero, for so many records; the place of an account is its number."""
 
     records: int
-    balances: Mapping[str, tuple[int, int]]
+    counts: npt.NDArray[np.int64] = field(repr=False)
+    totals: npt.NDArray[np.int64] = field(repr=False)
 
     def difference(self, dsn: str) -> int:
         """Return how many accounts the table `balances` has otherwise, missing and unknown ones included."""
-        with psycopg.connect(dsn) as connection:
-            rows = connection.execute("SELECT account, n, total FROM balances").fetchall()
-        stored = {account: (int(count), int(total)) for account, count, total in rows}
-        twice = len(rows) - len(stored)
-        accounts = self.balances.keys() | stored.keys()
-        return twice + sum(self.balances.get(account) != stored.get(account) for account in accounts)
+        left = self.counts > 0
+        wrong = 0
+        with psycopg.connect(dsn) as connection, connection.cursor("rows") as cursor:
+            cursor.itersize = _AT_ONCE
+            for account, count, total in cursor.execute(_ROWS):
+                number = self._number(account)
+                if number is None or not left[number]:  # unknown, or there for the second time
+                    wrong += 1
+                    continue
+                left[number] = False
+                wrong += (self.counts[number], self.totals[number]) != (count, total)
+        return wrong + int(np.count_nonzero(left))
+
+    def _number(self, account: str) -> int | None:
+        digits = account.removeprefix(_NAME)
+        if not digits.isdecimal() or account != _account(int(digits)) or int(digits) >= len(self.counts):
+            return None
+        return int(digits)
 
 
-def expected_of(records: int) -> Expected:
+def expected_of(records: int, accounts: int = ACCOUNTS) -> Expected:
     """Count the first run of so many generated payments."""
-    counts: dict[str, int] = {}
-    totals: dict[str, int] = {}
-    for chunk in payments(records, SEED):
-        for payment in map(json.loads, chunk):
-            account, amount = payment["account"], payment["amount"]
-            if amount > 0:
-                counts[account] = counts.get(account, 0) + 1
-                totals[account] = totals.get(account, 0) + amount
-    return Expected(records, {account: (count, totals[account]) for account, count in counts.items()})
+    counts, totals = np.zeros(accounts, np.int64), np.zeros(accounts, np.int64)
+    for chunk in payments(records, SEED, accounts):
+        paid = [payment for payment in map(json.loads, chunk) if payment["amount"] > 0]
+        numbers = [int(payment["account"].removeprefix(_NAME)) for payment in paid]
+        np.add.at(counts, numbers, 1)
+        np.add.at(totals, numbers, [payment["amount"] for payment in paid])
+    return Expected(records, counts, totals)
+
+
+def _account(number: int) -> str:
+    return f"{_NAME}{number:06d}"

@@ -46,7 +46,7 @@ def steady_load(
     records = warm + settling + int(per_second * seconds)
     topic = f"latency-{workload.name}-{system.name}"
     servers.make_topic(topic)
-    traffic = SteadyTraffic(servers.bootstrap_servers, topic, records)
+    traffic = SteadyTraffic(servers.bootstrap_servers, topic, records, workload.accounts)
     words = system.words(servers, topic, workload.batch, records)
     log = logs / f"{system.name}-{workload.name}-latency.log"
     traffic.at_once(warm)
@@ -57,7 +57,7 @@ def steady_load(
             process.wait(deadline_seconds(records))
         latencies = history_of(system.name, dsn).latencies_ms(traffic.timestamps)[warm + settling :]
         p50, p99 = np.percentile(latencies, [50, 99])
-        return Latency(float(p50), float(p99), reached, expected_of(records).difference(dsn) == 0)
+        return Latency(float(p50), float(p99), reached, expected_of(records, workload.accounts).difference(dsn) == 0)
 
 
 def _counted(dsn: str) -> int:

@@ -28,7 +28,7 @@ from benchmarks.processes import ROOT, running
 from benchmarks.report import wide_console
 from benchmarks.servers import Servers, local_servers
 from benchmarks.systems.arguments import DSN_VARIABLE
-from benchmarks.workloads import PARTITIONS, SEED, WORKLOADS, Workload
+from benchmarks.workloads import PARTITIONS, SEED, USUAL, WORKLOADS, Workload
 from examples.payments_data import payments
 
 _TEXT = b',"text":"paid in by a customer of a branch, as its teller says"}'
@@ -182,7 +182,7 @@ def main() -> int:
     """Run the jobs that are asked for; returns 1 where something was not exact."""
     parser = argparse.ArgumentParser(description="Records to Kafka and rows to PostgreSQL beside hand-written systems")
     parser.add_argument("--jobs", nargs="+", choices=list(JOBS), default=list(JOBS))
-    parser.add_argument("--workloads", nargs="+", choices=[each.name for each in WORKLOADS], default=["large", "small"])
+    parser.add_argument("--workloads", nargs="+", choices=USUAL, default=USUAL)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--rounds", type=int, default=1)
     given = parser.parse_args()

@@ -23,7 +23,7 @@ from benchmarks.measure import CHOICES, SYSTEMS, Run, System, full_speed, system
 from benchmarks.recovery import Recovery, recovery
 from benchmarks.report import Line, Shown, show, wide_console, write_lines
 from benchmarks.servers import Servers, local_servers
-from benchmarks.workloads import PARTITIONS, SEED, WORKLOADS, Workload
+from benchmarks.workloads import PARTITIONS, SEED, USUAL, WORKLOADS, Workload
 from examples.payments_data import produce
 
 RESULTS = Path(__file__).with_name("results") / "latest.jsonl"
@@ -59,7 +59,7 @@ class Benchmark:
         """Run every system at full speed, then every one under a steady load."""
         self._console.print(f"{workload.name}: producing and counting {workload.records:,} payments ...")
         self._servers.make_topic(workload.topic)
-        produce(self._servers.bootstrap_servers, workload.topic, workload.records, SEED, PARTITIONS)
+        produce(self._servers.bootstrap_servers, workload.topic, workload.records, SEED, PARTITIONS, workload.accounts)
         runs = self._full_speed(workload)
         latencies = self._latencies(workload, runs) if self._options.load_seconds > 0 else {}
         recoveries = self._recoveries(workload) if self._options.recovers else {}
@@ -69,7 +69,7 @@ class Benchmark:
 
     def _full_speed(self, workload: Workload) -> dict[System, Run]:
         """Return each system's median round; in a round all take their turn, so that a slow minute hits them alike."""
-        expected = expected_of(workload.records)
+        expected = expected_of(workload.records, workload.accounts)
         runs: dict[System, list[Run]] = {system: [] for system in self._options.systems}
         for number in range(1, self._options.rounds + 1):
             for system, done in runs.items():
@@ -156,7 +156,7 @@ def _options() -> Options:
         "--before", type=_checkout, help="another checkout, with its .venv: the same from there beside it"
     )
     names = [workload.name for workload in WORKLOADS]
-    parser.add_argument("--workloads", nargs="+", choices=names, default=names)
+    parser.add_argument("--workloads", nargs="+", choices=names, default=USUAL)
     parser.add_argument("--load", choices=list(_LOADS), default="slowest", help="the steady load for the latency")
     parser.add_argument("--load-seconds", type=float, default=20.0, help="how long; 0 leaves the latency out")
     parser.add_argument("--no-recovery", action="store_true", help="leaves out what comes after a SIGKILL")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from confluent_kafka import KafkaError, Producer
 
 from benchmarks.workloads import PARTITIONS, SEED
-from examples.payments_data import payments
+from examples.payments_data import ACCOUNTS, payments
 
 _TICK_SECONDS = 0.005
 
@@ -22,11 +22,11 @@ class SteadyTraffic:
     That holds because one idempotent producer, which keeps the order, is all that writes to the topic.
     """
 
-    def __init__(self, bootstrap_servers: str, topic: str, records: int) -> None:
+    def __init__(self, bootstrap_servers: str, topic: str, records: int, accounts: int = ACCOUNTS) -> None:
         self.produced = 0
         self.timestamps: npt.NDArray[np.int64] = np.zeros(records, np.int64)
         self._topic = topic
-        self._values: Iterator[bytes] = chain.from_iterable(payments(records, SEED))
+        self._values: Iterator[bytes] = chain.from_iterable(payments(records, SEED, accounts))
         failed: list[KafkaError] = []  # the client must not refer to this object: it then ends with it
         self._failed = failed
         self._producer = Producer(

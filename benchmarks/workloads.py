@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from examples.payments_data import ACCOUNTS
+
 PARTITIONS = 4
 SEED = 20_260
 _FEWEST = 5
@@ -11,11 +13,12 @@ _FEWEST = 5
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Payments of 100,000 accounts in one topic; a batch takes at most `batch` of them."""
+    """Payments of so many accounts in one topic; a batch takes at most `batch` of them."""
 
     name: str
     records: int
     batch: int
+    accounts: int = ACCOUNTS
 
     @property
     def topic(self) -> str:
@@ -35,4 +38,7 @@ class Workload:
 WORKLOADS = (
     Workload("large", 5_000_000, 250_000),
     Workload("small", 100_000, 1_000),
+    Workload("wide", 5_000_000, 250_000, accounts=10_000_000),
 )
+USUAL = ("large", "small")
+"""What runs unless others are named."""

@@ -18,7 +18,7 @@ import pyarrow.json as pj
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from benchmarks.systems.arguments import Arguments, parse
-from benchmarks.systems.merge import Offsets, connect, merge
+from benchmarks.systems.merge import Merger, Offsets, connect
 
 _TYPES: dict[str, pa.DataType] = {"account": pa.string(), "amount": pa.int64()}
 _FIELDS = pa.schema(_TYPES)
@@ -133,11 +133,12 @@ def main() -> None:
     with connect(arguments.dsn) as connection, ThreadPoolExecutor(1) as committer:
         first, positions = _state(connection)
         reader = Reader(arguments, positions)
+        merger = Merger(connection)
         merging: Future[bool] | None = None
         for batch in reader.batches(first, arguments.expected_records - sum(positions.values())):
             if merging is not None:
                 merging.result()
-            merging = committer.submit(merge, connection, batch.number, batch.updates, batch.offsets)
+            merging = committer.submit(merger.merge, batch.number, batch.updates, batch.offsets)
         if merging is not None:
             merging.result()
 

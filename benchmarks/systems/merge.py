@@ -30,16 +30,23 @@ _SETTINGS = (
     "SET plan_cache_mode = force_custom_plan",
 )
 _COPY = "COPY updates (account, n, total) FROM STDIN (FORMAT binary)"
-_UPDATE = """
-UPDATE balances AS b SET n = b.n + u.n, total = b.total + u.total FROM updates AS u WHERE b.account = u.account
+_MERGE = """
+WITH m AS (
+    MERGE INTO balances AS b USING {updates} AS u ON b.account = u.account
+    WHEN MATCHED THEN UPDATE SET n = b.n + u.n, total = b.total + u.total
+    WHEN NOT MATCHED THEN INSERT (account, n, total) VALUES (u.account, u.n, u.total)
+    RETURNING merge_action() AS done
+)
+SELECT count(*) FILTER (WHERE done = 'INSERT') FROM m
 """
-_INSERT = """
-INSERT INTO balances (account, n, total) SELECT u.account, u.n, u.total FROM updates AS u
-WHERE NOT EXISTS (SELECT FROM balances AS b WHERE b.account = u.account)
-"""
+_AS_THEY_LIE = _MERGE.format(updates="updates")
+_BY_KEY = _MERGE.format(updates="(SELECT * FROM updates ORDER BY account)")
+_CHEAP_PROBES = "SET LOCAL random_page_cost = 0.01; SET LOCAL cpu_operator_cost = 0.00001"
+_COUNT = "SELECT count(*) FROM balances"
 _BATCH = "INSERT INTO batches (id) VALUES (%s) ON CONFLICT DO NOTHING"
 _OFFSETS = "INSERT INTO batch_offsets (batch, partition, start_offset, stop_offset) VALUES (%s, %s, %s, %s)"
 _LARGE = 5_000  # rows from which telling the planner about them costs less than it saves
+_WIDE = 2  # stored rows for each of a batch from which looking them up in order beats reading the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +67,43 @@ def connect(dsn: str) -> psycopg.Connection:
     return connection
 
 
-def merge(connection: psycopg.Connection, batch: int, updates: pa.Table, offsets: Sequence[Offsets] = ()) -> bool:
-    """Add account, count and sum of one batch, once; returns whether it was not in before.
+class Merger:
+    """Adds batches to the table; knows how large that is, to choose how keys are found."""
 
-    All happens in one transaction, the row that says that the batch is in included.
-    """
-    with connection.transaction(), connection.cursor() as cursor:
-        if cursor.execute(_BATCH, [batch]).rowcount == 0:
-            return False
-        with cursor.copy(_COPY) as copy:
-            copy.set_types(["text", "int8", "int8"])
-            write_row = copy.write_row
-            for row in zip(*(column.to_pylist() for column in updates.columns), strict=True):
-                write_row(row)
-        if updates.num_rows >= _LARGE:
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+        with connection.transaction():
+            row = connection.execute(_COUNT).fetchone()
+        self._stored: int = row[0] if row else 0
+
+    def merge(self, batch: int, updates: pa.Table, offsets: Sequence[Offsets] = ()) -> bool:
+        """Add account, count and sum of one batch, once; returns whether it was not in before.
+
+        All happens in one transaction, the row that says that the batch is in included.
+        """
+        with self._connection.transaction(), self._connection.cursor() as cursor:
+            if cursor.execute(_BATCH, [batch]).rowcount == 0:
+                return False
+            with cursor.copy(_COPY) as copy:
+                copy.set_types(["text", "int8", "int8"])
+                write_row = copy.write_row
+                for row in zip(*(column.to_pylist() for column in updates.columns), strict=True):
+                    write_row(row)
+            made = self._merge(cursor, updates.num_rows)
+            write_offsets(cursor, batch, offsets)
+        self._stored += made
+        return True
+
+    def _merge(self, cursor: psycopg.Cursor, rows: int) -> int:
+        """Change and make rows; returns how many are new."""
+        if rows >= _LARGE:
             cursor.execute("ANALYZE updates")
-        if cursor.execute(_UPDATE).rowcount < updates.num_rows:
-            cursor.execute(_INSERT)
-        write_offsets(cursor, batch, offsets)
-    return True
+        if rows >= _LARGE and self._stored >= _WIDE * rows:
+            cursor.execute(_CHEAP_PROBES)
+            counted = cursor.execute(_BY_KEY).fetchone()
+        else:
+            counted = cursor.execute(_AS_THEY_LIE).fetchone()
+        return int(counted[0]) if counted else 0
 
 
 def write_offsets(cursor: psycopg.Cursor, batch: int, offsets: Sequence[Offsets]) -> None:

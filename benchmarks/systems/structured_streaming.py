@@ -17,7 +17,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.systems.arguments import Arguments, parse
-from benchmarks.systems.merge import Offsets, connect, merge, write_offsets
+from benchmarks.systems.merge import Merger, Offsets, connect, write_offsets
 from trident.local.jars import connector_jars
 
 _CORES = 2
@@ -77,13 +77,13 @@ class _Writer:
     """The function for `foreachBatch`: it runs in the driver, one batch after the other."""
 
     def __init__(self, connection: psycopg.Connection, tasks: int) -> None:
-        self._connection = connection
+        self._merger = Merger(connection)
         self._tasks = tasks
 
     def __call__(self, paid: DataFrame, batch: int) -> None:
         """Aggregate in Spark, merge in one transaction; a batch that Spark repeats after a restart is skipped."""
         totals = paid.coalesce(self._tasks).groupBy("account").agg(F.count("*"), F.sum("amount"))
-        merge(self._connection, batch, totals.toArrow())
+        self._merger.merge(batch, totals.toArrow())
 
 
 def run_until(query: StreamingQuery, expected_records: int) -> None:

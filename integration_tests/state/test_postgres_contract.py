@@ -12,6 +12,7 @@ from integration_tests.fix_postgres import Postgres
 from trident.base.identity import BatchId
 from trident.state import PostgresState
 from trident.state.layout import StateKind, StateLayout
+from trident.state.postgres import dialect
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.staged import StagedUpdates
 from trident.state.target import Target
@@ -70,3 +71,14 @@ class TestPostgresState(StateContract):
                 "previous_total bigint, previous_txid bigint, txid bigint NOT NULL)"
             )
             connection.execute("INSERT INTO counts VALUES ('ann', 1, 1, NULL, NULL, NULL, 0)")
+
+
+class TestOnOlderServer(TestPostgresState):
+    """A server before PostgreSQL 17, whose MERGE does not tell what it did."""
+
+    @pytest.fixture
+    def harness(self, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresHarness]:
+        monkeypatch.setattr(dialect, "_MERGE_RETURNS", 10**9)
+        harness = PostgresHarness(postgres.dsn, True)
+        yield harness
+        harness.close()

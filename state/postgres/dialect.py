@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import psycopg
 import pyarrow as pa
@@ -13,7 +14,7 @@ from trident.state.arrays import is_text
 from trident.state.comparing import settled
 from trident.state.layout import Merge, ValueColumn
 from trident.state.postgres.copy import copy_rows, ready_rows
-from trident.state.postgres.errors import is_out_of_range
+from trident.state.postgres.errors import is_out_of_range, is_row_twice
 from trident.state.postgres.paths import places_referred_to
 from trident.state.postgres.taking import changed, table_by, taken_along
 from trident.state.postgres.types import sql_type
@@ -24,6 +25,8 @@ from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
 
 OLDEST = 150000
+_MERGE_RETURNS = 170000
+"""Since then a MERGE tells which rows it changed and which it made."""
 """The oldest server, in its own numbers."""
 _COLUMNS = text("""
     SELECT a.attname, format_type(a.atttypid, a.atttypmod),
@@ -52,6 +55,13 @@ _ACTS_BY_ITSELF = f"""EXISTS (
               AND (c.relhasrules OR EXISTS (SELECT 1 FROM pg_trigger AS t WHERE t.tgrelid = c.oid
                                                                               AND NOT t.tgisinternal)))"""
 _ACTS = text(f"SELECT {_ACTS_BY_ITSELF}")
+_PLAIN = text(f"""
+    SELECT NOT {_ACTS_BY_ITSELF}
+           AND NOT EXISTS (SELECT 1 FROM pg_class AS c WHERE c.oid IN ({_PARTS}) AND c.relrowsecurity)""")
+_COSTS = text("SELECT current_setting('random_page_cost'), current_setting('cpu_operator_cost')")
+_SET_COSTS = text(
+    "SELECT set_config('random_page_cost', :page, true), set_config('cpu_operator_cost', :operator, true)"
+)
 _GUARDS = text(f"""
     SELECT EXISTS (
         SELECT 1 FROM pg_class AS c
@@ -198,6 +208,27 @@ class PostgresDialect:
     def acts_by_itself(self, connection: Connection, table: str) -> bool:
         """Ask for the table and its partitions; what foreign keys bring with them only checks."""
         return bool(connection.execute(_ACTS, {"table": quote_table(table)}).scalar_one())
+
+    def merges_at_once(self, connection: Connection, table: str) -> bool:
+        """Ask for the version, and for triggers, rules and policies of the table and its partitions."""
+        if driver(connection).info.server_version < _MERGE_RETURNS:
+            return False
+        return bool(connection.execute(_PLAIN, {"table": quote_table(table)}).scalar_one())
+
+    def is_row_twice(self, error: BaseException) -> bool:
+        """Ask the SQLSTATE."""
+        return is_row_twice(error)
+
+    @contextmanager
+    def looked_up(self, connection: Connection) -> Iterator[None]:
+        """Tell the planner that to look a key up costs next to nothing: of ordered ones it has the last page at hand.
+
+        Without an index it still reads the table: switching that off could leave it a plan that takes hours.
+        """
+        page, operator = connection.execute(_COSTS).one()
+        connection.execute(_SET_COSTS, {"page": "0.01", "operator": "0.00001"})
+        yield
+        connection.execute(_SET_COSTS, {"page": page, "operator": operator})
 
     def make_durable(self, connection: Connection, table: str) -> None:
         """Turn an unlogged staging table into a logged one."""

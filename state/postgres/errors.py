@@ -86,6 +86,12 @@ def is_out_of_range(error: BaseException) -> bool:
     return isinstance(found, psycopg.Error) and found.sqlstate == "22003" and not _is_inside_a_function(found)
 
 
+def is_row_twice(error: BaseException) -> bool:
+    """Tell whether a MERGE found two rows for a stored one, in our own statement and not in a user's function."""
+    found = driver_error(error)
+    return isinstance(found, psycopg.Error) and found.sqlstate == "21000" and not _is_inside_a_function(found)
+
+
 def is_lock_timeout(error: BaseException | None) -> bool:
     """Tell whether this error, or the driver's one inside of it, is that of a lock that was not given in time."""
     found = driver_error(error) if error is not None else None

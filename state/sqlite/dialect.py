@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -182,6 +183,18 @@ class SqliteDialect:
             "OR EXISTS (SELECT 1 FROM sqlite_temp_master WHERE type = 'trigger' AND lower(tbl_name) = lower(:name))"
         )
         return bool(connection.execute(found, {"name": name}).scalar_one())
+
+    def merges_at_once(self, connection: Connection, table: str) -> bool:
+        """Return False: SQLite has no MERGE."""
+        return False
+
+    def is_row_twice(self, error: BaseException) -> bool:
+        """Return False: of two rows that change one, an UPDATE takes one."""
+        return False
+
+    def looked_up(self, connection: Connection) -> AbstractContextManager[None]:
+        """Do nothing: SQLite has no other way."""
+        return nullcontext()
 
     def make_durable(self, connection: Connection, table: str) -> None:
         """Do nothing: each table is durable."""

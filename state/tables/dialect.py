@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -115,6 +116,15 @@ class Dialect(Protocol):
 
     def acts_by_itself(self, connection: Connection, table: str) -> bool:
         """Tell whether the table has triggers or rules, by which it may hold something else than was written."""
+
+    def merges_at_once(self, connection: Connection, table: str) -> bool:
+        """Tell whether `merge_statement` may be used: the store has it, and nothing of the table's acts by itself."""
+
+    def is_row_twice(self, error: BaseException) -> bool:
+        """Tell whether the store refuses with this error to change a row a second time in one merge."""
+
+    def looked_up(self, connection: Connection) -> AbstractContextManager[None]:
+        """Have a merge of the block find each key by the index, where there is one, rather than read the table."""
 
     def make_durable(self, connection: Connection, table: str) -> None:
         """Have a staging table survive a crash of the server, whatever it was made as."""

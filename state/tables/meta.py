@@ -28,6 +28,7 @@ _REBIRTH = text("""
     WHERE topology = :topology AND state = :state""")
 _COUNT = text("""
     UPDATE trident_applied SET row_count = row_count + :change WHERE topology = :topology AND state = :state""")
+_ROW_COUNT = text("SELECT row_count FROM trident_applied WHERE topology = :topology AND state = :state")
 _COUNTED = text("""
     UPDATE trident_applied SET row_count = :row_count, relation = :relation
     WHERE topology = :topology AND state = :state""")
@@ -101,6 +102,11 @@ class Applied:
     def rebirth(self, connection: Connection, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Bind the state to a new owner at its birth txid."""
         connection.execute(_REBIRTH, {"birth": birth_txid, **self._named(owner, epoch)})
+
+    def row_count(self, connection: Connection, topology: str) -> int | None:
+        """Return how many rows the table holds as of the position, None if that is unknown."""
+        found: int | None = connection.execute(_ROW_COUNT, {"topology": topology, "state": self.state}).scalar()
+        return found
 
     def count(self, connection: Connection, topology: str, change: int) -> None:
         """Keep account of rows that were made, or taken away; in the transaction that did it."""

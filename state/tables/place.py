@@ -90,6 +90,8 @@ class TablePlace(SqlPlace):
         self.shape = shape
         self.users_code = users_code
         self.staged = StagedTable(dialect, shape, self.copy)
+        self.had_new_keys = True
+        """Whether the last merge made rows, so that the next one may too."""
 
 
 class TablePlacing:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pyarrow as pa
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, CursorResult, text
 from sqlalchemy.exc import DBAPIError
 
 from trident.base.errors import RefusedError
@@ -14,6 +16,7 @@ from trident.state.tables.dialect import Dialect, ReadyRows, run_all
 from trident.state.tables.merge import (
     NullPattern,
     insert_statement,
+    merge_statement,
     merged_statement,
     patterns_statement,
     update_statement,
@@ -24,6 +27,8 @@ from trident.state.tables.staging import Writes
 
 _LARGE = 5_000
 """Rows from which telling the planner about them costs less than it saves."""
+_WIDE = 2
+"""From how many stored rows for each staged one the staged ones are looked up in the order of their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +60,28 @@ class StagedTable:
         """Bring verified rows of a staging table in."""
         writes.load(connection, [column.name for column in self.shape.staged], self.table)
 
-    def merge(self, connection: Connection, txid: int, expected: int, no_null_keys: bool) -> Merged:
-        """Merge the rows into the state's table."""
-        if expected >= _LARGE:
+    def merge(
+        self,
+        connection: Connection,
+        txid: int,
+        expected: int,
+        *,
+        no_null_keys: bool,
+        new_keys: bool,
+        stored: Callable[[], int | None],
+    ) -> Merged:
+        """Merge the rows into the state's table.
+
+        `new_keys` says whether some are to be expected, which decides about speed alone: where every key is known an
+        UPDATE does it. `stored` tells how many rows the table has, if that is known.
+        """
+        is_large = expected >= _LARGE
+        if is_large:
             self.dialect.analyse(connection, self.table)
         patterns = self.patterns(connection, no_null_keys)
+        if new_keys and self.dialect.merges_at_once(connection, self.shape.table):
+            by_key = is_large and (stored() or 0) >= _WIDE * expected
+            return self._merge_at_once(connection, txid, patterns, by_key)
         changed = sum(self._update(connection, txid, pattern) for pattern in patterns)
         if changed == expected:  # mostly every key is known, and the INSERT would only look for rows to skip
             return Merged(changed, 0)
@@ -87,13 +109,34 @@ class StagedTable:
         )
         return int(connection.execute(text(f"SELECT count(*) FROM ({rows}) AS k")).scalar_one())
 
+    def _merge_at_once(
+        self, connection: Connection, txid: int, patterns: Sequence[NullPattern], by_key: bool
+    ) -> Merged:
+        changed = made = 0
+        with self.dialect.looked_up(connection) if by_key else nullcontext():
+            for pattern in patterns:
+                statement = merge_statement(self.shape, self.dialect, quote(self.table), pattern, by_key=by_key)
+                row = self._changing(connection, statement, txid).one()
+                changed, made = changed + row[0], made + row[1]
+        return Merged(changed, made)
+
     def _update(self, connection: Connection, txid: int, pattern: NullPattern) -> int:
         statement = update_statement(self.shape, self.dialect, quote(self.table), pattern)
+        return self._changing(connection, statement, txid).rowcount
+
+    def _changing(self, connection: Connection, statement: str, txid: int) -> CursorResult[int, int]:
+        """Execute what adds staged values to stored ones."""
         try:
-            return connection.execute(text(statement), self._parameters(txid)).rowcount
+            return connection.execute(text(statement), self._parameters(txid))
         except DBAPIError as error:
             if self.dialect.is_out_of_range(error):
                 raise self._too_large() from None  # the driver's text may quote the row
+            if self.dialect.is_row_twice(error):
+                # as of a new key, which the unique index refuses; not a mismatch, at which the fence would be asked in
+                # this transaction, and the server takes no further statement in it
+                raise RefusedError(
+                    f"a key was staged twice for table {self.shape.table!r} and txid {txid}; nothing was written"
+                ) from None
             raise
 
     def _too_large(self) -> RefusedError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pyarrow as pa
 from sqlalchemy import Connection
@@ -125,11 +126,24 @@ class TableTarget(SqlTarget):
             place.staged.load(connection, Writes(place.staging, batch, updates.writes))
         if updates.folded is not None:
             use_folded(connection, place, updates.folded)
-        merged = place.staged.merge(connection, batch.txid, expected, no_nulls) if expected else Merged(0, 0)
+        merged = self._merge(connection, batch, expected, no_nulls) if expected else Merged(0, 0)
         changed = merged.changed + merged.made
         check_merged(connection, place.staged, batch, expected, changed)
         place.applied.count(connection, batch.owner.topology, merged.made)
         return True
+
+    def _merge(self, connection: Connection, batch: BatchId, expected: int, no_nulls: bool) -> Merged:
+        place = self._place
+        merged = place.staged.merge(
+            connection,
+            batch.txid,
+            expected,
+            no_null_keys=no_nulls,
+            new_keys=place.had_new_keys,
+            stored=partial(place.applied.row_count, connection, batch.owner.topology),
+        )
+        place.had_new_keys = merged.made > 0
+        return merged
 
     def check_stored_in(self, transaction: Transaction, batch: BatchId, updates: StagedUpdates) -> None:
         """Look at the txids beside the values again."""

@@ -15,6 +15,7 @@ _RUN = ("tests/coordinators/test_run.py",)
 _MATRIX = ("integration_tests/crash_matrix/test_crash_matrix.py",)
 _CHAOS = ("integration_tests/test_chaos.py",)
 _POSTGRES_STATE = ("integration_tests/state/test_postgres_state.py",)
+_MERGING = ("integration_tests/state/test_postgres_merging.py",)
 _POSTGRES_LEDGER = ("integration_tests/ledger/test_postgres_ledger.py",)
 
 _BAD_NEWS = ("tests/coordinators/test_bad_news.py",)
@@ -561,6 +562,34 @@ _STATE = (
         "    if changed == expected:\n",
         "    if True:\n",
         _STATES,
+    ),
+    Mutant(
+        "a MERGE is for tables that do nothing by themselves",
+        "state/postgres/dialect.py",
+        "    SELECT NOT {_ACTS_BY_ITSELF}\n",
+        "    SELECT true\n",
+        _MERGING,
+    ),
+    Mutant(
+        "the costs of a merge by key end with it",
+        "state/postgres/dialect.py",
+        '        yield\n        connection.execute(_SET_COSTS, {"page": page, "operator": operator})\n',
+        "        yield\n",
+        _MERGING,
+    ),
+    Mutant(
+        "a key staged twice is refused by a MERGE in words of ours",
+        "state/tables/staged.py",
+        "            if self.dialect.is_row_twice(error):\n",
+        "            if False:\n",
+        _MERGING,
+    ),
+    Mutant(
+        "a MERGE leaves a row of a later txid alone",
+        "state/tables/merge.py",
+        "{''.join(f' AND {guard}' for guard in guards)}",
+        "",
+        _MERGING,
     ),
     Mutant(
         "staging is durable before the pin",
