@@ -45,7 +45,7 @@ def test_each_account_that_differs_is_counted(postgres: Postgres, expected: Expe
 
 
 def shown(system: str, rate: float) -> Shown:
-    line = Line(system, "wide", 5_000_000, 250_000, rate, 1000.0, None, None, 100.0, True)
+    line = Line(system, "wide", 5_000_000, 250_000, rate, 1000.0, None, None, 100.0, True, 5.0, None, None)
     return Shown(line, 1.0, None, CpuTimes())
 
 

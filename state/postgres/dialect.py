@@ -25,9 +25,9 @@ from trident.state.tables.shape import ColumnSpec, TableShape
 from trident.state.tables.staging import TXID
 
 OLDEST = 150000
+"""The oldest server, in its own numbers."""
 _MERGE_RETURNS = 170000
 """Since then a MERGE tells which rows it changed and which it made."""
-"""The oldest server, in its own numbers."""
 _COLUMNS = text("""
     SELECT a.attname, format_type(a.atttypid, a.atttypmod),
            a.attnotnull AND NOT a.atthasdef AND a.attidentity = '',
@@ -57,7 +57,8 @@ _ACTS_BY_ITSELF = f"""EXISTS (
 _ACTS = text(f"SELECT {_ACTS_BY_ITSELF}")
 _PLAIN = text(f"""
     SELECT NOT {_ACTS_BY_ITSELF}
-           AND NOT EXISTS (SELECT 1 FROM pg_class AS c WHERE c.oid IN ({_PARTS}) AND c.relrowsecurity)""")
+           AND NOT EXISTS (SELECT 1 FROM pg_class AS c WHERE c.oid IN ({_PARTS})
+                                                         AND (c.relrowsecurity OR c.relkind NOT IN ('r', 'p')))""")
 _COSTS = text("SELECT current_setting('random_page_cost'), current_setting('cpu_operator_cost')")
 _SET_COSTS = text(
     "SELECT set_config('random_page_cost', :page, true), set_config('cpu_operator_cost', :operator, true)"
@@ -210,7 +211,7 @@ class PostgresDialect:
         return bool(connection.execute(_ACTS, {"table": quote_table(table)}).scalar_one())
 
     def merges_at_once(self, connection: Connection, table: str) -> bool:
-        """Ask for the version, and for triggers, rules and policies of the table and its partitions."""
+        """Ask for the version, and for triggers, rules and policies of the table, if it is one, and its parts."""
         if driver(connection).info.server_version < _MERGE_RETURNS:
             return False
         return bool(connection.execute(_PLAIN, {"table": quote_table(table)}).scalar_one())

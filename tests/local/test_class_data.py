@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from pathlib import Path
@@ -104,10 +105,27 @@ def test_another_java_or_another_pyspark_has_a_file_of_its_own(java: Path, monke
     (java.parents[1] / "release").write_text('JAVA_VERSION="17.0.150"\n')
     assert archive_of(java) is None
     names.add(make_class_data(java))
+    assert len(left()) == 1, "what was replaced has no use any more"
     monkeypatch.setattr(pyspark, "__version__", "4.9.9")
     assert archive_of(java) is None
     names.add(make_class_data(java))
     assert len(names) == 3
+
+
+def test_jars_that_were_installed_anew_have_a_file_of_their_own(
+    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A JVM would pass the old one over without a word, for ever."""
+    trains(monkeypatch, WRITES)
+    jar = tmp_path / "pyspark" / "jars" / "spark.jar"
+    jar.parent.mkdir(parents=True)
+    jar.write_text("a jar")
+    monkeypatch.setattr(pyspark, "__path__", [str(tmp_path / "pyspark")])
+    first = make_class_data(java)
+    os.utime(jar, ns=(1, 1))
+    assert archive_of(java) is None
+    assert make_class_data(java) != first
+    assert len(left()) == 1
 
 
 def test_one_that_was_cut_is_not_given_to_a_jvm(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,8 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pyspark
@@ -48,14 +50,21 @@ def archive_of(java: Path) -> Path | None:
 
 def _beginning(java: Path) -> Path:
     """Return the path of the file up to what says how large it is."""
-    home = home_of(java)
-    parts = [str(java.resolve()), pyspark.__version__, pyspark.__path__[0]]
-    for known in (home / "release", home / "lib" / "modules"):
-        if known.is_file():
-            stat = known.stat()
-            parts.append(f"{known} {stat.st_size} {stat.st_mtime_ns}")
-    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-    return cache_folder() / f"spark-{pyspark.__version__}-classes-{digest[:16]}"
+    home, jars = home_of(java), Path(pyspark.__path__[0]) / "jars"
+    # the JVM looks at each jar's time and size, and goes without a file that was made of others: so is its name
+    known = [home / "release", home / "lib" / "modules", *sorted(jars.glob("*.jar"))]
+    stats = [(file, file.stat()) for file in known if file.is_file()]
+    parts = [f"{file} {stat.st_size} {stat.st_mtime_ns}" for file, stat in stats]
+    return cache_folder() / f"{_family(java)}-{_digest(parts)}"
+
+
+def _family(java: Path) -> str:
+    """Return how the names begin of all files for one Java and one place of PySpark: one of them is in use at a time."""
+    return f"spark-{pyspark.__version__}-classes-{_digest([str(java.resolve()), pyspark.__path__[0]])}"
+
+
+def _digest(parts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def _whole(beginning: Path, file: Path) -> Path:
@@ -74,7 +83,7 @@ def make_class_data(java: Path) -> Path:
     beginning = _beginning(java)
     try:
         with locked(beginning):  # another process may have made it while this one waited
-            return archive_of(java) or _made(beginning)
+            return archive_of(java) or _made(java, beginning)
     except OSError as error:
         raise ConfigurationError(_failure(f"{error.strerror}: {error.filename or beginning}")) from error
 
@@ -84,7 +93,7 @@ def training_command(archive: Path) -> list[str]:
     return [sys.executable, "-m", "trident.local.training", str(archive)]
 
 
-def _made(beginning: Path) -> Path:
+def _made(java: Path, beginning: Path) -> Path:
     partial = beginning.with_name(beginning.name + ".partial")
     partial.unlink(missing_ok=True)
     try:
@@ -96,11 +105,21 @@ def _made(beginning: Path) -> Path:
             raise ConfigurationError(_failure(lines[-1] if lines else f"exit code {answer.returncode}"))
         with partial.open("rb") as file:
             os.fsync(file.fileno())
-        return partial.rename(_whole(beginning, partial))  # whole or not at all
+        made = partial.rename(_whole(beginning, partial))  # whole or not at all
+        _forget_others(java, made)
+        return made
     except subprocess.TimeoutExpired as error:
         raise ConfigurationError(_failure(f"it took longer than {_LONGEST_S} s")) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _forget_others(java: Path, made: Path) -> None:
+    """Delete the files for what was replaced in the same places; a JVM that has mapped one keeps it."""
+    for each in made.parent.glob(f"{_family(java)}-*{_SUFFIX}"):
+        if each != made:
+            with suppress(OSError):
+                each.unlink()
 
 
 def _failure(why: str) -> str:
