@@ -59,7 +59,7 @@ def _beginning(java: Path) -> Path:
 
 
 def _family(java: Path) -> str:
-    """Return how the names begin of all files for one Java and one place of PySpark: one of them is in use at a time."""
+    """Return how the names begin of all files for one Java and one place of PySpark: one of them is in use."""
     return f"spark-{pyspark.__version__}-classes-{_digest([str(java.resolve()), pyspark.__path__[0]])}"
 
 
