@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 import psycopg
+from psycopg import sql
 
 from benchmarks.workloads import SEED
 from examples.payments_data import ACCOUNTS, payments
 
 _NAME = "account-"
 _AT_ONCE = 100_000
-_ROWS = "SELECT account, n, total FROM balances"
+_ROWS = "SELECT account, n, total FROM {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +26,28 @@ class Expected:
     counts: npt.NDArray[np.int64] = field(repr=False)
     totals: npt.NDArray[np.int64] = field(repr=False)
 
-    def difference(self, dsn: str) -> int:
-        """Return how many accounts the table `balances` has otherwise, missing and unknown ones included."""
+    def difference(self, dsn: str, table: str = "balances", factor: int = 1) -> int:
+        """Return how many accounts the table has otherwise, missing and unknown ones included.
+
+        Its totals are of amounts that were multiplied by the factor.
+        """
+        rows = sql.SQL(_ROWS).format(sql.Identifier(table))
         left = self.counts > 0
         wrong = 0
         with psycopg.connect(dsn) as connection, connection.cursor("rows") as cursor:
             cursor.itersize = _AT_ONCE
-            for account, count, total in cursor.execute(_ROWS):
+            for account, count, total in cursor.execute(rows):
                 number = self._number(account)
                 if number is None or not left[number]:  # unknown, or there for the second time
                     wrong += 1
                     continue
                 left[number] = False
-                wrong += (self.counts[number], self.totals[number]) != (count, total)
+                wrong += (self.counts[number], self.totals[number] * factor) != (count, total)
         return wrong + int(np.count_nonzero(left))
+
+    def plus(self, other: Expected) -> Expected:
+        """Return what two runs of payments of the same accounts come to together."""
+        return Expected(self.records + other.records, self.counts + other.counts, self.totals + other.totals)
 
     def _number(self, account: str) -> int | None:
         digits = account.removeprefix(_NAME)
@@ -47,10 +56,10 @@ class Expected:
         return int(digits)
 
 
-def expected_of(records: int, accounts: int = ACCOUNTS) -> Expected:
+def expected_of(records: int, accounts: int = ACCOUNTS, seed: int = SEED) -> Expected:
     """Count the first run of so many generated payments."""
     counts, totals = np.zeros(accounts, np.int64), np.zeros(accounts, np.int64)
-    for chunk in payments(records, SEED, accounts):
+    for chunk in payments(records, seed, accounts):
         paid = [payment for payment in map(json.loads, chunk) if payment["amount"] > 0]
         numbers = [int(payment["account"].removeprefix(_NAME)) for payment in paid]
         np.add.at(counts, numbers, 1)

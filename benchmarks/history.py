@@ -80,12 +80,13 @@ class History:
         return latencies
 
 
-def trident_history(dsn: str) -> History:
-    """Read the ledger."""
+def trident_history(dsn: str, after: int = 0) -> History:
+    """Read the ledger's txids after one."""
     rows = _rows(
         dsn,
         "SELECT c.txid, extract(epoch FROM pg_xact_commit_timestamp(c.xmin)), p.ranges FROM trident_commit AS c "
-        "JOIN trident_plan AS p ON p.topology = c.topology AND p.attempt = c.attempt ORDER BY c.txid",
+        "JOIN trident_plan AS p ON p.topology = c.topology AND p.attempt = c.attempt "
+        f"WHERE c.txid > {int(after)} ORDER BY c.txid",
     )
     return History([Batch(float(at), _of_plan(ranges)) for _, at, ranges in rows])
 

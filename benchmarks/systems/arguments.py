@@ -25,6 +25,11 @@ class Arguments:
 
 def parse(description: str) -> Arguments:
     """Read the command line."""
+    return Arguments(**vars(parser_of(description).parse_args()))
+
+
+def parser_of(description: str) -> argparse.ArgumentParser:
+    """Return what reads it, for a system with options of its own besides."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--dsn", default=os.environ.get(DSN_VARIABLE), required=DSN_VARIABLE not in os.environ)
@@ -32,4 +37,4 @@ def parse(description: str) -> Arguments:
     parser.add_argument("--max-records", type=int, required=True, help="records per batch at most")
     parser.add_argument("--expected-records", type=int, required=True, help="end when so many are in the database")
     parser.add_argument("--output", default="", help="where records go, of the jobs that write records")
-    return Arguments(**vars(parser.parse_args()))
+    return parser

@@ -33,11 +33,16 @@ def _records(connection: psycopg.Connection) -> int:
     return int(counted[0]) if counted else 0
 
 
-def run(build: Callable[[str, str, int], Topology], arguments: Arguments) -> None:
-    """Run to the end."""
+def log_everything() -> None:
+    """Log what the library says, and of its clients what went wrong."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     for chatty in ("py4j", "kafka"):
         logging.getLogger(chatty).setLevel(logging.ERROR)
+
+
+def run(build: Callable[[str, str, int], Topology], arguments: Arguments) -> None:
+    """Run to the end."""
+    log_everything()
     spark = local_session("benchmark-trident")
     ended = threading.Event()
     try:
