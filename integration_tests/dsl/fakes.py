@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from trident.base.control import CONTROL, BadRecordWord, Undecoded, encode
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.logs import LogCut
+from trident.base.order import ORDER, order_of
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
 from trident.base.secrets import Secret
 from trident.base.timeouts import Timeouts
@@ -24,7 +25,7 @@ from trident.engine.compiled import CompiledTopology
 from trident.engine.processor import SparkProcessor
 from trident.engine.staging import Staging
 from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.base import BadRecord, Limits, LostOffsets, Source, SpoutKind, Start
+from trident.spouts.base import BadRecord, Limits, LostOffsets, SmallBatch, Source, SpoutKind, Start
 from trident.state.capabilities import Capabilities
 from trident.state.layout import StateKind, StateLayout
 from trident.state.staged import HeldUpdates, StagingWriter
@@ -64,11 +65,21 @@ class RowsSource:
         return self.bounds()
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
-        schema = StructType([*self.schema(spark).fields, StructField(CONTROL, StringType())])
+        table, schema = self.table(spark, edges, quick=quick)
+        return spark.createDataFrame(table, schema).repartition(tasks)
+
+    def table(
+        self, spark: SparkSession, edges: Sequence[Edge], *, quick: bool, in_order: bool = False
+    ) -> tuple[pa.Table, StructType]:
+        """Return what a read has, and its fields."""
+        more = [StructField(ORDER, BinaryType())] if in_order else []
+        schema = StructType([*self.schema(spark).fields, *more, StructField(CONTROL, StringType())])
         rows: list[tuple[object, ...]] = []
         for edge in edges:
-            wanted = self.partitions[edge.range.id.partition][edge.range.start : edge.range.stop]
-            rows.extend((*row, None) for row in wanted)
+            kept = self.partitions[edge.range.id.partition]
+            orders = order_of("rows", edge.range.id.partition, np.arange(len(kept))).to_pylist()
+            for place in range(edge.range.start, edge.range.stop):
+                rows.append((*kept[place], *orders[place : place + len(more)], None))
             rows.append((*[None] * (len(schema) - 1), encode(manifest(edge))))
             words = [BadRecordWord(edge.id, bad) for bad in self.bad if bad.id == edge.range.id]
             rows.extend((*[None] * (len(schema) - 1), encode(word)) for word in words)
@@ -76,8 +87,9 @@ class RowsSource:
             rows = [(*[None] * (len(schema) - 1), encode(Undecoded(1)))]
         rows *= 2 if self.repeat else 1
         arrow = arrow_schema(schema)
-        table = pa.Table.from_pylist([dict(zip(arrow.names, row, strict=True)) for row in rows], schema=arrow)
-        return spark.createDataFrame(table, schema).repartition(tasks)
+        columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, arrow, strict=True)]
+        return pa.table(arrays, schema=arrow), schema
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Rows stay."""
@@ -90,6 +102,27 @@ class RowsSource:
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+@dataclass(frozen=True)
+class SmallRowsSource(RowsSource):
+    """Reads what is asked for in this process, and says how each batch was read."""
+
+    ways: list[str] = field(default_factory=list, compare=False)
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        self.ways.append("quick" if quick else "careful")
+        return super().read(spark, edges, tasks, quick)
+
+    def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        self.ways.append("quick" if quick else "careful")
+        table, schema = self.table(spark, edges, quick=quick, in_order=True)
+        return spark.createDataFrame(table, schema).repartition(tasks)
+
+    def read_small(self, spark: SparkSession, edges: Sequence[Edge], *, in_order: bool) -> SmallBatch | None:
+        self.ways.append("small")
+        table, schema = self.table(spark, edges, quick=True, in_order=in_order)
+        return SmallBatch(table.combine_chunks().to_batches()[0], schema)
 
 
 @dataclass(frozen=True)
@@ -109,6 +142,10 @@ class RowsSpout:
 
 def rows_spout(ddl: str, *partitions: Rows, bad: tuple[BadRecordRow, ...] = (), repeat: bool = False) -> RowsSpout:
     return RowsSpout(RowsSource(ddl, partitions, bad, repeat))
+
+
+def small_spout(ddl: str, *partitions: Rows, bad: tuple[BadRecordRow, ...] = (), repeat: bool = False) -> RowsSpout:
+    return RowsSpout(SmallRowsSource(ddl, partitions, bad, repeat))
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,6 @@ from trident.graph.nodes import sources_of
 from trident.language.stream import Stream
 from trident.operations.base import BatchContext
 from trident.spouts import FixedBatchSpout
-from trident.spouts.wanted import require_wanted
 from trident.state import MemoryState
 from trident.state.staged import WrittenUpdates
 
@@ -240,48 +239,6 @@ def test_cancel_ends_the_jobs_of_an_attempt(spark: SparkSession) -> None:
         thread.join(0.5)
     assert not thread.is_alive()
     assert len(raised) == 1
-
-
-@pytest.mark.parametrize("ends", [1, 2])
-def test_what_this_process_reads_of_an_attempt_ends_with_its_cancel(
-    spark: SparkSession, ends: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its job began once the source answered again, beside its successor's, or after the end of the run."""
-    topology = Topology("t")
-    stream = topology.stream("payments", rows_spout("account string, amount bigint", ROWS))
-    for number in range(ends):
-        stream.persistent_aggregate(UnopenedState(f"s{number}"), n=Count())
-    compiled = topology.compile()
-    sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}
-    processor = SparkProcessor(compiled, spark, sources, {})
-    request = request_for(compiled, sources)
-    processor.process(request)
-    real, reading, raised = type(sources["payments"]).read, threading.Event(), []
-
-    def read(*arguments: object) -> object:
-        reading.set()
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            require_wanted()
-            time.sleep(0.01)
-        return real(*arguments)  # type: ignore[arg-type]
-
-    def work() -> None:
-        try:
-            processor.process(request)
-        except RetryableError as error:
-            raised.append(str(error))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(type(sources["payments"]), "read", read)
-        thread = threading.Thread(target=work)
-        thread.start()
-        assert reading.wait(30)
-        processor.cancel(BATCH)
-        thread.join(10)
-    assert not thread.is_alive()
-    assert raised == ["the attempt was given up while it was read; nothing of it was applied"]
-    assert processor.process(request).updates.keys() == {f"s{number}" for number in range(ends)}
 
 
 def test_tasks_stage_what_is_large(spark: SparkSession, tmp_path: Path) -> None:

@@ -99,7 +99,8 @@ class KnowsRecords(Protocol):
 class RunsHere(Protocol):
     """A `TaskDecoder` that small batches may be decoded with in the coordinator's process, in several threads at once.
 
-    One that does not say so, as a user's own, only ever runs in tasks.
+    One that does not say so, as a user's own, only ever runs in tasks. No batch that was decoded here passes through
+    `finish`: one that needs it must not say so.
     """
 
     @property

@@ -110,8 +110,8 @@ class JsonTaskDecoder:
 
     @property
     def runs_here(self) -> bool:
-        """It may: nothing of it changes."""
-        return True
+        """It may not: what the JVM is left with, and which records are bad, is only known behind `finish`."""
+        return False
 
     def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return one batch of what the fast path accepted and one of what it leaves to Spark."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -44,6 +45,7 @@ class Named:
     name: str
     kind: StateKind = StateKind.OPAQUE
     makes_groups: bool = False
+    runs_user_code: bool = False
 
     def description(self) -> dict[str, str]:
         return {}
@@ -55,6 +57,10 @@ def source(name: str) -> SourceNode:
 
 def step(before: Node) -> OperationNode:
     return OperationNode(cast(Operation, Named("step")), before)
+
+
+def function(before: Node) -> OperationNode:
+    return OperationNode(cast(Operation, Named("function", runs_user_code=True)), before)
 
 
 def union(*before: Node) -> RecordOperationNode:
@@ -163,6 +169,36 @@ def test_what_is_joined_with_something_late_is_late() -> None:
 def test_a_query_of_another_topologys_state_does_not_wait() -> None:
     (job,) = jobs_of([persist("s", query("elsewhere", source("a")))])
     assert names(job) == (["a"], ["s"], [])
+
+
+def of_two_ends(shared: Node, *, own: Callable[[Node], Node] = step) -> list[End]:
+    return [persist("one", own(shared)), persist("two", step(step(shared)))]
+
+
+SOURCE = source("s")
+PARTING: dict[str, tuple[bool, list[End]]] = {
+    "chain": (True, [persist("s", step(function(step(SOURCE))))]),
+    "nothing but a source": (True, [persist("s", SOURCE)]),
+    "two ends on one trunk": (True, of_two_ends(step(SOURCE))),
+    "an end on a source, another behind a step": (True, [persist("one", SOURCE), persist("two", function(SOURCE))]),
+    "user code in the trunk": (False, of_two_ends(function(SOURCE))),
+    "user code at the trunk's root": (False, of_two_ends(step(function(SOURCE)))),
+    "user code on one end's way": (True, of_two_ends(step(SOURCE), own=function)),
+    "user code that two of three share": (False, [*of_two_ends(function(SOURCE)), persist("three", SOURCE)]),
+    "record operation": (False, [persist("s", union(SOURCE))]),
+    "record operation of one of two": (False, of_two_ends(step(SOURCE), own=union)),
+    "query": (False, [persist("s", query("elsewhere", SOURCE))]),
+    "commit turn": (False, [persist("counts", SOURCE), persist("late", query("counts", step(SOURCE)))]),
+    "two sources": (False, [persist("s", union(SOURCE, source("b")))]),
+}
+
+
+@pytest.mark.parametrize("case", PARTING)
+def test_whether_ends_may_go_their_own_ways(case: str) -> None:
+    """What a user's function has made is made once for all who use it; so is all whose control rows go round it."""
+    can_part, ends = PARTING[case]
+    (job,) = jobs_of(ends)
+    assert job.can_part is can_part
 
 
 A = source("a")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
 from tests.mutants.mutant import Layer, Mutant
+from tests.mutants.preparing import PREPARING
 from tests.mutants.sinks import SINKS
 from tests.mutants.starting import STARTING
 
@@ -2627,7 +2628,7 @@ _OF_KAFKA = (
         "            given_up.set()  # what is read in this process no tag ends\n",
         "            pass\n",
         (
-            "integration_tests/dsl/test_dsl_failures.py::test_what_this_process_reads_of_an_attempt_ends_with_its_cancel",
+            "integration_tests/dsl/test_small_processing.py::test_what_this_process_reads_of_an_attempt_ends_with_its_cancel",
         ),
     ),
     Mutant(
@@ -2721,4 +2722,5 @@ MUTANTS = (
     *DOCTOR,
     *DROPPING,
     *STARTING,
+    *PREPARING,
 )

@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from trident.base.control import Undecoded
 from trident.base.errors import RetryableError
@@ -17,6 +18,8 @@ from trident.base.ranges import Edge, OffsetRange, PartitionId
 from trident.base.signals import StopSignal
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import TaskDecoder
+from trident.spouts.decoders.fast_json import plan_of
+from trident.spouts.decoders.json import JsonTaskDecoder
 from trident.spouts.decoders.raw import RawTaskDecoder
 from trident.spouts.kafka import consumers
 from trident.spouts.kafka.hiding import ConsumerOptions
@@ -139,6 +142,18 @@ class NotHere(OfAUser):
 @pytest.mark.parametrize("decoder", [OfAUser(), NotHere()])
 def test_a_users_decoder_runs_in_tasks_only(decoder: TaskDecoder) -> None:
     assert SmallReads().read(task(1, decoder=decoder), edges(1), 10) is None
+
+
+def test_a_decoder_that_leaves_records_to_spark_runs_in_tasks_only() -> None:
+    """What it yields has no fields yet, and records that are bad look like good ones, up to its `finish`."""
+    nested = StructType([StructField("tags", ArrayType(StringType()))])
+    whole = JsonTaskDecoder(nested, plan_of(nested))
+    assert whole.quick() is whole
+    for decoder in (whole.quick(), whole.quick().ordered()):
+        assert SmallReads().read(task(1, decoder=decoder), edges(1), 10) is None
+    plain = StructType([StructField("t", StringType())])
+    quick = JsonTaskDecoder(plain, plan_of(plain)).quick()
+    assert SmallReads().read(task(1, decoder=quick), edges(1), 10) is not None
 
 
 def test_what_the_client_raises_is_told_without_its_words() -> None:

@@ -3,7 +3,8 @@
 A plan is prepared by the first small batch of an end. Its only leaf is an RDD with one partition, which holds that
 batch as Arrow bytes; of every later batch a partition takes that one's place, and the plan runs as it is: not analysed,
 optimized or compiled again. So what is prepared must not depend on anything else of a batch, and must not keep anything
-of a run that a later one would find: only steps are allowed that are known not to (a shuffle keeps its files).
+of a run that a later one would find: only steps are allowed that are known not to (a shuffle keeps its files), and no
+subquery, whose result is kept.
 
 That a run has seen its own batch and no other is looked at each time: the words among the rows name the edges of one
 attempt, and exactly those that were given must come back.
@@ -27,6 +28,7 @@ from trident.engine.lowering import from_source
 from trident.engine.spark import is_classic
 from trident.graph.nodes import End, SourceNode
 from trident.operations.base import BatchContext
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import SmallBatch
 
 _log = logging.getLogger("trident.engine")
@@ -67,7 +69,7 @@ class PreparedPlans:
         Whatever is raised, the plan that was used is not used again.
         """
         end, batch = small.end.name, small.batch
-        prepared = None if small.context.is_diverted else self._taken(end, batch.schema)
+        prepared = None if small.context.is_diverted or not _is_sparks(batch) else self._taken(end, batch.schema)
         if prepared is not None:
             table = prepared.run(self._spark, batch.rows)
             if _words(table) == _words(batch.rows):
@@ -163,13 +165,19 @@ class _Noticing(BatchContext):
         return BatchContext.literal(self)
 
 
+def _is_sparks(batch: SmallBatch) -> bool:
+    """Whether the rows are bytes as Spark reads them; others are converted by `createDataFrame` alone."""
+    return batch.rows.schema.types == arrow_schema(batch.schema).types
+
+
 def _words(table: pa.Table | pa.RecordBatch) -> list[str]:
     return sorted(map(str, table.column(CONTROL).drop_null().to_pylist()))
 
 
 def _begins_anew(frame: DataFrame) -> bool:
     """Whether every step of a frame's plan is known to begin anew in each run."""
-    return all(name in _STEPS for name in _names(frame._jdf.queryExecution().executedPlan()))
+    plan = frame._jdf.queryExecution().executedPlan()
+    return bool(plan.subqueriesAll().isEmpty()) and all(name in _STEPS for name in _names(plan))
 
 
 def _names(plan: JavaObject) -> Iterator[str]:

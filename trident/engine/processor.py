@@ -96,9 +96,13 @@ class SparkProcessor:
 
     def _small_batch(self, attempt: _Attempt) -> SmallBatch | None:
         (trunk,) = attempt.job.trunks
-        with reading_until(attempt.given_up):
-            require_wanted()
-            return self._readers.small(trunk.source.name, attempt.edges(trunk), in_order=attempt.is_ordered(trunk))
+        name, edges, in_order = trunk.source.name, attempt.edges(trunk), attempt.is_ordered(trunk)
+        # the source may ask Spark for what its decoder is made of
+        return self._on_spark(
+            attempt,
+            f"reading of the stream {name!r}",
+            lambda: self._readers.small(name, edges, in_order=in_order),
+        )
 
     def _small(self, attempt: _Attempt, batch: SmallBatch) -> ProcessResult:
         """Every end goes its own way, side by side, from what was read in this process, and returns its words too."""
