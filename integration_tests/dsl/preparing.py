@@ -51,7 +51,7 @@ def counted_uses(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(owner, name, call)
 
     counting(SmallUpdates, "rows")
-    counting(prepared._Prepared, "run")
+    counting(prepared._Prepared, "exchange")
     return counted
 
 

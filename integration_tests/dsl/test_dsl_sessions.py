@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import ClassVar
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -76,6 +77,8 @@ def test_a_run_has_a_session_with_what_exact_results_need(
     assert {name: own.conf.get(name) for name in PINNED} == dict(PINNED)
     assert own.conf.get("spark.sql.legacy.timeParserPolicy") == "CORRECTED"
     assert own.conf.get(RULES) == USERS_RULE
+    frame = own.createDataFrame(pa.table({"n": [1]}))
+    assert str(frame._jdf.queryExecution().analyzed().nodeName()) == "LogicalRDD", "rows would be computed on in plans"
     hostile.conf.unset(RULES)
     (line,) = caplog.messages
     assert all(name in line for name in HOSTILE)

@@ -11,6 +11,7 @@ from typing import cast
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -81,7 +82,7 @@ def test_one_frame_is_made_for_any_number_of_batches(engine: SparkSession, made:
     for start, stop in (*PARTS, *PARTS):
         updates = updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False))
         assert found(updates)
-    assert made == {"rows": 1, "run": 5}
+    assert made == {"rows": 1, "exchange": 5}
 
 
 def test_a_frame_that_asks_for_the_time_is_made_for_each_batch(engine: SparkSession, made: Counter[str]) -> None:
@@ -108,7 +109,7 @@ def test_a_diverted_batch_has_a_plan_of_its_own(engine: SparkSession, made: Coun
         assert rows is not None
         seen.append({row["account"]: row["total"] for row in rows.to_pylist()})
     assert seen == [{"a": 1, "b": 2}, {"a": None, "b": 2, "c": None, "d": 7}] * 2
-    assert made == {"rows": 3, "run": 1}
+    assert made == {"rows": 3, "exchange": 1}
     with pytest.raises(PySparkException):
         updates_of(plans, engine, end, given.batch(engine, 0, 6, in_order=False)).table()
 
@@ -169,10 +170,10 @@ def test_a_plan_is_gone_once_a_run_of_it_has_failed(engine: SparkSession, made: 
     for turn in range(2):
         for start, stop in PARTS:
             assert found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
-        assert made == {"rows": turn + 1, "run": 3 * turn + 2}
+        assert made == {"rows": turn + 1, "exchange": 3 * turn + 2}
         with pytest.raises(PySparkException):
             updates_of(plans, engine, end, given.batch(engine, 0, 3 + 3, in_order=False)).table()
-        assert made == {"rows": turn + 1, "run": 3 * turn + 3}
+        assert made == {"rows": turn + 1, "exchange": 3 * turn + 3}
 
 
 def test_a_plan_is_of_one_schema(engine: SparkSession, made: Counter[str]) -> None:
@@ -201,13 +202,54 @@ def test_a_plan_that_returns_another_batchs_words_is_not_believed(
     engine: SparkSession, made: Counter[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a Spark would that goes by a copy of its partitions."""
-    monkeypatch.setattr(prepared._Prepared, "run", lambda self, *_: made.update(["run"]) or self.updates.toArrow())
+    monkeypatch.setattr(prepared._Prepared, "exchange", lambda *_: made.update(["exchange"]))
     (end,), plans, given = ends_of(totals, ddl=PAYMENTS), PreparedPlans(engine), attempts()
     for start, stop in (*PARTS, *PARTS):
         updates = updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False))
         rows, words = found(updates)
         assert len(words) == 1
         assert rows == totals_of(start, stop)
-    assert made == {"rows": 6, "run": 1}
+    assert made == {"rows": 6, "exchange": 1}
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "Nothing of what was found so was applied" in caplog.text
+
+
+def broken(*_: object) -> None:
+    raise Py4JError("this Spark has no such method")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(prepared._Prepared, "exchange"), (prepared, "_partitions")],
+    ids=["where a partition is exchanged", "where a plan is kept"],
+)
+def test_a_spark_without_what_it_takes_plans_each_batch_anew(
+    engine: SparkSession,
+    made: Counter[str],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: object,
+    name: str,
+) -> None:
+    monkeypatch.setattr(owner, name, broken)
+    (end,), plans, given = ends_of(totals, ddl=PAYMENTS), PreparedPlans(engine), attempts()
+    for start, stop in (*PARTS, *PARTS):
+        rows, words = found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
+        assert len(words) == 1
+        assert rows == totals_of(start, stop)
+    assert made["rows"] == 6
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+def test_a_spark_that_fails_the_first_plan_that_runs_again_costs_one_try(
+    engine: SparkSession, made: Counter[str]
+) -> None:
+    (end,), plans, given = ends_of(totals, ddl=PAYMENTS), PreparedPlans(engine), attempts()
+    start, stop = PARTS[0]
+    assert found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
+    with pytest.raises(PySparkException):
+        updates_of(plans, engine, end, given.batch(engine, 0, 3 + 3, in_order=False)).table()
+    for turn in range(3):
+        rows, _ = found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
+        assert rows == totals_of(start, stop)
+        assert made == {"rows": turn + 2, "exchange": 1}

@@ -18,7 +18,6 @@ from trident.engine.compiled import CompiledTopology
 from trident.engine.warm_tasks import YieldWord
 from trident.engine.warming import WarmUp
 from trident.operations.arrow import split
-from trident.spouts.memory import FixedBatchSpout
 
 EMPTY = CompiledTopology("t", {}, ())
 
@@ -168,8 +167,3 @@ def test_what_it_runs_on_is_no_record() -> None:
     assert words is not None
     assert words.num_rows == 1
     assert batch.schema == schema
-
-
-@pytest.mark.parametrize(("limit", "is_small"), [(1_000, True), (20_000, True), (20_001, False), (None, False)])
-def test_tasks_are_warmed_up_where_they_may_read(limit: int | None, is_small: bool) -> None:
-    assert module._is_small(FixedBatchSpout("n bigint", [], max_records_per_batch=limit)) == is_small

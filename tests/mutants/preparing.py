@@ -28,8 +28,8 @@ PREPARING: Final = (
     Mutant(
         "a plan that keeps anything of a run is not prepared",
         _PREPARED,
-        " and is_of_any_batch and _begins_anew(updates):\n",
-        " and is_of_any_batch:\n",
+        "_partitions(rows) if _begins_anew(updates) else None",
+        "_partitions(rows)",
         (f"{_PLANS}::test_a_plan_that_keeps_anything_of_a_run_is_not_run_again",),
     ),
     Mutant(
@@ -108,5 +108,26 @@ PREPARING: Final = (
         'is only known behind `finish`."""\n        return False\n',
         'is only known behind `finish`."""\n        return True\n',
         ("tests/spouts/test_small_reads.py::test_a_decoder_that_leaves_records_to_spark_runs_in_tasks_only",),
+    ),
+    Mutant(
+        "a Spark that takes no other rows costs no batch",
+        _PREPARED,
+        "            self._distrust()\n            return False\n",
+        "            raise\n",
+        (f"{_PLANS}::test_a_spark_without_what_it_takes_plans_each_batch_anew",),
+    ),
+    Mutant(
+        "a Spark that fails what runs again is asked for it once",
+        _PREPARED,
+        "            if not self._have_run:\n                self._distrust()\n",
+        "",
+        (f"{_PLANS}::test_a_spark_that_fails_the_first_plan_that_runs_again_costs_one_try",),
+    ),
+    Mutant(
+        "Spark's optimizer computes on no rows that the driver has",
+        "trident/engine/spark.py",
+        '    "spark.sql.execution.arrow.localRelationThreshold": "0",\n',
+        "",
+        ("integration_tests/dsl/test_dsl_sessions.py::test_a_run_has_a_session_with_what_exact_results_need",),
     ),
 )

@@ -7,7 +7,8 @@ of a run that a later one would find: only steps are allowed that are known not 
 subquery, whose result is kept.
 
 That a run has seen its own batch and no other is looked at each time: the words among the rows name the edges of one
-attempt, and exactly those that were given must come back.
+attempt, and exactly those that were given must come back. That all else is the same in each run is what
+`engine/building.py` sees to when a topology is built: nothing random, no moment of its own, no UDF in a column.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,8 +26,9 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from trident.base.control import CONTROL
+from trident.engine.errors import SPARK_FAILURES
 from trident.engine.lowering import from_source
-from trident.engine.spark import is_classic
+from trident.engine.spark import is_classic, is_stopped
 from trident.graph.nodes import End, SourceNode
 from trident.operations.base import BatchContext
 from trident.spouts.arrow_types import arrow_schema
@@ -55,13 +58,18 @@ _LEAF: Final = "LogicalRDD"
 
 
 class PreparedPlans:
-    """Runs ends over small batches; called from several threads at once, each plan is used by one of them at a time."""
+    """Runs ends over small batches; called from several threads at once, each plan is used by one of them at a time.
+
+    Each that is kept holds the bytes of two batches, its first and its last one.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._lock = threading.Lock()
         self._idle: dict[str, list[_Prepared]] = {}
         self._are_trusted = is_classic(spark)
+        self._have_run = False
+        """Whether a prepared plan has run again, and found its own batch."""
 
     def run(self, small: SmallUpdates) -> pa.Table:
         """Return an end's updates and the words; with a plan that was prepared before where there is one.
@@ -70,25 +78,54 @@ class PreparedPlans:
         """
         end, batch = small.end.name, small.batch
         prepared = None if small.context.is_diverted or not _is_sparks(batch) else self._taken(end, batch.schema)
-        if prepared is not None:
-            table = prepared.run(self._spark, batch.rows)
+        if prepared is not None and self._exchange(prepared, batch):
+            with self._doubted():
+                table = prepared.updates.toArrow()
             if _words(table) == _words(batch.rows):
+                self._have_run = True
                 self._keep(end, prepared)
                 return table
             self._distrust()
         return self._prepare(small)
+
+    def _exchange(self, prepared: _Prepared, batch: SmallBatch) -> bool:
+        try:
+            prepared.exchange(self._spark, batch.rows)
+        except SPARK_FAILURES:
+            self._distrust()
+            return False
+        return True
+
+    @contextmanager
+    def _doubted(self) -> Iterator[None]:
+        """Let an error through; where no prepared plan has ever run again, it may come of that."""
+        try:
+            yield
+        except SPARK_FAILURES:
+            if not self._have_run:
+                self._distrust()
+            raise
 
     def _prepare(self, small: SmallUpdates) -> pa.Table:
         noticing = _Noticing(small.context.batch_time, small.context.is_diverted)
         rows = small.rows()
         updates = from_source(small.source, rows, noticing).updates(small.end, for_driver=True)
         table = updates.toArrow()
-        is_of_any_batch = not (small.context.is_diverted or noticing.asked)
-        if self._are_trusted and is_of_any_batch and _begins_anew(updates):
-            partitions = _partitions(rows)
-            if partitions is not None:
-                self._keep(small.end.name, _Prepared(small.batch.schema, updates, partitions))
+        if not (small.context.is_diverted or noticing.asked):
+            self._keep_plan(small, rows, updates)
         return table
+
+    def _keep_plan(self, small: SmallUpdates, rows: DataFrame, updates: DataFrame) -> None:
+        """Keep a plan that has run, where that can be; the batch that it ran for is as good without it."""
+        if not self._are_trusted:
+            return
+        try:
+            partitions = _partitions(rows) if _begins_anew(updates) else None
+        except SPARK_FAILURES:
+            self._distrust()
+            return
+        if partitions is not None:
+            self._keep(small.end.name, _Prepared(small.batch.schema, updates, partitions))
 
     def _taken(self, end: str, schema: StructType) -> _Prepared | None:
         with self._lock:
@@ -105,11 +142,16 @@ class PreparedPlans:
         with self._lock:
             was_trusted, self._are_trusted = self._are_trusted, False
             self._idle.clear()
-        if was_trusted:
+        if was_trusted and not is_stopped(self._spark):
             _log.warning(
                 "this Spark does not run a prepared plan with other rows: each small batch is planned anew from now "
                 "on, which takes longer. Nothing of what was found so was applied"
             )
+
+
+def frame_of(spark: SparkSession, batch: SmallBatch) -> DataFrame:
+    """Return a small batch as a frame; `coalesce` tells Spark that all is in one place, so that nothing is shuffled."""
+    return spark.createDataFrame(pa.Table.from_batches([batch.rows]), batch.schema).coalesce(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +166,8 @@ class SmallUpdates:
     context: BatchContext
 
     def rows(self) -> DataFrame:
-        """Return the batch as a frame; `coalesce` tells Spark that all is in one place, so that nothing is shuffled."""
-        return self.spark.createDataFrame(pa.Table.from_batches([self.batch.rows]), self.batch.schema).coalesce(1)
+        """Return the batch as a frame."""
+        return frame_of(self.spark, self.batch)
 
     def table(self) -> pa.Table:
         """Run a prepared plan, or prepare one."""
@@ -144,13 +186,12 @@ class _Prepared:
     updates: DataFrame
     partitions: JavaObject
 
-    def run(self, spark: SparkSession, rows: pa.RecordBatch) -> pa.Table:
-        """Return what the plan makes of other rows."""
+    def exchange(self, spark: SparkSession, rows: pa.RecordBatch) -> None:
+        """Have the plan run on other rows from now on."""
         assert spark._jvm is not None
         values = spark._jvm.java.util.ArrayList()
         values.add(rows.serialize().to_pybytes())
         self.partitions[0] = spark.sparkContext._jsc.parallelize(values, 1).rdd().partitions()[0]
-        return self.updates.toArrow()
 
 
 @dataclass(frozen=True, slots=True)

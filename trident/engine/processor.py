@@ -185,7 +185,13 @@ class SparkProcessor:
         collected = self._on_spark(
             attempt,
             f"reading of the stream {name!r}" if first is None else f"{_job_of(first, name)} or what it shares",
-            lambda: self._readers.collect(name, attempt.edges(trunk), action, in_order=attempt.is_ordered(trunk)),
+            lambda: self._readers.collect(
+                name,
+                attempt.edges(trunk),
+                action,
+                in_order=attempt.is_ordered(trunk),
+                may_be_here=not attempt.job.can_part,
+            ),
             "" if first is None else first.name,
         )
         return tops[-1], collected

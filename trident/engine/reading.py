@@ -10,6 +10,7 @@ from trident.base.control import Undecoded
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge
 from trident.engine.collecting import Collected, words_in
+from trident.engine.prepared import frame_of
 from trident.spouts.base import KnowsOrder, ReadsSmallBatches, SmallBatch, Source
 
 CAREFUL_BATCHES = 50
@@ -42,15 +43,28 @@ class Readers:
         return batch
 
     def collect(
-        self, name: str, edges: Sequence[Edge], action: Callable[[DataFrame], Collected], *, in_order: bool = False
+        self,
+        name: str,
+        edges: Sequence[Edge],
+        action: Callable[[DataFrame], Collected],
+        *,
+        in_order: bool = False,
+        may_be_here: bool = False,
     ) -> Collected:
         """Run an action on the source's frame, read the quick way; where that does not do, again and carefully.
 
-        The next batches are read carefully too. `in_order` asks for the column that says which record a row is of.
+        The next batches are read carefully too. `in_order` asks for the column that says which record a row is of;
+        `may_be_here` says that nobody has asked for it as a small batch yet.
         """
+        small = self.small(name, edges, in_order=in_order) if may_be_here else None
         careful = self._careful_batches[name]
         if not careful:
-            collected = action(self._frame(name, edges, quick=True, in_order=in_order))
+            quick = (
+                self._frame(name, edges, quick=True, in_order=in_order)
+                if small is None
+                else frame_of(self._spark, small)
+            )
+            collected = action(quick)
             if not any(isinstance(word, Undecoded) for word in collected.words):
                 return collected
             careful = CAREFUL_BATCHES

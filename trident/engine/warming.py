@@ -28,14 +28,12 @@ from trident.engine.acting import AFTER_STOP, acting
 from trident.engine.compiled import CompiledTopology
 from trident.engine.errors import SPARK_FAILURES
 from trident.engine.lowering import Lowering
-from trident.engine.reading import SMALL_BATCH
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.warm_tasks import YieldWord, one_word
 from trident.graph.jobs import Job, Trunk
 from trident.graph.nodes import SourceNode
 from trident.operations.base import BUILD_CONTEXT
 from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.base import Spout
 
 _log = logging.getLogger("trident.engine")
 _ROUNDS: Final = 2
@@ -103,15 +101,7 @@ class WarmUp:
 
     def _warm(self, job: Job, session: SparkSession) -> None:
         """Run each end's action as a batch does, as large ones are read and as small ones are."""
-        frames = (
-            [read_as_small]
-            if all(_is_small(trunk.source.spout) for trunk in job.trunks)
-            else [
-                read_as_large,
-                read_as_small,
-            ]
-        )
-        for frame in frames:
+        for frame in (read_as_large, read_as_small):
             for end in job.processing:
                 if self._over.is_set():
                     return
@@ -135,11 +125,6 @@ def read_as_large(session: SparkSession, schema: StructType) -> DataFrame:
     """Return a frame of one control row from each of as many Python tasks as run at once."""
     tasks = parallelism_of(session)
     return session.range(0, tasks, 1, tasks).mapInArrow(YieldWord(arrow_schema(schema)), schema)
-
-
-def _is_small(spout: Spout) -> bool:
-    most = spout.limits.max_records
-    return most is not None and most <= SMALL_BATCH
 
 
 def _alone(trunk: Trunk) -> Trunk:

@@ -22,6 +22,7 @@ from trident.spouts.kafka.readers.arrow_task import ReadRanges
 from trident.spouts.wanted import require_wanted
 
 MOST_RECORDS: Final = 20_000
+"""More would keep the driver, and the lock of its interpreter, from all else for tens of milliseconds."""
 _MOST_FETCHED: Final = 4 << 20
 MOST_BYTES: Final = 900 << 10
 """More than that goes from tasks: a task that is sent with a megabyte is a warning of Spark's."""
