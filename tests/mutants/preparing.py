@@ -103,6 +103,16 @@ PREPARING: Final = (
         (f"{_SMALL}::test_a_range_that_was_not_given_is_refused",),
     ),
     Mutant(
+        "ends share what nobody has looked at",
+        "trident/engine/processor.py",
+        "        return job.can_part and (job.is_chain or is_classic(self._spark))\n",
+        "        return job.can_part\n",
+        (
+            "integration_tests/dsl/test_dsl_sessions.py::"
+            "test_through_connect_a_session_is_refused_by_the_options_name_and_left_as_it_is",
+        ),
+    ),
+    Mutant(
         "what leaves records to Spark is not decoded by the coordinator",
         "spouts/decoders/json.py",
         'is only known behind `finish`."""\n        return False\n',
