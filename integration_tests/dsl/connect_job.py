@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+import secrets
 
-from integration_tests.dsl.fakes import UnopenedState, held_rows, request_for, rows_spout
-from trident import ConfigurationError, Sum, Topology
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from integration_tests.dsl.fakes import UnopenedState, held_rows, request_for, rows_spout, small_spout
+from trident import ConfigurationError, Min, Sum, Topology
 from trident.engine.compiled import CompiledTopology
 from trident.engine.processor import SparkProcessor
 
@@ -23,6 +26,24 @@ def build() -> CompiledTopology:
     return topology.compile()
 
 
+def drawn_number(_: object) -> float:
+    return float(secrets.randbelow(1 << 50))
+
+
+def drawn_for_both(spark: SparkSession) -> object:
+    """Return what two states keep of numbers that are drawn, by a function that nobody could refuse through Connect."""
+    topology = Topology("drawn")
+    drawn = topology.stream("rows", small_spout("n bigint", [(n,) for n in range(20)])).each(
+        at=F.udf(drawn_number, "double")("n")
+    )
+    for name in ("one", "two"):
+        drawn.persistent_aggregate(UnopenedState(name), least=Min("at"))
+    compiled = topology.compile()
+    sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}
+    result = SparkProcessor(compiled, spark, sources, {}).process(request_for(compiled, sources))
+    return held_rows(result, "one") == held_rows(result, "two")
+
+
 def main() -> None:
     """Print one line for each thing that was tried."""
     spark = SparkSession.builder.remote("local[1]").getOrCreate()
@@ -31,6 +52,7 @@ def main() -> None:
     sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}
     processor = SparkProcessor(compiled, spark, sources, {})
     print("sum", held_rows(processor.process(request_for(compiled, sources)), "s"))
+    print("both", drawn_for_both(spark))
     for name, value in WRONG.items():
         before = spark.conf.get(name, None)
         spark.conf.set(name, value)

@@ -174,5 +174,5 @@ def test_a_moment_keeps_its_instant_in_any_zone(spark: SparkSession) -> None:
 def test_through_connect_a_session_is_refused_by_the_options_name_and_left_as_it_is() -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
     shown = run_program("integration_tests.dsl.connect_job")
-    said = [line for line in shown.splitlines() if line.startswith(("sum", "build", "run", "batch"))]
-    assert said == ["sum [(12,)]", *["build True", "run True", "batch True"] * 4, "sum [(12,)]"]
+    said = [line for line in shown.splitlines() if line.startswith(("sum", "both", "build", "run", "batch"))]
+    assert said == ["sum [(12,)]", "both True", *["build True", "run True", "batch True"] * 4, "sum [(12,)]"]

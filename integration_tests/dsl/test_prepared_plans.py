@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import cast
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -253,3 +254,19 @@ def test_a_spark_that_fails_the_first_plan_that_runs_again_costs_one_try(
         rows, _ = found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
         assert rows == totals_of(start, stop)
         assert made == {"rows": turn + 2, "exchange": 1}
+
+
+def test_a_users_function_is_what_it_is_when_a_batch_is_read(engine: SparkSession) -> None:
+    """It is pickled with its plan: a rate that the driver has learned since would never arrive."""
+    rate = {"of": 1}
+
+    def rated(payments: Stream) -> None:
+        each = payments.each(lambda batch: pc.multiply(batch.column("amount"), rate["of"]), "rated bigint")
+        each.persistent_aggregate(UnopenedState("s"), total=Sum("rated"))
+
+    (end,), plans, given = ends_of(rated, ddl=PAYMENTS), PreparedPlans(engine), attempts()
+    totals = []
+    for rate["of"] in (1, 10):
+        rows, _ = found(updates_of(plans, engine, end, given.batch(engine, 0, 2, in_order=False)))
+        totals.append(rows)
+    assert totals == [["{'total': 3}"], ["{'total': 30}"]]

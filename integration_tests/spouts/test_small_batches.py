@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from integration_tests.fix_kafka import Kafka
 from integration_tests.spouts.logs import FOREVER, edges_of, produce_aborted, produce_committed
 from tests.effort import base_seed
-from trident.base.control import CONTROL, Undecoded, decode
+from trident.base.control import CONTROL, BadRecordWord, Undecoded, decode
 from trident.base.ranges import Edge, OffsetRange, RangeManifest
 from trident.spouts import Json, OpaqueKafkaSpout, Raw
 from trident.spouts.base import KnowsOrder, ReadsSmallBatches, Source
@@ -190,5 +190,23 @@ def test_a_record_that_the_quick_way_does_not_decode_is_said_both_ways(
     try:
         rows = frame_of(source, spark, edges_of(source.bounds())).collect()
         assert any(isinstance(decode(row[CONTROL]), Undecoded) for row in rows if row[CONTROL] is not None)
+    finally:
+        source.close()
+
+
+def test_what_is_left_to_sparks_json_is_read_by_tasks(kafka: Kafka, spark: SparkSession) -> None:
+    """Which records are bad is only known behind the decoder's last step, in Spark."""
+    topic = kafka.create_topic(1)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    for value in (b'{"q":[1,null]}', b"{", b'{"q":"a"}'):
+        producer.produce(topic, value)
+    assert producer.flush(30) == 0
+    spout = OpaqueKafkaSpout(topic, bootstrap_servers=kafka.bootstrap_servers, value=Json("q array<int>"))
+    source = spout.open("s")
+    try:
+        rows = frame_of(source, spark, edges_of(source.bounds())).collect()
+        assert [row["q"] for row in rows if row[CONTROL] is None] == [[1, None]]
+        words = [decode(row[CONTROL]) for row in rows if row[CONTROL] is not None]
+        assert sorted(word.record.offset for word in words if isinstance(word, BadRecordWord)) == [1, 2]
     finally:
         source.close()

@@ -103,6 +103,16 @@ PREPARING: Final = (
         (f"{_SMALL}::test_a_range_that_was_not_given_is_refused",),
     ),
     Mutant(
+        "ends share what nobody has looked at",
+        "trident/engine/processor.py",
+        "        return job.can_part and (job.is_chain or is_classic(self._spark))\n",
+        "        return job.can_part\n",
+        (
+            "integration_tests/dsl/test_dsl_sessions.py::"
+            "test_through_connect_a_session_is_refused_by_the_options_name_and_left_as_it_is",
+        ),
+    ),
+    Mutant(
         "what leaves records to Spark is not decoded by the coordinator",
         "spouts/decoders/json.py",
         'is only known behind `finish`."""\n        return False\n',
@@ -129,5 +139,12 @@ PREPARING: Final = (
         '    "spark.sql.execution.arrow.localRelationThreshold": "0",\n',
         "",
         ("integration_tests/dsl/test_dsl_sessions.py::test_a_run_has_a_session_with_what_exact_results_need",),
+    ),
+    Mutant(
+        "a plan with a user's function is not prepared",
+        _PREPARED,
+        '        "InputAdapter",\n',
+        '        "InputAdapter",\n        "MapInArrow",\n',
+        (f"{_PLANS}::test_a_users_function_is_what_it_is_when_a_batch_is_read",),
     ),
 )

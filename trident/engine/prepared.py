@@ -44,7 +44,6 @@ _STEPS: Final = frozenset(
         "Generate",
         "HashAggregate",
         "InputAdapter",
-        "MapInArrow",
         "ObjectHashAggregate",
         "Project",
         "Scan ExistingRDD",
@@ -53,7 +52,10 @@ _STEPS: Final = frozenset(
         "WholeStageCodegen",
     }
 )
-"""Steps of a physical plan that begin anew in each run."""
+"""Steps of a physical plan that begin anew in each run.
+
+None in Python: a user's function is pickled with its plan, with what its closure held then.
+"""
 _LEAF: Final = "LogicalRDD"
 
 

@@ -24,7 +24,7 @@ from trident.engine.lowering import Lowering, from_source, words_of
 from trident.engine.parallel import run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates
 from trident.engine.reading import Readers, width_of
-from trident.engine.spark import cancel_tagged, engine_session, parallelism_of
+from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
 from trident.graph.jobs import Job, Trunk
@@ -89,10 +89,14 @@ class SparkProcessor:
     def _run(self, attempt: _Attempt) -> ProcessResult:
         if not attempt.width:
             return empty_result(attempt.job.processing)
-        small = self._small_batch(attempt) if attempt.job.can_part else None
+        small = self._small_batch(attempt) if self._may_part(attempt.job) else None
         if small is not None:
             return self._small(attempt, small)
         return self._chain(attempt) if attempt.job.is_chain else self._shared(attempt)
+
+    def _may_part(self, job: Job) -> bool:
+        # through Connect a topology is built without a look at whether its columns call a user's function
+        return job.can_part and (job.is_chain or is_classic(self._spark))
 
     def _small_batch(self, attempt: _Attempt) -> SmallBatch | None:
         (trunk,) = attempt.job.trunks
