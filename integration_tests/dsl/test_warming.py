@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from trident.engine.warming import WarmUp
 from trident.spouts import FixedBatchSpout
 from trident.state import MemoryState
 
+_LOADS_S = 20.0
 ROWS = [("a", 1), ("b", 2), ("a", 4)]
 
 
@@ -72,3 +74,31 @@ def test_a_run_beside_its_warm_up_gives_what_it_gives_without(
     assert summary.batches == 1
     assert len(ended) == 1
     assert [each.name for each in tmp_path.iterdir()] == ["called-with-3"]
+
+
+class Loading(Noting):
+    """A user's function that takes long to load."""
+
+    def __setstate__(self, state: dict[str, str]) -> None:
+        self.__dict__.update(state)
+        (Path(self._folder) / "began").touch()
+        time.sleep(_LOADS_S)
+        (Path(self._folder) / "loaded").touch()
+
+
+def test_what_it_has_begun_ends_when_it_is_enough(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first batch waited for the cores until a function was loaded that was not its own to load."""
+    monkeypatch.setattr(module, "_PATIENCE_S", 0)
+    made = Topology("loading")
+    stream = made.stream("rows", FixedBatchSpout("key string, amount bigint", ROWS))
+    stream.each(Loading(tmp_path), "double bigint").persistent_aggregate(MemoryState("s"), total=Sum("double"))
+    with WarmUp(made.compile(), spark) as warm_up:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "began").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert (tmp_path / "began").exists()
+        warm_up.enough()
+        assert spark.range(0, 8, 1, 8).count() == 8
+        assert not (tmp_path / "loaded").exists()

@@ -6,12 +6,15 @@ import os
 import sys
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyspark
 import pytest
+from pyspark.errors import PySparkRuntimeError
 
 from trident.base.errors import ConfigurationError
 from trident.local import class_data as module
+from trident.local import session
 from trident.local.class_data import archive_of, make_class_data, sharing_options
 from trident.local.jars import cache_folder
 
@@ -135,3 +138,35 @@ def test_one_that_was_cut_is_not_given_to_a_jvm(java: Path, monkeypatch: pytest.
     assert archive_of(java) is None
     assert sharing_options(java) == ""
     assert make_class_data(java).read_text() == "classes"
+
+
+def test_what_a_killed_one_has_left_is_deleted(java: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trains(monkeypatch, WRITES)
+    archive = make_class_data(java)
+    archive.unlink()
+    archive.with_name(f"{archive.name.rpartition('-')[0]}-1.partial").write_text("half")
+    make_class_data(java)
+    assert left() == [archive.name]
+
+
+def test_a_file_that_keeps_spark_from_starting_is_named_and_left_out(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    given: list[str] = []
+
+    def starting(_: str, java_options: str, **_more: object) -> str:
+        given.append(java_options)
+        if java_options:
+            raise PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+        return "a session"
+
+    monkeypatch.setattr(session, "started", starting)
+    monkeypatch.setattr(module, "sharing_options", lambda _: "-XX:SharedArchiveFile=/cache/classes.jsa")
+    assert str(session.local_session("any")) == "a session"
+    assert given == ["-XX:SharedArchiveFile=/cache/classes.jsa", ""]
+    (line,) = caplog.messages
+    assert "/cache/classes.jsa" in line
+    monkeypatch.setattr(session, "started", Mock(side_effect=PySparkRuntimeError("no Java")))
+    monkeypatch.setattr(module, "sharing_options", lambda _: "")
+    with pytest.raises(PySparkRuntimeError):
+        session.local_session("any")

@@ -129,9 +129,9 @@ PREPARING: Final = (
     Mutant(
         "a Spark that fails what runs again is asked for it once",
         _PREPARED,
-        "            if not self._have_run:\n                self._distrust()\n",
+        "            if are_too_many:\n                self._distrust()\n",
         "",
-        (f"{_PLANS}::test_a_spark_that_fails_the_first_plan_that_runs_again_costs_one_try",),
+        (f"{_PLANS}::test_a_spark_that_fails_the_first_plans_that_run_again_costs_two_tries",),
     ),
     Mutant(
         "Spark's optimizer computes on no rows that the driver has",

@@ -45,4 +45,11 @@ STARTING: Final = (
         "if not partial.is_file():",
         _CLASS_DATA,
     ),
+    Mutant(
+        "a warm-up gives the cores back once a run has taken over",
+        "trident/engine/warming.py",
+        "        for _ in range(_CANCELS):\n",
+        "        for _ in ():\n",
+        ("integration_tests/dsl/test_warming.py::test_what_it_has_begun_ends_when_it_is_enough",),
+    ),
 )

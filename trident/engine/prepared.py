@@ -57,6 +57,8 @@ _STEPS: Final = frozenset(
 None in Python: a user's function is pickled with its plan, with what its closure held then.
 """
 _LEAF: Final = "LogicalRDD"
+_MOST_FAILURES: Final = 2
+"""One may be a cancelled attempt's, or of what its batch holds."""
 
 
 class PreparedPlans:
@@ -70,8 +72,8 @@ class PreparedPlans:
         self._lock = threading.Lock()
         self._idle: dict[str, list[_Prepared]] = {}
         self._are_trusted = is_classic(spark)
-        self._have_run = False
-        """Whether a prepared plan has run again, and found its own batch."""
+        self._failed_at_first = 0
+        """How many runs of prepared plans have failed before one has found its own batch; negative once one has."""
 
     def run(self, small: SmallUpdates) -> pa.Table:
         """Return an end's updates and the words; with a plan that was prepared before where there is one.
@@ -84,7 +86,7 @@ class PreparedPlans:
             with self._doubted():
                 table = prepared.updates.toArrow()
             if _words(table) == _words(batch.rows):
-                self._have_run = True
+                self._failed_at_first = -1
                 self._keep(end, prepared)
                 return table
             self._distrust()
@@ -100,11 +102,14 @@ class PreparedPlans:
 
     @contextmanager
     def _doubted(self) -> Iterator[None]:
-        """Let an error through; where no prepared plan has ever run again, it may come of that."""
+        """Let an error through; where no prepared plan has ever run again, several may come of that."""
         try:
             yield
         except SPARK_FAILURES:
-            if not self._have_run:
+            with self._lock:
+                self._failed_at_first += self._failed_at_first >= 0
+                are_too_many = self._failed_at_first >= _MOST_FAILURES
+            if are_too_many:
                 self._distrust()
             raise
 

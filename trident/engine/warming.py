@@ -2,7 +2,8 @@
 
 Spark loads and compiles thousands of classes for the first job of a process, which takes seconds, and Python tasks wait
 for a daemon with their modules. Here that job is one without records: a frame of one control row, which every operation
-passes on untouched. So no function of a user's is called, no source is read, and nothing reaches a state.
+passes on untouched. So no function of a user's is called, though Python tasks unpickle it and import what it needs; no
+source is read, and nothing reaches a state.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ _PATIENCE_S: Final = 1.0
 """A run that takes over at once has its first batch by then, which a warm-up would only take the cores from."""
 _LONGEST_END_S: Final = 5.0
 """What Spark plans can't be cancelled; its job can."""
+_CANCELS: Final = 3
 _CANCELLED_EVERY_S: Final = 0.05
 """A job that begins when the others are cancelled is not one of them."""
 
@@ -82,8 +84,17 @@ class WarmUp:
             _log.debug("warming up: %s", error if isinstance(error, TridentError) else type_and_place(error))
 
     def enough(self) -> None:
-        """Let it begin nothing more: the first batch is about to come, and does the rest itself."""
+        """Let it begin nothing more and end what it has begun: the first batch is about to come, and wants the cores.
+
+        Called again it cancels again. It waits for a job that begins at this moment, and for none that does not end.
+        """
         self._over.set()
+        for _ in range(_CANCELS):
+            if self._done is None or self._done.done():
+                return
+            with suppress(*SPARK_FAILURES, *AFTER_STOP):
+                cancel_tagged(self._spark, self._tag)
+            wait([self._done], timeout=_CANCELLED_EVERY_S)
 
     def _run_late(self) -> None:
         if not self._over.wait(_PATIENCE_S):

@@ -25,6 +25,7 @@ _QUIET = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 """What the JVM would print of a file that is not for it, or while it makes one."""
 _LONGEST_S = 600
 _SUFFIX = ".jsa"
+_PARTIAL = ".partial"
 
 
 def sharing_options(java: Path) -> str:
@@ -76,7 +77,8 @@ def make_class_data(java: Path) -> Path:
     """Make the file unless it is there, and return it; takes some twenty seconds.
 
     May be called from several processes at once: one makes it, the others wait. Raises `ConfigurationError` when it
-    can't be made; sessions then start without it. Nothing is left half done, and no process is left behind.
+    can't be made; sessions then start without it. A process that is killed meanwhile leaves one behind that ends by
+    itself within half a minute, and a partial file that the next one deletes.
     """
     if (found := archive_of(java)) is not None:
         return found
@@ -94,8 +96,10 @@ def training_command(archive: Path) -> list[str]:
 
 
 def _made(java: Path, beginning: Path) -> Path:
-    partial = beginning.with_name(beginning.name + ".partial")
-    partial.unlink(missing_ok=True)
+    # of one that was killed a JVM may go on for a while, and write a file that nobody wants
+    for left in beginning.parent.glob(f"{_family(java)}-*{_PARTIAL}"):
+        left.unlink(missing_ok=True)
+    partial = beginning.with_name(f"{beginning.name}-{os.getpid()}{_PARTIAL}")
     try:
         answer = subprocess.run(  # noqa: S603
             training_command(partial), capture_output=True, text=True, check=False, timeout=_LONGEST_S

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from trident.base.checks import check_count, check_flag, check_text
 from trident.engine.recommended import recommended_options
 
+_log = logging.getLogger("trident.local")
 _QUIET_LOG = Path(__file__).parents[1] / "executor" / "quiet-log4j2.properties"
 
 
@@ -29,7 +32,14 @@ def local_session(app_name: str, *, cores: int = 2, connector: bool = False) -> 
     from trident.local.class_data import sharing_options
     from trident.local.java import find_java
 
-    return started(app_name, sharing_options(find_java()), cores=cores, connector=connector)
+    sharing = sharing_options(find_java())
+    try:
+        return started(app_name, sharing, cores=cores, connector=connector)
+    except PySparkException:
+        if not sharing:
+            raise
+    _log.warning("Spark did not start with %s: it starts without. If it does, delete that file, it is damaged", sharing)
+    return started(app_name, "", cores=cores, connector=connector)
 
 
 def started(app_name: str, java_options: str, *, cores: int = 2, connector: bool = False) -> SparkSession:
