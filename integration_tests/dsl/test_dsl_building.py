@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession, Window
+from pyspark.sql import Column, SparkSession, Window
 from pyspark.sql import functions as F
 
 from integration_tests.dsl.fakes import UnopenedState, rows_spout
@@ -131,6 +131,37 @@ def test_what_cannot_work_is_refused(stream: Stream, case: str) -> None:
     pattern, build = REFUSED[case]
     with pytest.raises(ConfigurationError, match=pattern):
         build(stream)
+
+
+MOMENTS: dict[str, Callable[[], Column]] = {
+    "cast": lambda: F.lit("now").cast("timestamp"),
+    "cast in text": lambda: F.expr("'Today'::date"),
+    "try_cast": lambda: F.expr("try_cast(' now ' as timestamp_ntz)"),
+    "literal": lambda: F.expr("TIMESTAMP 'now' + interval 1 day"),
+    "literal of a day": lambda: F.expr("greatest(date'yesterday', date'2020-01-01')"),
+    "literal without a zone": lambda: F.expr("timestamp_ntz'now'"),
+    "function": lambda: F.to_timestamp(F.lit("now")),
+    "function of a day": lambda: F.to_date(F.lit("tomorrow UTC")),
+    "trying function": lambda: F.expr("try_to_timestamp('now')"),
+    "compared": lambda: F.to_timestamp("account") < F.lit("now"),
+    "between": lambda: F.expr("to_timestamp(account) between 'epoch' and 'now'"),
+    "one of": lambda: F.to_date("account").isin("today", "2020-01-01"),
+    "argument": lambda: F.hour(F.lit("now")),
+}
+
+
+@pytest.mark.parametrize("case", MOMENTS)
+def test_a_text_that_spark_reads_as_this_moment_is_refused(stream: Stream, case: str) -> None:
+    """Nothing of Spark's calls it random or of the time, and each plan has another one."""
+    with pytest.raises(ConfigurationError, match=r"each: the current time .* 'now'.*batch_time"):
+        stream.each(x=MOMENTS[case]())
+    with pytest.raises(ConfigurationError, match=r"map: the current time .* 'now'.*batch_time"):
+        stream.map(x=MOMENTS[case]())
+
+
+def test_such_a_text_is_a_text_like_any_other(stream: Stream) -> None:
+    words = stream.filter(F.col("account") == "now").each(day=F.lit("today"), first=F.lit("epoch").cast("timestamp"))
+    assert words.each(past=F.expr("account between 'a' and 'nowhere'")).schema.names[-1] == "past"
 
 
 def test_names_are_taken_once(stream: Stream) -> None:

@@ -52,6 +52,7 @@ def test_with_it_the_jvm_is_told_where_it_is_and_to_be_quiet(java: Path, monkeyp
     options = sharing_options(java)
     assert f'"-XX:SharedArchiveFile={archive}"' in options
     assert "-Xshare:auto" in options
+    assert "-XX:+VerifySharedSpaces" in options
     assert "-Xlog:cds=off" in options
 
 

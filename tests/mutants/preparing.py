@@ -147,4 +147,18 @@ PREPARING: Final = (
         '        "InputAdapter",\n        "MapInArrow",\n',
         (f"{_PLANS}::test_a_users_function_is_what_it_is_when_a_batch_is_read",),
     ),
+    Mutant(
+        "a text that Spark reads as this moment is refused",
+        "trident/engine/building.py",
+        " or any(map(_MOMENT.search, _texts(plan)))",
+        "",
+        ("integration_tests/dsl/test_dsl_building.py::test_a_text_that_spark_reads_as_this_moment_is_refused",),
+    ),
+    Mutant(
+        "a literal of this moment is refused",
+        "trident/operations/base.py",
+        "    if any(map(_MOMENT_LITERAL.search, texts)):\n",
+        "    if False:\n",
+        ("integration_tests/dsl/test_dsl_building.py::test_a_text_that_spark_reads_as_this_moment_is_refused",),
+    ),
 )

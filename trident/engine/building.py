@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from typing import Final
+
 from py4j.java_gateway import JavaObject
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -12,9 +16,15 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic
-from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names
+from trident.operations.base import BUILD_CONTEXT, MOMENT_WORD, Fields, Operation, check_new_names, moves_on
 from trident.spouts.base import Spout
 
+_MOMENT: Final = re.compile(
+    rf"\b(?:(?:TRY_)?CAST\({MOMENT_WORD} AS (?:DATE|TIMESTAMP)|between\(.*{MOMENT_WORD}|"
+    rf"(?:to_date|to_timestamp(?:_ltz|_ntz)?|try_to_date|try_to_timestamp)\(\s*{MOMENT_WORD})",
+    re.IGNORECASE,
+)
+"""Where a cast, implicit or not, or a function that makes one, turns such a text into a moment."""
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 
 
@@ -82,8 +92,8 @@ def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:
         raise ConfigurationError(f"{verb}: joins, limits and subqueries can't be used in a stream's expression")
     if not plan.deterministic():
         raise ConfigurationError(f"{verb}: the expression is not deterministic, so a re-run of a batch would differ")
-    if plan.containsPattern(patterns.CURRENT_LIKE()):
-        raise ConfigurationError(f"{verb}: the current time differs in a re-run of a batch; use trident.batch_time()")
+    if plan.containsPattern(patterns.CURRENT_LIKE()) or any(map(_MOMENT.search, _texts(plan))):
+        raise moves_on(verb)
     if verb != "aggregate" and _has_scalar_udf(plan, patterns):
         raise ConfigurationError(
             f"{verb}: a Python UDF inside a column can't be used; give {verb} a Python function over Arrow batches"
@@ -96,6 +106,14 @@ def _plan_steps(plan: JavaObject) -> set[str]:
     for index in range(children.size()):
         names |= _plan_steps(children.apply(index))
     return names
+
+
+def _texts(plan: JavaObject) -> Iterator[str]:
+    expressions, children = plan.expressions(), plan.children()
+    for index in range(expressions.size()):
+        yield str(expressions.apply(index).sql())
+    for index in range(children.size()):
+        yield from _texts(children.apply(index))
 
 
 def _has_scalar_udf(plan: JavaObject, patterns: JavaObject) -> bool:

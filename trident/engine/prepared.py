@@ -86,7 +86,8 @@ class PreparedPlans:
             with self._doubted():
                 table = prepared.updates.toArrow()
             if _words(table) == _words(batch.rows):
-                self._failed_at_first = -1
+                with self._lock:
+                    self._failed_at_first = -1
                 self._keep(end, prepared)
                 return table
             self._distrust()

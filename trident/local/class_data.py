@@ -31,7 +31,10 @@ _PARTIAL = ".partial"
 def sharing_options(java: Path) -> str:
     """Return the JVM's options for the file; "" where none was made for this Java and this PySpark."""
     archive = archive_of(java)
-    return f'"-XX:SharedArchiveFile={archive}" -Xshare:auto {_QUIET}' if archive is not None else ""
+    if archive is None:
+        return ""
+    # a JVM would die of what is damaged, at any moment; looking costs a tenth of what the file saves
+    return f'"-XX:SharedArchiveFile={archive}" -Xshare:auto -XX:+VerifySharedSpaces {_QUIET}'
 
 
 def making_options(archive: Path) -> str:

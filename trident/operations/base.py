@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -15,6 +16,10 @@ from trident.base.checks import check_text, may_hold_a_secret, refused
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.base.order import ORDER
+
+MOMENT_WORD: Final = r"'\s*(?:now|today|tomorrow|yesterday)(?:\s+[^']*)?'"
+"""A text that Spark reads as the moment at which it plans, where it wants a date or timestamp."""
+_MOMENT_LITERAL: Final = re.compile(rf"\b(?:date|timestamp(?:_ltz|_ntz)?)\s*{MOMENT_WORD}", re.IGNORECASE)
 
 RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"
@@ -173,9 +178,23 @@ def nullable(fields: Sequence[StructField]) -> StructType:
     return StructType([StructField(old.name, old.dataType) for old in fields])
 
 
-def uses_batch_time(expressions: Sequence[Column]) -> bool:
-    """Whether an expression names the hidden column of `batch_time()`."""
-    return any(BATCH_TIME in str(expression) for expression in expressions)
+def uses_batch_time(verb: str, expressions: Sequence[Column]) -> bool:
+    """Whether an expression names the hidden column of `batch_time()`.
+
+    Raises `ConfigurationError` for a literal such as `TIMESTAMP 'now'`, of which a plan shows no more than a moment.
+    """
+    texts = [str(expression) for expression in expressions]
+    if any(map(_MOMENT_LITERAL.search, texts)):
+        raise moves_on(verb)
+    return any(BATCH_TIME in text for text in texts)
+
+
+def moves_on(verb: str) -> ConfigurationError:
+    """Return the error for an expression that depends on when it is computed."""
+    return ConfigurationError(
+        f"{verb}: the current time differs in a re-run of a batch, and so do 'now', 'today', 'yesterday' and "
+        "'tomorrow' as a date or timestamp; use trident.batch_time()"
+    )
 
 
 def with_batch_time(frame: DataFrame, batch: BatchContext) -> DataFrame:

@@ -35,7 +35,7 @@ class FilterColumn:
     runs_user_code = False
 
     def __init__(self, condition: Column) -> None:
-        self._uses_time = uses_batch_time([condition])
+        self._uses_time = uses_batch_time(self.verb, [condition])
         self._kept = F.when(control().isNull(), condition).otherwise(True)
 
     def check(self, fields: Fields) -> None:
@@ -58,7 +58,7 @@ class EachColumns:
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
         self._names = tuple(columns)
-        self._uses_time = uses_batch_time(list(columns.values()))
+        self._uses_time = uses_batch_time(self.verb, list(columns.values()))
         self._added = {name: guarded(column) for name, column in columns.items()}
 
     def check(self, fields: Fields) -> None:
@@ -81,7 +81,7 @@ class MapColumns:
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
-        self._uses_time = uses_batch_time(list(columns.values()))
+        self._uses_time = uses_batch_time(self.verb, list(columns.values()))
         self._selected = [guarded(column).alias(name) for name, column in columns.items()]
 
     def check(self, fields: Fields) -> None:
@@ -105,7 +105,7 @@ class FlatMapColumn:
         if len(columns) != 1:
             raise ConfigurationError(f"flat_map takes one array column, not {len(columns)}; put several into a struct")
         ((name, column),) = columns.items()
-        self._uses_time = uses_batch_time([column])
+        self._uses_time = uses_batch_time(self.verb, [column])
         # a control row gets an array of one null, so that it comes out of explode once, as it went in
         elements = F.when(control().isNull(), column).otherwise(F.array(F.lit(None)))
         self._name = name

@@ -64,7 +64,7 @@ class KafkaRecords:
         self._headers = {name: _column(part, name) for name, part in parts.headers.items()}
         self._names = parts.named
         everything = [self._topic, self._key, self._value, *self._headers.values()]
-        self._uses_time = uses_batch_time(everything)
+        self._uses_time = uses_batch_time(self.verb, everything)
 
     def check(self, fields: Fields) -> None:
         """Every field that is named must be there."""
