@@ -46,7 +46,7 @@ def topology(folder: Path, limit: int | None) -> Topology:
 def test_once_it_is_enough_no_job_begins(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warm_up = WarmUp(topology(tmp_path, None).compile(), spark)
     warm_up.enough()
-    monkeypatch.setattr(module, "Lowering", None)  # what would be the first step of one
+    monkeypatch.setattr(module, "from_sources", None)  # what would be the first step of one
     warm_up.run()
 
 

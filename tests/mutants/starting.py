@@ -20,15 +20,15 @@ STARTING: Final = (
     Mutant(
         "a warm-up ends with its run",
         "trident/engine/warming.py",
-        "        while not wait([self._done], timeout=_CANCELLED_EVERY_S).done and time.monotonic() < deadline:\n",
-        "        while False:\n",
+        "        self._cancel_within(_LONGEST_END_S)\n",
+        "",
         _WARMING,
     ),
     Mutant(
         "a warm-up never holds a run up for good",
         "trident/engine/warming.py",
-        ".done and time.monotonic() < deadline:\n",
-        ".done and time.monotonic() < deadline + 3600:\n",
+        "self._done.done() and time.monotonic() < deadline:\n",
+        "self._done.done() and time.monotonic() < deadline + 3600:\n",
         _WARMING,
     ),
     Mutant(
@@ -48,8 +48,8 @@ STARTING: Final = (
     Mutant(
         "a warm-up gives the cores back once a run has taken over",
         "trident/engine/warming.py",
-        "        for _ in range(_CANCELS):\n",
-        "        for _ in ():\n",
+        "        self._cancel_within(_LONGEST_HOLD_S)\n",
+        "",
         ("integration_tests/dsl/test_warming.py::test_what_it_has_begun_ends_when_it_is_enough",),
     ),
 )

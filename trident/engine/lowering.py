@@ -89,7 +89,12 @@ class LoweredUpdates:
 
 def from_source(source: SourceNode, frame: DataFrame, batch: BatchContext) -> Lowering:
     """Return a lowering of all that hangs on one source, given its frame as it is read."""
-    return Lowering({Trunk(source, source): frame}, batch)
+    return from_sources({source: frame}, batch)
+
+
+def from_sources(frames: Mapping[SourceNode, DataFrame], batch: BatchContext) -> Lowering:
+    """Return a lowering of all that hangs on some sources, as if nothing of it were shared."""
+    return Lowering({Trunk(source, source): frame for source, frame in frames.items()}, batch)
 
 
 def words_of(frame: DataFrame) -> DataFrame:

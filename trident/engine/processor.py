@@ -116,9 +116,11 @@ class SparkProcessor:
         ends = attempt.job.processing
         runs = [partial(self._collect_small, attempt, end, batch) for end in ends]
         results = run_all(runs, partial(self.cancel, attempt.batch))
+        found: dict[str, Collected] = {}
         for end, collected in zip(ends, results, strict=True):
             readings.require_agreement(end, collected)
-        return readings.result({end.name: collected for end, collected in zip(ends, results, strict=True)})
+            found[end.name] = collected
+        return readings.result(found)
 
     def _collect_small(self, attempt: _Attempt, end: End, batch: SmallBatch) -> Collected:
         (trunk,) = attempt.job.trunks
@@ -194,7 +196,7 @@ class SparkProcessor:
                 attempt.edges(trunk),
                 action,
                 in_order=attempt.is_ordered(trunk),
-                may_be_here=not attempt.job.can_part,
+                may_be_here=not self._may_part(attempt.job),
             ),
             "" if first is None else first.name,
         )

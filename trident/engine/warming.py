@@ -15,7 +15,6 @@ from concurrent.futures import Future, wait
 from contextlib import suppress
 from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
@@ -28,13 +27,15 @@ from trident.coordinators.batches.lanes import SideBySide
 from trident.engine.acting import AFTER_STOP, acting
 from trident.engine.compiled import CompiledTopology
 from trident.engine.errors import SPARK_FAILURES
-from trident.engine.lowering import Lowering
+from trident.engine.lowering import from_sources
+from trident.engine.prepared import frame_of
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.warm_tasks import YieldWord, one_word
-from trident.graph.jobs import Job, Trunk
+from trident.graph.jobs import Job
 from trident.graph.nodes import SourceNode
 from trident.operations.base import BUILD_CONTEXT
 from trident.spouts.arrow_types import arrow_schema
+from trident.spouts.base import SmallBatch
 
 _log = logging.getLogger("trident.engine")
 _ROUNDS: Final = 2
@@ -43,7 +44,8 @@ _PATIENCE_S: Final = 1.0
 """A run that takes over at once has its first batch by then, which a warm-up would only take the cores from."""
 _LONGEST_END_S: Final = 5.0
 """What Spark plans can't be cancelled; its job can."""
-_CANCELS: Final = 3
+_LONGEST_HOLD_S: Final = 0.15
+"""A run that has taken over is not held up for longer."""
 _CANCELLED_EVERY_S: Final = 0.05
 """A job that begins when the others are cancelled is not one of them."""
 
@@ -72,14 +74,9 @@ class WarmUp:
 
     def __exit__(self, *exc_info: object) -> None:
         """Cancel what is left of it, and wait until it has ended; what went wrong is told to those who debug."""
-        self.enough()
-        if self._done is None:
-            return
-        deadline = time.monotonic() + _LONGEST_END_S
-        while not wait([self._done], timeout=_CANCELLED_EVERY_S).done and time.monotonic() < deadline:
-            with suppress(*SPARK_FAILURES, *AFTER_STOP):
-                cancel_tagged(self._spark, self._tag)
-        error = self._done.exception() if self._done.done() else None
+        self._over.set()
+        self._cancel_within(_LONGEST_END_S)
+        error = self._done.exception() if self._done is not None and self._done.done() else None
         if error is not None:
             _log.debug("warming up: %s", error if isinstance(error, TridentError) else type_and_place(error))
 
@@ -89,9 +86,12 @@ class WarmUp:
         Called again it cancels again. It waits for a job that begins at this moment, and for none that does not end.
         """
         self._over.set()
-        for _ in range(_CANCELS):
-            if self._done is None or self._done.done():
-                return
+        self._cancel_within(_LONGEST_HOLD_S)
+
+    def _cancel_within(self, seconds: float) -> None:
+        """Cancel its jobs until it has ended, or the time is over."""
+        deadline = time.monotonic() + seconds
+        while self._done is not None and not self._done.done() and time.monotonic() < deadline:
             with suppress(*SPARK_FAILURES, *AFTER_STOP):
                 cancel_tagged(self._spark, self._tag)
             wait([self._done], timeout=_CANCELLED_EVERY_S)
@@ -116,8 +116,9 @@ class WarmUp:
             for end in job.processing:
                 if self._over.is_set():
                     return
-                tops = {_alone(trunk): frame(session, self._schema(trunk.source, job)) for trunk in job.trunks}
-                Lowering(tops, BUILD_CONTEXT).updates(end, for_driver=True).toArrow()
+                sources = [trunk.source for trunk in job.trunks]
+                frames = {source: frame(session, self._schema(source, job)) for source in sources}
+                from_sources(frames, BUILD_CONTEXT).updates(end, for_driver=True).toArrow()
 
     def _schema(self, source: SourceNode, job: Job) -> StructType:
         fields = list(self._compiled.samples[source.name].fields)
@@ -128,16 +129,10 @@ class WarmUp:
 
 def read_as_small(session: SparkSession, schema: StructType) -> DataFrame:
     """Return a frame of one control row that the driver has, as a small batch that was read there."""
-    table = pa.Table.from_batches([one_word(arrow_schema(schema))])
-    return session.createDataFrame(table, schema).coalesce(1)
+    return frame_of(session, SmallBatch(one_word(arrow_schema(schema)), schema))
 
 
 def read_as_large(session: SparkSession, schema: StructType) -> DataFrame:
     """Return a frame of one control row from each of as many Python tasks as run at once."""
     tasks = parallelism_of(session)
     return session.range(0, tasks, 1, tasks).mapInArrow(YieldWord(arrow_schema(schema)), schema)
-
-
-def _alone(trunk: Trunk) -> Trunk:
-    """Return the trunk as if nothing of it were shared, so that all on it is run."""
-    return Trunk(trunk.source, trunk.source)
