@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +17,7 @@ from examples.payments_data import ACCOUNTS, payments
 _NAME = "account-"
 _AT_ONCE = 100_000
 _ROWS = "SELECT account, n, total FROM {}"
+_COUNTED = "SELECT coalesce(sum(n), 0) FROM {}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,13 @@ class Expected:
                 left[number] = False
                 wrong += (self.counts[number], self.totals[number] * factor) != (count, total)
         return wrong + int(np.count_nonzero(left))
+
+    def count_difference(self, dsn: str, tables: Sequence[str]) -> int:
+        """Return how many of the tables count more or fewer payments in all, whatever their keys are."""
+        paid = int(self.counts.sum())
+        with psycopg.connect(dsn) as connection:
+            queries = [sql.SQL(_COUNTED).format(sql.Identifier(table)) for table in tables]
+            return sum(connection.execute(query).fetchone() != (paid,) for query in queries)
 
     def plus(self, other: Expected) -> Expected:
         """Return what two runs of payments of the same accounts come to together."""

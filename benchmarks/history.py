@@ -2,7 +2,8 @@
 
 The time is the server's own record of the commit (`track_commit_timestamp`), the same clock for all
 systems and the one that Kafka's timestamps were made with. It is taken just before the commit
-record is flushed to the disk.
+record is flushed to the disk. One system has no row of its own per batch: `systems/trident_without.py` says what its
+clock is.
 """
 
 from __future__ import annotations
@@ -22,17 +23,37 @@ Stretches = tuple[tuple[int, int, int], ...]
 """Partition, first offset, offset behind the last."""
 
 
+NOTED = "noted_batches"
+"""Where a system without a ledger in the database writes, at its end, what it has noted."""
+_FEWEST_LATE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """When a batch's plan was begun (seconds since the epoch), and how long plan and processing took."""
+
+    planned_at: float
+    plan_ms: int
+    process_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One committed batch; the time is in seconds since the epoch."""
+    """One committed batch; the time is in seconds since the epoch. Only the library's own have steps."""
 
     committed_at: float
     stretches: Stretches
+    steps: Steps | None = None
 
     @property
     def records(self) -> int:
         """How many records it held; the topics have no holes."""
         return sum(stop - start for _, start, stop in self.stretches)
+
+    def numbers(self) -> npt.NDArray[np.int64]:
+        """Return the numbers of its records: k has offset k // PARTITIONS of partition k % PARTITIONS."""
+        parts = [np.arange(start, stop) * PARTITIONS + partition for partition, start, stop in self.stretches]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +82,25 @@ class History:
 
     def commit_gap_ms_median(self) -> float:
         """Return the median time between two commits."""
-        times = np.array([batch.committed_at for batch in self.batches])
-        return float(np.median(np.diff(times)) * 1000)
+        return float(np.median(self._gaps_ms()))
+
+    def commit_gap_ms_late(self, commits: int) -> float | None:
+        """Return the median after the first so many commits, None of a run that has hardly more."""
+        late = self._gaps_ms()[commits - 1 :]
+        return float(np.median(late)) if len(late) >= _FEWEST_LATE else None
+
+    def _gaps_ms(self) -> npt.NDArray[np.float64]:
+        return np.diff(np.array([batch.committed_at for batch in self.batches])) * 1000
 
     def latencies_ms(self, timestamps: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the time from each record's Kafka timestamp to its commit, by the record's number.
 
-        Record k has offset k // PARTITIONS of partition k % PARTITIONS. Raises RuntimeError when the
-        batches don't hold each record once.
+        Raises RuntimeError when the batches don't hold each record once.
         """
         latencies = np.full(len(timestamps), np.nan)
         for batch in self.batches:
-            for partition, start, stop in batch.stretches:
-                numbers = np.arange(start, stop) * PARTITIONS + partition
-                latencies[numbers] = batch.committed_at * 1000 - timestamps[numbers]
+            numbers = batch.numbers()
+            latencies[numbers] = batch.committed_at * 1000 - timestamps[numbers]
         if self.records != len(timestamps) or np.isnan(latencies).any():
             raise RuntimeError("the batches of the run don't hold each record once")
         return latencies
@@ -84,11 +110,25 @@ def trident_history(dsn: str, after: int = 0) -> History:
     """Read the ledger's txids after one."""
     rows = _rows(
         dsn,
-        "SELECT c.txid, extract(epoch FROM pg_xact_commit_timestamp(c.xmin)), p.ranges FROM trident_commit AS c "
+        "SELECT extract(epoch FROM pg_xact_commit_timestamp(c.xmin)), p.ranges, "
+        "extract(epoch FROM p.batch_time), c.plan_ms, c.process_ms FROM trident_commit AS c "
         "JOIN trident_plan AS p ON p.topology = c.topology AND p.attempt = c.attempt "
         f"WHERE c.txid > {int(after)} ORDER BY c.txid",
     )
-    return History([Batch(float(at), _of_plan(ranges)) for _, at, ranges in rows])
+    return History(
+        [Batch(float(at), _of_plan(ranges), Steps(float(begun), *took)) for at, ranges, begun, *took in rows]
+    )
+
+
+def noted_history(dsn: str) -> History:
+    """Read what a system has noted by its own clock."""
+    rows = _rows(
+        dsn,
+        f"SELECT committed_at, stretches, planned_at, plan_ms, process_ms FROM {NOTED} ORDER BY id",
+    )
+    return History(
+        [Batch(at, tuple((p, a, z) for p, a, z in parts), Steps(begun, *took)) for at, parts, begun, *took in rows]
+    )
 
 
 def plain_history(dsn: str) -> History:
@@ -103,7 +143,9 @@ def plain_history(dsn: str) -> History:
 
 
 def history_of(system: str, dsn: str) -> History:
-    """Read what the system has left: the library's ledger, or the tables of a hand-written one."""
+    """Read what the system has left: its notes, the library's ledger, or the tables of a hand-written one."""
+    if system.startswith("trident_without"):
+        return noted_history(dsn)
     return trident_history(dsn) if system.startswith("trident") else plain_history(dsn)
 
 

@@ -4,25 +4,42 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import psycopg
 
 from benchmarks.systems.arguments import Arguments, parse
 from examples.payments import payments_topology
-from trident import PostgresLedger, Topology
+from trident import MemoryLedger, PostgresLedger, Topology
 from trident.local.session import local_session
 
 _LOOK_SECONDS = 0.2
 _COUNT = "SELECT coalesce(sum(records), 0) FROM trident_commit"
 
 
-def _stop_when_done(topology: Topology, arguments: Arguments, ended: threading.Event) -> None:
-    with psycopg.connect(arguments.dsn, autocommit=True) as connection:
+Build = Callable[[str, str, int], Topology]
+"""Makes a topology of the broker's address, the topic and how many records a batch has at most."""
+
+
+@contextmanager
+def _stopped_when_done(topology: Topology, counted: Callable[[], int], expected: int) -> Iterator[None]:
+    """Look from a thread of its own; leaving the block ends that."""
+    ended = threading.Event()
+
+    def watch() -> None:
         while not ended.wait(_LOOK_SECONDS):
-            if _records(connection) >= arguments.expected_records:
+            if counted() >= expected:
                 topology.stop()
                 return
+
+    watcher = threading.Thread(target=watch, name="watcher")
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def _records(connection: psycopg.Connection) -> int:
@@ -40,20 +57,22 @@ def log_everything() -> None:
         logging.getLogger(chatty).setLevel(logging.ERROR)
 
 
-def run(build: Callable[[str, str, int], Topology], arguments: Arguments) -> None:
-    """Run to the end."""
+def run(build: Build, arguments: Arguments) -> None:
+    """Run to the end, with the ledger in the database."""
+    with psycopg.connect(arguments.dsn, autocommit=True) as connection:
+        run_on(PostgresLedger(arguments.dsn), lambda: _records(connection), build, arguments)
+
+
+def run_on(
+    ledger: PostgresLedger | MemoryLedger, counted: Callable[[], int], build: Build, arguments: Arguments
+) -> None:
+    """Run until so many records are counted as are expected."""
     log_everything()
     spark = local_session("benchmark-trident")
-    ended = threading.Event()
     try:
         topology = build(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
-        watcher = threading.Thread(target=_stop_when_done, args=(topology, arguments, ended), name="watcher")
-        watcher.start()
-        try:
-            topology.run(spark, ledger=PostgresLedger(arguments.dsn))
-        finally:
-            ended.set()
-            watcher.join()
+        with _stopped_when_done(topology, counted, arguments.expected_records):
+            topology.run(spark, ledger=ledger)
     finally:
         spark.stop()
 
