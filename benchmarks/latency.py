@@ -11,6 +11,7 @@ import psycopg
 from benchmarks.expected import expected_of
 from benchmarks.history import history_of
 from benchmarks.measure import System, deadline_seconds
+from benchmarks.phases import Phase, phases_ms, summed_up
 from benchmarks.processes import running
 from benchmarks.servers import Servers
 from benchmarks.systems.arguments import DSN_VARIABLE
@@ -24,40 +25,62 @@ _NEARLY = 0.95  # one payment in fifty does not count
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """A steady load: this share of a peak rate, as so many records a second, for so long."""
+
+    share: float
+    per_second: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Latency:
     """Percentiles over records, the rate that was really produced, and whether the result was exact."""
 
+    share: float
+    per_second: float
     ms_p50: float
     ms_p99: float
-    per_second: float
+    ms_mean: float
     exact: bool
+    phases: tuple[Phase, ...]
+    """The way there, of the library's own systems."""
 
 
-def steady_load(
-    system: System, workload: Workload, per_second: float, seconds: float, servers: Servers, logs: Path
-) -> Latency:
-    """Run a system on a topic that grows at this rate.
+def steady_load(system: System, workload: Workload, load: Load, servers: Servers, logs: Path, number: int) -> Latency:
+    """Run a system on a topic that grows at this rate; the round's number is for topic and log.
 
     It is warm before that: some batches are in the topic when it starts, and records of the first
     seconds of the steady load don't count either.
     """
     warm = max(_WARM_BATCHES * workload.batch, min(_WARM_RECORDS, workload.records))
-    settling = int(per_second * _SETTLE_SECONDS)
-    records = warm + settling + int(per_second * seconds)
-    topic = f"latency-{workload.name}-{system.name}"
+    first = warm + int(load.per_second * _SETTLE_SECONDS)
+    records = first + max(1, int(load.per_second * load.seconds))
+    name = f"{workload.name}-{system.name}-{load.share:g}-{number}"
+    topic = f"latency-{name}"
     servers.make_topic(topic)
     traffic = SteadyTraffic(servers.bootstrap_servers, topic, records, workload.accounts)
     words = system.words(servers, topic, workload.batch, records)
-    log = logs / f"{system.name}-{workload.name}-latency.log"
     traffic.at_once(warm)
     with servers.database() as dsn:
-        with running(words, system.root, log, {DSN_VARIABLE: dsn}) as process:
+        with running(words, system.root, logs / f"{name}-latency.log", {DSN_VARIABLE: dsn}) as process:
             process.wait_until(lambda: _counted(dsn) >= warm * _NEARLY, deadline_seconds(warm))
-            reached = traffic.at_rate(records - warm, per_second)
+            reached = traffic.at_rate(records - warm, load.per_second)
             process.wait(deadline_seconds(records))
-        latencies = history_of(system.name, dsn).latencies_ms(traffic.timestamps)[warm + settling :]
+        servers.drop_topic(topic)
+        history = history_of(system.name, dsn)
+        latencies = history.latencies_ms(traffic.timestamps)[first:]
+        phases = phases_ms(history, traffic.timestamps)
         p50, p99 = np.percentile(latencies, [50, 99])
-        return Latency(float(p50), float(p99), reached, expected_of(records, workload.accounts).difference(dsn) == 0)
+        return Latency(
+            share=load.share,
+            per_second=reached,
+            ms_p50=float(p50),
+            ms_p99=float(p99),
+            ms_mean=float(latencies.mean()),
+            exact=system.difference(expected_of(records, workload.accounts), dsn) == 0,
+            phases=summed_up(phases, first) if phases else (),
+        )
 
 
 def _counted(dsn: str) -> int:

@@ -23,12 +23,16 @@ BEFORE = "before"
 _MODULES = {
     "trident": "benchmarks.systems.trident_run",
     "trident_two_states": "benchmarks.systems.trident_two_states",
+    "trident_four_states": "benchmarks.systems.trident_four_states",
+    "trident_without": "benchmarks.systems.trident_without",
     "trident_outbox": "benchmarks.systems.trident_outbox",
     "structured_streaming": "benchmarks.systems.structured_streaming",
     "floor": "benchmarks.systems.floor",
 }
 """The systems by name; each is a program of its own with the same command line."""
 CHOICES = tuple(_MODULES)
+OTHER_TABLES = {"benchmarks.systems.trident_four_states": ("sizes", "extremes", "endings")}
+"""What a system counts in beside `balances`, as the column `n`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Run:
 
     @property
     def exact(self) -> bool:
-        """Whether every account is as expected."""
+        """Whether everything is as expected."""
         return self.difference == 0
 
 
@@ -69,6 +73,10 @@ class System:
         python = sys.executable if self.root == ROOT else str(self.root / ".venv" / "bin" / "python")
         return [python, "-m", self.module, *(word for option in options.items() for word in option)]
 
+    def difference(self, expected: Expected, dsn: str) -> int:
+        """Return how many accounts, and other tables, are not as expected."""
+        return expected.difference(dsn) + expected.count_difference(dsn, OTHER_TABLES.get(self.module, ()))
+
 
 def systems(names: Sequence[str], before: Path | None) -> tuple[System, ...]:
     """Return them in that order; each of the library's own is followed by the same from the other checkout."""
@@ -80,12 +88,14 @@ def systems(names: Sequence[str], before: Path | None) -> tuple[System, ...]:
     return tuple(found)
 
 
-def full_speed(system: System, workload: Workload, expected: Expected, servers: Servers, logs: Path) -> Run:
-    """Let a system read the workload's topic, which is complete, as fast as it can."""
+def full_speed(
+    system: System, workload: Workload, expected: Expected, servers: Servers, logs: Path, number: int
+) -> Run:
+    """Let a system read the workload's topic, which is complete, as fast as it can; `number` is the round's."""
     words = system.words(servers, workload.topic, workload.batch, workload.records)
     with servers.database() as dsn:
         started, started_at = time.monotonic(), time.time()
-        log = logs / f"{system.name}-{workload.name}.log"
+        log = logs / f"{system.name}-{workload.name}-{number}.log"
         with (
             running(words, system.root, log, {DSN_VARIABLE: dsn}) as process,
             PeakMemory(process.pid) as memory,
@@ -96,7 +106,7 @@ def full_speed(system: System, workload: Workload, expected: Expected, servers: 
         history = history_of(system.name, dsn)
         cpu = watch.per_batch_ms(*history.span, len(history.batches) - 1)
         first = history.span[0] - started_at
-        return Run(history, seconds, first, memory.mib, cpu, expected.difference(dsn))
+        return Run(history, seconds, first, memory.mib, cpu, system.difference(expected, dsn))
 
 
 def deadline_seconds(records: int) -> float:

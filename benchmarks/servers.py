@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import psycopg
+from confluent_kafka.admin import AdminClient
 from psycopg import sql
 
 from benchmarks.workloads import PARTITIONS
 from trident.local.kafka import LocalKafka
 from trident.local.postgres import LocalPostgres
+
+_DROP_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,11 @@ class Servers:
     def make_topic(self, name: str, configs: dict[str, str] | None = None) -> None:
         """Create an empty topic."""
         self.kafka.create_topic(name, PARTITIONS, configs)
+
+    def drop_topic(self, name: str) -> None:
+        """Give a topic's room back."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        admin.delete_topics([name])[name].result(_DROP_SECONDS)
 
     @contextmanager
     def database(self) -> Iterator[str]:

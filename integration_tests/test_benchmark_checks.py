@@ -1,17 +1,12 @@
-"""What a benchmark compares the table with, and what it says of a run."""
+"""What a benchmark compares the tables with."""
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 import psycopg
 import pytest
-from rich.console import Console
 
-from benchmarks.cpu import CpuTimes
 from benchmarks.expected import Expected, expected_of
-from benchmarks.report import Line, Shown, show
 from integration_tests.fix_postgres import Postgres
 
 ACCOUNTS = 50
@@ -44,24 +39,16 @@ def test_each_account_that_differs_is_counted(postgres: Postgres, expected: Expe
     assert expected.difference(postgres.dsn) == differences
 
 
-def shown(system: str, rate: float) -> Shown:
-    line = Line(system, "wide", 5_000_000, 250_000, rate, 1000.0, None, None, 100.0, True, 5.0, None, None)
-    return Shown(line, 1.0, None, CpuTimes())
-
-
-def test_a_wide_run_is_held_against_the_loop(capsys: pytest.CaptureFixture[str]) -> None:
-    slow, fast = shown("trident", 79.0), shown("trident", 80.0)
-    others = [shown("structured_streaming", 10.0), shown("floor", 100.0)]
-    console = Console(width=200)
-    show(console, [slow, *others], "any")
-    assert "trident / floor: 0.79 x records/s, aim at least 0.8: NOT reached" in capsys.readouterr().out
-    show(console, [fast, *others], "any")
-    assert "aim at least 0.8: reached" in capsys.readouterr().out
-
-
-def test_another_one_against_structured_streaming(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [
-        replace(each.line, workload="large") for each in (shown("trident", 20.0), shown("structured_streaming", 10))
-    ]
-    show(Console(width=200), [Shown(line, 1.0, None, CpuTimes()) for line in lines], "any")
-    assert "trident / structured_streaming: 2.00 x records/s, aim at least 1.8: reached" in capsys.readouterr().out
+@pytest.mark.parametrize(("statement", "differences"), [("SELECT 1", 0), ("UPDATE sizes SET n = n - 1", 1)])
+def test_what_other_tables_count_is_compared_in_all(
+    postgres: Postgres, expected: Expected, statement: str, differences: int
+) -> None:
+    paid = int(expected.counts.sum())
+    with psycopg.connect(postgres.dsn) as connection:
+        connection.execute("CREATE TABLE sizes (n bigint)")
+        connection.execute("CREATE TABLE endings (n bigint)")
+        connection.execute("INSERT INTO endings VALUES (%s)", (paid,))
+        connection.execute("INSERT INTO sizes VALUES (1), (%s)", (paid - 1,))
+        connection.execute(statement)
+    assert expected.count_difference(postgres.dsn, ("sizes", "endings")) == differences
+    assert expected.count_difference(postgres.dsn, ()) == 0
