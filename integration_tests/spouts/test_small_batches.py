@@ -175,6 +175,37 @@ def test_large_records_of_a_small_batch_are_read_by_tasks(
         source.close()
 
 
+def test_a_megabyte_is_read_here_where_spark_does_not_warn_of_it(
+    kafka: Kafka, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[bool] = []
+    real = here.read_here
+
+    def seen(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.RecordBatch | None:
+        batch = real(task, edges, most_bytes)
+        taken.append(batch is not None)
+        return batch
+
+    monkeypatch.setattr(here, "read_here", seen)
+    topic = kafka.create_topic(1)
+    producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+    for _ in range(30):
+        producer.produce(topic, random.Random(1).randbytes(50_000))
+    assert producer.flush(30) == 0
+    try:
+        for level in ("WARN", "ERROR"):
+            spark.sparkContext.setLogLevel(level)
+            source = OpaqueKafkaSpout(topic, bootstrap_servers=kafka.bootstrap_servers, value=Raw()).open("s")
+            try:
+                rows = frame_of(source, spark, edges_of(source.bounds())).collect()
+                assert [len(row["value"]) for row in rows if row["value"] is not None] == [50_000] * 30
+            finally:
+                source.close()
+    finally:
+        spark.sparkContext.setLogLevel("ERROR")
+    assert taken == [False, True]
+
+
 @pytest.mark.parametrize("here_records", [10_000, 0])
 def test_a_record_that_the_quick_way_does_not_decode_is_said_both_ways(
     kafka: Kafka, spark: SparkSession, here_records: int

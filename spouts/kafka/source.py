@@ -29,7 +29,7 @@ from trident.spouts.kafka.errors import classify
 from trident.spouts.kafka.moments import milliseconds_from
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.base import RangeReader, ReadsHere
-from trident.spouts.kafka.readers.here import SmallReads
+from trident.spouts.kafka.readers.here import SmallReads, most_bytes_of
 from trident.spouts.kafka.reporting import PositionReporter, group_of
 
 _T = TypeVar("_T")
@@ -63,7 +63,7 @@ class KafkaSource:
         self._seen: set[str] = set()
         self._report_lag = report_lag
         self._reporter: PositionReporter | None = None
-        self._small = SmallReads()
+        self._small: SmallReads | None = None
 
     def schema(self, spark: SparkSession) -> StructType:
         """Return the decoder's fields."""
@@ -117,7 +117,7 @@ class KafkaSource:
         if not isinstance(self._reader, ReadsHere):
             return None
         decoder = self._form(spark, quick=True, in_order=in_order)
-        return self._reader.read_here(self._options, decoder, edges, self._small)
+        return self._reader.read_here(self._options, decoder, edges, self._small_reads(spark))
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check after a read that the topics are still the planned ones, with the ranges' beginnings and ends."""
@@ -172,7 +172,16 @@ class KafkaSource:
             reporter.close()
         if admin is not None:
             admin.close()
-        self._small.close()
+        with self._lock:
+            small = self._small
+        if small is not None:
+            small.close()
+
+    def _small_reads(self, spark: SparkSession) -> SmallReads:
+        with self._lock:
+            if self._small is None:
+                self._small = SmallReads(most_bytes_of(spark))
+            return self._small
 
     def _form(self, spark: SparkSession, *, quick: bool, in_order: bool) -> TaskDecoder:
         decoder = self._task_decoder(spark)

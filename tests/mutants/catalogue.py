@@ -2609,6 +2609,20 @@ _OF_KAFKA = (
         (_SMALL,),
     ),
     Mutant(
+        "what is larger by the size of earlier records is not begun in the driver",
+        "spouts/kafka/readers/here.py",
+        "            if width * self._bytes_a_record <= self.most_bytes * _EXPECTED:\n",
+        "            if True:\n",
+        (_SMALL,),
+    ),
+    Mutant(
+        "a log is not filled with warnings of large tasks",
+        "spouts/kafka/readers/here.py",
+        ".getLogger(_WARNS).isWarnEnabled():\n",
+        ".getLogger(_WARNS) is None:\n",
+        (_SMALL,),
+    ),
+    Mutant(
         "an attempt that is given up reads no more",
         "spouts/kafka/readers/here.py",
         "        require_wanted()\n        self._left",

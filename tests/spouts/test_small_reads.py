@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Message
+from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from trident.base.control import Undecoded
@@ -24,7 +25,7 @@ from trident.spouts.decoders.raw import RawTaskDecoder
 from trident.spouts.kafka import consumers
 from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges, Taken
-from trident.spouts.kafka.readers.here import MOST_BYTES, SmallReads, read_here
+from trident.spouts.kafka.readers.here import BYTES_UNWARNED, MOST_BYTES, SmallReads, most_bytes_of, read_here
 from trident.spouts.rows import control_batch
 from trident.spouts.wanted import reading_until, require_wanted
 
@@ -71,6 +72,39 @@ def test_a_batch_of_large_records_is_left_to_tasks_and_so_are_the_next_fifty() -
     assert reads.read(small, edges(3), 10) is not None
 
 
+def test_a_batch_that_was_too_large_says_nothing_of_one_of_half_as_many_records() -> None:
+    reads = SmallReads(most_bytes=5_000)
+    assert reads.read(task(2_000, 2_000, 2_000), edges(8), 10) is None
+    assert reads.read(task(1_000), edges(8), 10) is None
+    assert reads.read(task(1_000), edges(3), 10) is not None
+
+
+def test_a_batch_is_not_begun_here_that_is_larger_by_the_size_of_the_records_before() -> None:
+    reads = SmallReads(most_bytes=5_000)
+    first = reads.read(task(1_000, 1_000), edges(2), 10)
+    assert first is not None
+    of_one = first.rows.nbytes / 2
+    fits = int(5_000 * 0.9 / of_one)
+    assert [reads.read(task(1), edges(fits + 1), 10) for _ in range(50)] == [None] * 50
+    assert reads.read(task(1_000, 1_000), edges(2), 10) is not None
+    assert reads.read(task(1), edges(fits + 1), 10) is None
+    assert reads.read(task(1_000), edges(fits), 10) is not None
+
+
+def test_what_goes_to_spark_from_here_is_no_warning_in_its_log() -> None:
+    def session(*, warns: bool) -> SparkSession:
+        factory = Mock()
+        factory.getLogger.side_effect = lambda name: Mock(
+            isWarnEnabled=lambda: warns and name.endswith("TaskSetManager")
+        )
+        jvm = SimpleNamespace(org=SimpleNamespace(slf4j=SimpleNamespace(LoggerFactory=factory)))
+        return cast(SparkSession, SimpleNamespace(_jvm=jvm))
+
+    assert most_bytes_of(session(warns=True)) == BYTES_UNWARNED < 1000 << 10
+    assert most_bytes_of(session(warns=False)) == MOST_BYTES
+    assert most_bytes_of(cast(SparkSession, SimpleNamespace())) == BYTES_UNWARNED  # of Spark Connect
+
+
 def test_of_what_is_fetched_little_passes_through_here_whatever_is_decoded_of_it() -> None:
     def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
         for _ in range(100):
@@ -80,7 +114,7 @@ def test_of_what_is_fetched_little_passes_through_here_whatever_is_decoded_of_it
 
     fetched: list[int] = []
     reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS))
-    assert read_here(reading, edges(1), MOST_BYTES) is None
+    assert read_here(reading, edges(1), 1_000_000) is None
     assert sum(fetched) < 5_000_000
 
 

@@ -35,13 +35,13 @@ class ArrowReader:
     next task with the same options.
 
     A batch of up to `here_records` is read and decoded by the coordinator's own process instead, which costs less than
-    a task does, where the decoder is one of the library's and records are small. 0 leaves all to tasks, 20,000 is the
+    a task does, where the decoder is one of the library's and records are small. 0 leaves all to tasks, 50,000 is the
     most.
     """
 
     chunk_records: int = 10_000
     stall_seconds: float = 30.0
-    here_records: int = 10_000
+    here_records: int = 50_000
 
     def __post_init__(self) -> None:
         check_count("chunk_records", self.chunk_records, most=_LARGEST_CHUNK)

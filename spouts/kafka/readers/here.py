@@ -9,6 +9,7 @@ from typing import Final
 
 import pyarrow as pa
 from confluent_kafka import KafkaException, Message
+from pyspark.sql import SparkSession
 
 from trident.base.control import CONTROL, Undecoded, decode
 from trident.base.errors import RetryableError
@@ -21,15 +22,21 @@ from trident.spouts.kafka.hiding import ConsumerOptions
 from trident.spouts.kafka.readers.arrow_task import ReadRanges
 from trident.spouts.wanted import require_wanted
 
-MOST_RECORDS: Final = 20_000
-"""More would keep the driver, and the lock of its interpreter, from all else for tens of milliseconds."""
-_MOST_FETCHED: Final = 4 << 20
-MOST_BYTES: Final = 900 << 10
-"""More than that goes from tasks: a task that is sent with a megabyte is a warning of Spark's."""
+MOST_RECORDS: Final = 50_000
+"""More keeps the driver's interpreter from all else for a tenth of a second, and tasks are as quick."""
+_FETCHED: Final = 4
+"""So many times what it may be once it is decoded."""
+MOST_BYTES: Final = 4 << 20
+"""What lies beyond is better not sent to a task by way of the driver."""
+BYTES_UNWARNED: Final = 960 << 10
+"""So much where Spark would warn, of each batch, of a task that it is sent with."""
+_WARNS: Final = "org.apache.spark.scheduler.TaskSetManager"
+_EXPECTED: Final = 0.9
+"""Up to this part of them a batch is begun: what is read here and turns out larger is read again by tasks."""
 _OF_A_READ: Final = (KafkaException, pa.ArrowException, ArithmeticError, OSError, SystemError, TypeError, ValueError)
 """What client and decoder may raise; in a task it would fail that task, and the attempt, without a word of a record."""
-_LARGE_BATCHES: Final = 50
-"""After a batch of few records that were large so many are left to tasks at once."""
+_LEFT_UNSEEN: Final = 50
+"""After so many batches that were left to tasks for the size of earlier records one is tried again."""
 
 
 @dataclass(slots=True)
@@ -40,6 +47,8 @@ class SmallReads:
     """
 
     most_bytes: int = MOST_BYTES
+    _bytes_a_record: float = 0.0
+    """As the last read has found it; zero where nothing is known."""
     _left_to_tasks: int = 0
     _options: ConsumerOptions | None = None
     _is_closed: bool = False
@@ -48,20 +57,18 @@ class SmallReads:
     def read(self, task: ReadRanges, edges: Sequence[Edge], most_records: int) -> SmallBatch | None:
         """Return what the ranges hold; None where tasks are to read them."""
         width = sum(edge.range.width for edge in edges)
-        if not 0 < width <= most_records or not runs_here(task.decoder) or not self._takes_turn():
+        if not 0 < width <= most_records or not runs_here(task.decoder) or not self._may_fit(width):
             return None
         rows = read_here(task, edges, self.most_bytes)
         with self._lock:
             self._options = task.options
+            # of one that did not fit nobody knows by how much: of half as many it is worth a look
+            self._bytes_a_record = (2 * self.most_bytes if rows is None else rows.nbytes) / width
             is_closed = self._is_closed
         if is_closed:
             self.close()
         require_wanted()
-        if rows is None:
-            with self._lock:
-                self._left_to_tasks = _LARGE_BATCHES
-            return None
-        return SmallBatch(rows, task.decoder.task_schema)
+        return None if rows is None else SmallBatch(rows, task.decoder.task_schema)
 
     def close(self) -> None:
         """Close the consumers that were kept; those of reads that are under way once these have ended."""
@@ -71,11 +78,25 @@ class SmallReads:
         if options is not None:
             close_kept(options.whole())
 
-    def _takes_turn(self) -> bool:
-        """Whether it is not one of those that are left to tasks; counts these down, so it is asked last."""
+    def _may_fit(self, width: int) -> bool:
+        """Whether so many records are small enough by what is known; counts those that are not, so it is asked last."""
         with self._lock:
-            left, self._left_to_tasks = self._left_to_tasks, max(0, self._left_to_tasks - 1)
-        return not left
+            if width * self._bytes_a_record <= self.most_bytes * _EXPECTED:
+                self._left_to_tasks = 0
+                return True
+            self._left_to_tasks += 1
+            if self._left_to_tasks >= _LEFT_UNSEEN:
+                self._bytes_a_record, self._left_to_tasks = 0.0, 0
+            return False
+
+
+def most_bytes_of(spark: SparkSession) -> int:
+    """Return how much may go to Spark from here without a warning in its log that nobody can do anything about."""
+    # a session of Spark Connect says nothing of its server's log
+    jvm = getattr(spark, "_jvm", None)
+    if jvm is None or jvm.org.slf4j.LoggerFactory.getLogger(_WARNS).isWarnEnabled():
+        return BYTES_UNWARNED
+    return MOST_BYTES
 
 
 def runs_here(decoder: TaskDecoder) -> bool:
@@ -91,7 +112,7 @@ def read_here(task: ReadRanges, edges: Sequence[Edge], most_bytes: int) -> pa.Re
     batches: list[pa.RecordBatch] = []
     size = 0
     try:
-        for batch in task.read(edges, _Fetched(_MOST_FETCHED)):
+        for batch in task.read(edges, _Fetched(_FETCHED * most_bytes)):
             batches.append(batch)
             size += batch.nbytes
             if size > most_bytes:
