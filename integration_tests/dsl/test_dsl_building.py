@@ -147,6 +147,27 @@ MOMENTS: dict[str, Callable[[], Column]] = {
     "between": lambda: F.expr("to_timestamp(account) between 'epoch' and 'now'"),
     "one of": lambda: F.to_date("account").isin("today", "2020-01-01"),
     "argument": lambda: F.hour(F.lit("now")),
+    "literal in double quotes": lambda: F.expr('TIMESTAMP "now"'),
+    "raw literal": lambda: F.expr("DATE r'today'"),
+    "literal behind a comment": lambda: F.expr("TIMESTAMP /* a */ 'now'"),
+    "put together": lambda: F.expr("concat('no','w')::timestamp"),
+    "lowered": lambda: F.lower(F.lit("NOW")).cast("timestamp"),
+    "cast twice": lambda: F.lit("now").cast("string").cast("timestamp"),
+    "instead of null": lambda: F.nvl(F.to_timestamp("account"), F.lit("now")),
+    "one of two": lambda: F.expr("nvl2(account, to_date(account), 'today')"),
+    "null if it is": lambda: F.expr("nullif(to_date(account), 'today')"),
+    "part of": lambda: F.expr("date_part('hour', 'now')"),
+    "difference": lambda: F.expr("try_subtract(to_date(account), 'today')"),
+    "element": lambda: F.expr("array('now')[0]::timestamp"),
+}
+WORDS: dict[str, Callable[[], Column]] = {
+    "compared behind a between": lambda: F.expr("amount between 1 and 2 or account = 'now'"),
+    "between texts": lambda: F.expr("account between 'a' and 'now'"),
+    "compared with a between": lambda: F.expr("amount between 1 and 9") & (F.col("account") == "today"),
+    "result": lambda: F.expr("case when amount between 1 and 5 then 'today' else 'later' end"),
+    "name of a field": lambda: F.expr("account as `today`"),
+    "text of a literal": lambda: F.concat(F.col("account"), F.lit("timestamp now")),
+    "list of texts": lambda: F.expr("account in ('now', 'later')"),
 }
 
 
@@ -162,6 +183,16 @@ def test_a_text_that_spark_reads_as_this_moment_is_refused(stream: Stream, case:
 def test_such_a_text_is_a_text_like_any_other(stream: Stream) -> None:
     words = stream.filter(F.col("account") == "now").each(day=F.lit("today"), first=F.lit("epoch").cast("timestamp"))
     assert words.each(past=F.expr("account between 'a' and 'nowhere'")).schema.names[-1] == "past"
+
+
+@pytest.mark.parametrize("case", WORDS)
+def test_a_text_that_stays_one_may_say_now(stream: Stream, case: str) -> None:
+    assert stream.each(x=WORDS[case]()).schema.names[-1] == "x"
+
+
+def test_a_moment_that_cannot_be_computed_is_said_when_it_is_built(stream: Stream) -> None:
+    with pytest.raises(ConfigurationError, match=r"each: Spark can't compute a part .*"):
+        stream.each(x=F.expr("concat('no', string(1 div 0))::timestamp"))
 
 
 def test_names_are_taken_once(stream: Stream) -> None:

@@ -115,6 +115,27 @@ def test_a_diverted_batch_has_a_plan_of_its_own(engine: SparkSession, made: Coun
         updates_of(plans, engine, end, given.batch(engine, 0, 6, in_order=False)).table()
 
 
+def test_a_plan_that_is_kept_holds_no_rows_but_its_first(engine: SparkSession) -> None:
+    (end,), plans, given = ends_of(totals, ddl=PAYMENTS), PreparedPlans(engine), attempts()
+    held = []
+    for start, stop in PARTS:
+        assert found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
+        ((kept,),) = plans._idle.values()
+        held.append(bytes(kept.partitions[0].values().head()))
+    assert held == held[:1] * len(PARTS)
+
+
+def test_a_plan_that_a_large_batch_has_prepared_is_not_kept(
+    engine: SparkSession, made: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (end,), plans, given = ends_of(totals, ddl=PAYMENTS), PreparedPlans(engine), attempts()
+    for most, uses in ((1, {"rows": 2}), (prepared._MOST_BYTES, {"rows": 3, "exchange": 1})):
+        monkeypatch.setattr(prepared, "_MOST_BYTES", most)
+        for start, stop in PARTS[:2]:
+            assert found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
+        assert made == uses
+
+
 def in_a_shuffle(frame: DataFrame) -> DataFrame:
     return frame.repartition(2, "account")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import cast
 
 import pyarrow as pa
@@ -199,6 +200,21 @@ def test_whether_ends_may_go_their_own_ways(case: str) -> None:
     can_part, ends = PARTING[case]
     (job,) = jobs_of(ends)
     assert job.can_part is can_part
+
+
+def test_a_users_function_in_any_of_its_ends_is_one_of_the_job() -> None:
+    columns, combiner = (cast(Aggregate, SimpleNamespace(runs_user_code=it_is)) for it_is in (False, True))
+    plain: list[End] = [
+        replace(persist("s", step(SOURCE)), aggregate=columns),
+        SinkNode(UnopenedSink("out", LAYOUT.schema()), SOURCE),
+    ]
+    for ends, runs in (
+        (plain, False),
+        ([*plain, SinkNode(UnopenedSink("f", LAYOUT.schema()), function(SOURCE))], True),
+        ([*plain, replace(persist("c", SOURCE), aggregate=combiner)], True),
+    ):
+        (job,) = jobs_of(ends)
+        assert job.runs_user_code is runs
 
 
 A = source("a")

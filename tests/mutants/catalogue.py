@@ -2609,10 +2609,10 @@ _OF_KAFKA = (
         (_SMALL,),
     ),
     Mutant(
-        "what is larger by the size of earlier records is not begun in the driver",
+        "a batch as large as one that did not fit is not begun in the driver",
         "spouts/kafka/readers/here.py",
-        "            if width * self._bytes_a_record <= self.most_bytes * _EXPECTED:\n",
-        "            if True:\n",
+        "is_left = self._left_to_tasks > 0 and width >= self._too_many",
+        "is_left = self._left_to_tasks > 0 and width > 2 * self._too_many",
         (_SMALL,),
     ),
     Mutant(

@@ -150,7 +150,7 @@ PREPARING: Final = (
     Mutant(
         "a text that Spark reads as this moment is refused",
         "trident/engine/building.py",
-        " or any(map(_MOMENT.search, _texts(plan)))",
+        " or _has_moments(verb, plan, jvm)",
         "",
         ("integration_tests/dsl/test_dsl_building.py::test_a_text_that_spark_reads_as_this_moment_is_refused",),
     ),
@@ -160,5 +160,33 @@ PREPARING: Final = (
         "    if any(map(_MOMENT_LITERAL.search, texts)):\n",
         "    if False:\n",
         ("integration_tests/dsl/test_dsl_building.py::test_a_text_that_spark_reads_as_this_moment_is_refused",),
+    ),
+    Mutant(
+        "a text that stays one in an expression that replaces another is found",
+        "trident/engine/building.py",
+        "rules.ReplaceExpressions.apply(plan)",
+        "plan",
+        ("integration_tests/dsl/test_dsl_building.py::test_a_text_that_spark_reads_as_this_moment_is_refused",),
+    ),
+    Mutant(
+        "many records are not a single task's where others could share the work",
+        "trident/engine/reading.py",
+        "(runs_user_code or self._parallelism > _FEW_TASKS)",
+        "False",
+        ("tests/dsl/test_who_reads.py",),
+    ),
+    Mutant(
+        "a prepared plan gives back the rows that it ran on",
+        _PREPARED,
+        "        self.partitions[0] = self.first\n",
+        "        pass\n",
+        (f"{_PLANS}::test_a_plan_that_is_kept_holds_no_rows_but_its_first",),
+    ),
+    Mutant(
+        "a plan that was prepared by a large batch is not kept",
+        _PREPARED,
+        " or small.batch.rows.nbytes > _MOST_BYTES",
+        "",
+        (f"{_PLANS}::test_a_plan_that_a_large_batch_has_prepared_is_not_kept",),
     ),
 )

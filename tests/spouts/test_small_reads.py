@@ -75,20 +75,23 @@ def test_a_batch_of_large_records_is_left_to_tasks_and_so_are_the_next_fifty() -
 def test_a_batch_that_was_too_large_says_nothing_of_one_of_half_as_many_records() -> None:
     reads = SmallReads(most_bytes=5_000)
     assert reads.read(task(2_000, 2_000, 2_000), edges(8), 10) is None
-    assert reads.read(task(1_000), edges(8), 10) is None
+    assert reads.read(task(1_000), edges(4), 10) is None
     assert reads.read(task(1_000), edges(3), 10) is not None
 
 
-def test_a_batch_is_not_begun_here_that_is_larger_by_the_size_of_the_records_before() -> None:
+def test_small_batches_between_large_ones_leave_these_to_tasks_and_are_read_here() -> None:
     reads = SmallReads(most_bytes=5_000)
-    first = reads.read(task(1_000, 1_000), edges(2), 10)
-    assert first is not None
-    of_one = first.rows.nbytes / 2
-    fits = int(5_000 * 0.9 / of_one)
-    assert [reads.read(task(1), edges(fits + 1), 10) for _ in range(50)] == [None] * 50
-    assert reads.read(task(1_000, 1_000), edges(2), 10) is not None
-    assert reads.read(task(1), edges(fits + 1), 10) is None
-    assert reads.read(task(1_000), edges(fits), 10) is not None
+    large = task(2_000, 2_000, 2_000)
+    tried = [reads.read(large, edges(8), 10) is None and reads.read(task(100), edges(1), 10) is not None]
+    for _ in range(50):
+        tried.append(reads.read(task(100), edges(8), 10) is None and reads.read(task(100), edges(1), 10) is not None)
+    assert all(tried)
+    assert reads.read(task(100), edges(8), 10) is not None
+
+
+def test_a_burst_after_batches_of_one_record_is_read_here() -> None:
+    reads = SmallReads(most_bytes=5_000)
+    assert all(reads.read(task(10), edges(width), 10) is not None for width in (1, 1, 10, 1, 10))
 
 
 def test_what_goes_to_spark_from_here_is_no_warning_in_its_log() -> None:
@@ -116,6 +119,16 @@ def test_of_what_is_fetched_little_passes_through_here_whatever_is_decoded_of_it
     reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS))
     assert read_here(reading, edges(1), 1_000_000) is None
     assert sum(fetched) < 5_000_000
+
+
+def test_keys_are_fetched_too() -> None:
+    def read(_: object, taken: Taken) -> Iterator[pa.RecordBatch]:
+        for _ in range(100):
+            taken([Message(key=b"x" * 100_000, value=b"1")])
+            yield control_batch(arrow_schema(RAW.task_schema), [])
+
+    reading = cast(ReadRanges, SimpleNamespace(read=read, decoder=RAW, options=OPTIONS))
+    assert read_here(reading, edges(1), 1_000_000) is None
 
 
 def test_a_record_that_the_quick_way_does_not_decode_ends_the_read() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
-from py4j.java_gateway import JavaObject
+from py4j.java_gateway import JavaObject, JVMView
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StringType, StructField, StructType
@@ -16,15 +16,10 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic
-from trident.operations.base import BUILD_CONTEXT, MOMENT_WORD, Fields, Operation, check_new_names, moves_on
+from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names, moves_on
 from trident.spouts.base import Spout
 
-_MOMENT: Final = re.compile(
-    rf"\b(?:(?:TRY_)?CAST\({MOMENT_WORD} AS (?:DATE|TIMESTAMP)|between\(.*{MOMENT_WORD}|"
-    rf"(?:to_date|to_timestamp(?:_ltz|_ntz)?|try_to_date|try_to_timestamp)\(\s*{MOMENT_WORD})",
-    re.IGNORECASE,
-)
-"""Where a cast, implicit or not, or a function that makes one, turns such a text into a moment."""
+_MOMENTS: Final = ("now", "today", "tomorrow", "yesterday")
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 
 
@@ -92,7 +87,7 @@ def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:
         raise ConfigurationError(f"{verb}: joins, limits and subqueries can't be used in a stream's expression")
     if not plan.deterministic():
         raise ConfigurationError(f"{verb}: the expression is not deterministic, so a re-run of a batch would differ")
-    if plan.containsPattern(patterns.CURRENT_LIKE()) or any(map(_MOMENT.search, _texts(plan))):
+    if plan.containsPattern(patterns.CURRENT_LIKE()) or _has_moments(verb, plan, jvm):
         raise moves_on(verb)
     if verb != "aggregate" and _has_scalar_udf(plan, patterns):
         raise ConfigurationError(
@@ -108,12 +103,42 @@ def _plan_steps(plan: JavaObject) -> set[str]:
     return names
 
 
-def _texts(plan: JavaObject) -> Iterator[str]:
+def _has_moments(verb: str, plan: JavaObject, jvm: JVMView) -> bool:
+    """Whether a text such as 'now' is cast to a date or timestamp, by Spark's own rule that makes a moment of it."""
+    rules = jvm.org.apache.spark.sql.catalyst.optimizer
+    try:
+        with quiet_spark_errors():
+            before = rules.ReplaceExpressions.apply(plan)
+            if rules.SpecialDatetimeValues.apply(before).fastEquals(before):
+                return False
+            # 'epoch' is the same moment in each run
+            return any(
+                text.strip().lower().startswith(_MOMENTS) for node in _expressions(before) for text in _cast_texts(node)
+            )
+    except (PySparkException, Py4JJavaError) as error:
+        # it computes the text that is cast
+        raise ConfigurationError(
+            f"{verb}: Spark can't compute a part of the expression that is the same for all records: "
+            f"{str(error).strip().splitlines()[0]}"
+        ) from None
+
+
+def _expressions(plan: JavaObject) -> Iterator[JavaObject]:
     expressions, children = plan.expressions(), plan.children()
     for index in range(expressions.size()):
-        yield str(expressions.apply(index).sql())
+        yield expressions.apply(index)
     for index in range(children.size()):
-        yield from _texts(children.apply(index))
+        yield from _expressions(children.apply(index))
+
+
+def _cast_texts(node: JavaObject) -> Iterator[str]:
+    """Yield the texts in an expression that are cast to something else and are the same for each record."""
+    children = node.children()
+    inside = [children.apply(index) for index in range(children.size())]
+    if str(node.nodeName()) == "Cast" and inside[0].foldable():
+        yield str(inside[0].eval(None))
+    for child in inside:
+        yield from _cast_texts(child)
 
 
 def _has_scalar_udf(plan: JavaObject, patterns: JavaObject) -> bool:

@@ -57,6 +57,8 @@ _STEPS: Final = frozenset(
 None in Python: a user's function is pickled with its plan, with what its closure held then.
 """
 _LEAF: Final = "LogicalRDD"
+_MOST_BYTES: Final = 512 << 10
+"""A plan keeps the batch that it was prepared by, and an end as many plans as it has batches at once."""
 _MOST_FAILURES: Final = 2
 """One may be a cancelled attempt's, or of what its batch holds."""
 
@@ -64,7 +66,7 @@ _MOST_FAILURES: Final = 2
 class PreparedPlans:
     """Runs ends over small batches; called from several threads at once, each plan is used by one of them at a time.
 
-    Each that is kept holds the bytes of two batches, its first and its last one.
+    Each that is kept holds the bytes of its first batch, and of none that it ran for later.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -88,7 +90,8 @@ class PreparedPlans:
             if _words(table) == _words(batch.rows):
                 with self._lock:
                     self._failed_at_first = -1
-                self._keep(end, prepared)
+                if self._emptied(prepared):
+                    self._keep(end, prepared)
                 return table
             self._distrust()
         return self._prepare(small)
@@ -99,6 +102,13 @@ class PreparedPlans:
         except SPARK_FAILURES:
             self._distrust()
             return False
+        return True
+
+    def _emptied(self, prepared: _Prepared) -> bool:
+        try:
+            prepared.give_back()
+        except SPARK_FAILURES:
+            return False  # what it ran for has its results
         return True
 
     @contextmanager
@@ -125,7 +135,7 @@ class PreparedPlans:
 
     def _keep_plan(self, small: SmallUpdates, rows: DataFrame, updates: DataFrame) -> None:
         """Keep a plan that has run, where that can be; the batch that it ran for is as good without it."""
-        if not self._are_trusted:
+        if not self._are_trusted or small.batch.rows.nbytes > _MOST_BYTES:
             return
         try:
             partitions = _partitions(rows) if _begins_anew(updates) else None
@@ -133,7 +143,7 @@ class PreparedPlans:
             self._distrust()
             return
         if partitions is not None:
-            self._keep(small.end.name, _Prepared(small.batch.schema, updates, partitions))
+            self._keep(small.end.name, _Prepared(small.batch.schema, updates, partitions, partitions[0]))
 
     def _taken(self, end: str, schema: StructType) -> _Prepared | None:
         with self._lock:
@@ -193,6 +203,12 @@ class _Prepared:
     schema: StructType
     updates: DataFrame
     partitions: JavaObject
+    first: JavaObject
+    """The partition that it was prepared by: its RDD has it as long as there is a plan."""
+
+    def give_back(self) -> None:
+        """Let go of the rows that it has run on."""
+        self.partitions[0] = self.first
 
     def exchange(self, spark: SparkSession, rows: pa.RecordBatch) -> None:
         """Have the plan run on other rows from now on."""

@@ -105,7 +105,7 @@ class SparkProcessor:
         return self._on_spark(
             attempt,
             f"reading of the stream {name!r}",
-            lambda: self._readers.small(name, edges, in_order=in_order),
+            lambda: self._readers.small(name, edges, in_order=in_order, runs_user_code=attempt.job.runs_user_code),
         )
 
     def _small(self, attempt: _Attempt, batch: SmallBatch) -> ProcessResult:
@@ -197,6 +197,7 @@ class SparkProcessor:
                 action,
                 in_order=attempt.is_ordered(trunk),
                 may_be_here=not self._may_part(attempt.job),
+                runs_user_code=attempt.job.runs_user_code,
             ),
             "" if first is None else first.name,
         )

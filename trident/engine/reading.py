@@ -17,6 +17,8 @@ CAREFUL_BATCHES = 50
 """After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
 SMALL_BATCH = 20_000
 """Up to so many positions one task does all: a second one costs more than it saves."""
+_FEW_TASKS = 2
+"""Where Spark has more, they share what is larger; of two the one is as quick that need not read."""
 
 
 class Readers:
@@ -28,13 +30,18 @@ class Readers:
         self._parallelism = parallelism
         self._careful_batches = dict.fromkeys(sources, 0)
 
-    def small(self, name: str, edges: Sequence[Edge], *, in_order: bool) -> SmallBatch | None:
+    def small(
+        self, name: str, edges: Sequence[Edge], *, in_order: bool, runs_user_code: bool = False
+    ) -> SmallBatch | None:
         """Return what a small batch holds, read here at once; None where tasks are to read it.
 
-        So it is where a record needs the careful way, and with the next batches then.
+        So it is where a record needs the careful way, and with the next batches then. What is read here is one task's
+        whatever follows: not a user's code on many records, nor columns that more tasks could share.
         """
         source = self._sources[name]
         if self._careful_batches[name] or not isinstance(source, ReadsSmallBatches):
+            return None
+        if width_of(edges) > SMALL_BATCH and (runs_user_code or self._parallelism > _FEW_TASKS):
             return None
         batch = source.read_small(self._spark, edges, in_order=in_order)
         if batch is not None and any(isinstance(word, Undecoded) for word in words_in(batch.words)):
@@ -50,13 +57,14 @@ class Readers:
         *,
         in_order: bool = False,
         may_be_here: bool = False,
+        runs_user_code: bool = False,
     ) -> Collected:
         """Run an action on the source's frame, read the quick way; where that does not do, again and carefully.
 
         The next batches are read carefully too. `in_order` asks for the column that says which record a row is of;
         `may_be_here` says that nobody has asked for it as a small batch yet.
         """
-        small = self.small(name, edges, in_order=in_order) if may_be_here else None
+        small = self.small(name, edges, in_order=in_order, runs_user_code=runs_user_code) if may_be_here else None
         careful = self._careful_batches[name]
         if not careful:
             quick = (

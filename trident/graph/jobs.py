@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trident.base.order import ORDER
-from trident.graph.nodes import End, Node, OperationNode, QueryNode, SourceNode, sources_of, walk
+from trident.graph.nodes import End, Node, OperationNode, PersistNode, QueryNode, SourceNode, sources_of, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,14 @@ class Job:
             return False
         once = (node for node in nodes if isinstance(node, OperationNode) and node.operation.runs_user_code)
         return all(sum(node in way for way in ways) == 1 for node in once)
+
+    @property
+    def runs_user_code(self) -> bool:
+        """Whether a user's Python function makes any of its rows, or of what its states keep."""
+        nodes = [node for end in self.ends for node in walk(end)]
+        return any(isinstance(node, OperationNode) and node.operation.runs_user_code for node in nodes) or any(
+            isinstance(node, PersistNode) and node.aggregate.runs_user_code for node in nodes
+        )
 
     def first_on(self, trunk: Trunk) -> End | None:
         """Return an end to which one way leads from the trunk, and none from another: its action reads the trunk once.

@@ -17,9 +17,11 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.base.order import ORDER
 
-MOMENT_WORD: Final = r"'\s*(?:now|today|tomorrow|yesterday)(?:\s+[^']*)?'"
-"""A text that Spark reads as the moment at which it plans, where it wants a date or timestamp."""
-_MOMENT_LITERAL: Final = re.compile(rf"\b(?:date|timestamp(?:_ltz|_ntz)?)\s*{MOMENT_WORD}", re.IGNORECASE)
+_MOMENT_LITERAL: Final = re.compile(
+    r"\b(?:date|timestamp(?:_ltz|_ntz)?)(?:\s|/\*.*?\*/)*r?(['\"])\s*(?:now|today|tomorrow|yesterday)(?:\s+(?!\1).*?)?\s*\1",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A text that Spark reads as the moment at which it parses an expression; its plan has the moment alone."""
 
 RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"

@@ -24,19 +24,17 @@ from trident.spouts.wanted import require_wanted
 
 MOST_RECORDS: Final = 50_000
 """More keeps the driver's interpreter from all else for a tenth of a second, and tasks are as quick."""
-_FETCHED: Final = 4
-"""So many times what it may be once it is decoded."""
-MOST_BYTES: Final = 4 << 20
-"""What lies beyond is better not sent to a task by way of the driver."""
+MOST_BYTES: Final = 2 << 20
+"""What lies beyond is better not sent to a task by way of the driver: each end of a batch has its own copy."""
 BYTES_UNWARNED: Final = 960 << 10
 """So much where Spark would warn, of each batch, of a task that it is sent with."""
 _WARNS: Final = "org.apache.spark.scheduler.TaskSetManager"
-_EXPECTED: Final = 0.9
-"""Up to this part of them a batch is begun: what is read here and turns out larger is read again by tasks."""
+_FETCHED: Final = 4
+"""So many times what it may be once it is decoded."""
 _OF_A_READ: Final = (KafkaException, pa.ArrowException, ArithmeticError, OSError, SystemError, TypeError, ValueError)
 """What client and decoder may raise; in a task it would fail that task, and the attempt, without a word of a record."""
-_LEFT_UNSEEN: Final = 50
-"""After so many batches that were left to tasks for the size of earlier records one is tried again."""
+_LARGE_BATCHES: Final = 50
+"""After a batch of records that were large so many are left to tasks at once, of those that are not much smaller."""
 
 
 @dataclass(slots=True)
@@ -47,8 +45,8 @@ class SmallReads:
     """
 
     most_bytes: int = MOST_BYTES
-    _bytes_a_record: float = 0.0
-    """As the last read has found it; zero where nothing is known."""
+    _too_many: int = 0
+    """From so many positions on a batch is left to tasks, as long as any are."""
     _left_to_tasks: int = 0
     _options: ConsumerOptions | None = None
     _is_closed: bool = False
@@ -57,18 +55,21 @@ class SmallReads:
     def read(self, task: ReadRanges, edges: Sequence[Edge], most_records: int) -> SmallBatch | None:
         """Return what the ranges hold; None where tasks are to read them."""
         width = sum(edge.range.width for edge in edges)
-        if not 0 < width <= most_records or not runs_here(task.decoder) or not self._may_fit(width):
+        if not 0 < width <= most_records or not runs_here(task.decoder) or not self._takes_turn(width):
             return None
         rows = read_here(task, edges, self.most_bytes)
         with self._lock:
             self._options = task.options
-            # of one that did not fit nobody knows by how much: of half as many it is worth a look
-            self._bytes_a_record = (2 * self.most_bytes if rows is None else rows.nbytes) / width
             is_closed = self._is_closed
         if is_closed:
             self.close()
         require_wanted()
-        return None if rows is None else SmallBatch(rows, task.decoder.task_schema)
+        if rows is None:
+            with self._lock:
+                # by how much it did not fit nobody knows: half as many are worth a look
+                self._too_many, self._left_to_tasks = (width + 1) // 2, _LARGE_BATCHES
+            return None
+        return SmallBatch(rows, task.decoder.task_schema)
 
     def close(self) -> None:
         """Close the consumers that were kept; those of reads that are under way once these have ended."""
@@ -78,16 +79,12 @@ class SmallReads:
         if options is not None:
             close_kept(options.whole())
 
-    def _may_fit(self, width: int) -> bool:
-        """Whether so many records are small enough by what is known; counts those that are not, so it is asked last."""
+    def _takes_turn(self, width: int) -> bool:
+        """Whether it is not one of those that are left to tasks; counts these down, so it is asked last."""
         with self._lock:
-            if width * self._bytes_a_record <= self.most_bytes * _EXPECTED:
-                self._left_to_tasks = 0
-                return True
-            self._left_to_tasks += 1
-            if self._left_to_tasks >= _LEFT_UNSEEN:
-                self._bytes_a_record, self._left_to_tasks = 0.0, 0
-            return False
+            is_left = self._left_to_tasks > 0 and width >= self._too_many
+            self._left_to_tasks -= is_left
+        return not is_left
 
 
 def most_bytes_of(spark: SparkSession) -> int:
@@ -140,9 +137,14 @@ class _Fetched:
     def __call__(self, messages: Sequence[Message]) -> None:
         """Take what one fetch has brought; raises RetryableError once nobody wants it."""
         require_wanted()
-        self._left -= sum(len(message.value() or b"") for message in messages if message.error() is None)
+        self._left -= sum(map(_size, messages))
         if self._left < 0:
             raise _TooMuchError
+
+
+def _size(message: Message) -> int:
+    # headers can be asked for once, which is the decoder's to do
+    return 0 if message.error() is not None else len(message.value() or b"") + len(message.key() or b"")
 
 
 def _is_undecoded(batch: pa.RecordBatch) -> bool:

@@ -1,0 +1,46 @@
+"""Whether a batch is read by the coordinator or by tasks, by how much work follows and who could share it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from trident.base.ranges import Edge, OffsetRange, PartitionId
+from trident.engine.reading import SMALL_BATCH, Readers
+from trident.spouts.base import ReadsSmallBatches, SmallBatch, Source
+
+NO_SPARK = cast(SparkSession, None)
+
+
+class Asked(ReadsSmallBatches):
+    """A source that counts how often it is asked for a small batch."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def read_small(self, spark: SparkSession, edges: object, *, in_order: bool) -> SmallBatch | None:
+        self.times += 1
+        return None
+
+
+@pytest.mark.parametrize(
+    ("width", "tasks", "runs_user_code", "is_asked"),
+    [
+        (SMALL_BATCH, 8, False, True),
+        (SMALL_BATCH, 8, True, True),
+        (SMALL_BATCH + 1, 2, False, True),
+        (SMALL_BATCH + 1, 2, True, False),
+        (SMALL_BATCH + 1, 3, False, False),
+    ],
+    ids=["one task's", "one task's of a user", "two tasks", "two tasks of a user", "three tasks"],
+)
+def test_what_more_tasks_could_share_is_not_one_tasks(
+    width: int, tasks: int, runs_user_code: bool, is_asked: bool
+) -> None:
+    source = Asked()
+    readers = Readers(NO_SPARK, {"s": cast(Source, source)}, tasks)
+    edges = [Edge(1, OffsetRange(PartitionId("t", 0), "id", 5, 5 + width))]
+    assert readers.small("s", edges, in_order=False, runs_user_code=runs_user_code) is None
+    assert source.times == is_asked
