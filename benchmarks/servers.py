@@ -36,7 +36,7 @@ class Servers:
 
     def drop_topic(self, name: str) -> None:
         """Give a topic's room back."""
-        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers})
+        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 3})
         admin.delete_topics([name])[name].result(_DROP_SECONDS)
 
     @contextmanager
