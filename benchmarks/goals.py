@@ -47,11 +47,11 @@ class Verdict:
     def __str__(self) -> str:
         """Return its line: name, figure, goal, verdict."""
         goal = self.goal
-        beside = f" x {goal.beside}" if goal.beside else f" {goal.unit}"
+        unit = f" x {goal.beside}" if goal.beside else f" {goal.unit}"
         wanted = f"goal {'at least' if goal.is_least else 'at most'} {goal.bound:g}"
         if self.figure is None:
-            return f"{goal.name}: {wanted}{beside}: not measured"
-        return f"{goal.name}: {self.figure:.3g}{beside}, {wanted}: {'reached' if self.is_reached else 'NOT reached'}"
+            return f"{goal.name}: {wanted}{unit}: not measured"
+        return f"{goal.name}: {self.figure:.3g}{unit}, {wanted}: {'reached' if self.is_reached else 'NOT reached'}"
 
 
 GOALS = (

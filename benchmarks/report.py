@@ -110,8 +110,9 @@ def _phases_table(workload: str, systems: Sequence[Rounds]) -> Table:
             if not all(load.phases for load in loads):
                 continue
             for name, (of_phase, of_whole) in _STATISTICS.items():
+                over = statistics.fmean if name == "mean" else statistics.median  # medians of means don't add up
                 each = zip(*(map(of_phase, load.phases) for load in loads), strict=True)
-                figures = [*map(statistics.median, each), statistics.median(map(of_whole, loads))]
+                figures = [*map(over, each), over(list(map(of_whole, loads)))]
                 table.add_row(rounds.system, f"{share:.0%}", name, *(f"{ms:,.1f}" for ms in figures))
     return table
 

@@ -61,6 +61,14 @@ def test_medians_spreads_phases_and_goals_are_shown(capsys: pytest.CaptureFixtur
     assert "wide: records/s beside a plain loop: goal at least 0.8 x floor: not measured" in words
 
 
+def test_means_of_phases_add_up_over_rounds_too(capsys: pytest.CaptureFixture[str]) -> None:
+    loads = [latency_of(0.5, each) for each in (40.0, 40.0, 100.0)]
+    show(Console(width=200), [Rounds(tuple(replace(LINE, loads=(load,)) for load in loads))], "any")
+    words = " ".join(capsys.readouterr().out.split())
+    assert "│ mean │ 15.0 │ 15.0 │ 15.0 │ 15.0 │ 60.0 │" in words
+    assert "│ p50 │ 10.0 │ 10.0 │ 10.0 │ 10.0 │ 40.0 │" in words
+
+
 def test_one_round_has_no_spread(capsys: pytest.CaptureFixture[str]) -> None:
     show(Console(width=200), [rounds_of("trident", "large", records_per_s=(100.0,))], "any")
     assert " - 100" not in capsys.readouterr().out
