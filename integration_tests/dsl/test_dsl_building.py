@@ -149,6 +149,9 @@ MOMENTS: dict[str, Callable[[], Column]] = {
     "argument": lambda: F.hour(F.lit("now")),
     "literal in double quotes": lambda: F.expr('TIMESTAMP "now"'),
     "raw literal": lambda: F.expr("DATE r'today'"),
+    "cast of a cast": lambda: F.expr("coalesce(to_timestamp(account), to_date('today'))"),
+    "behind the epoch": lambda: F.expr("greatest(to_date('epoch'), date(concat(char(1), 'today')))"),
+    "literal behind a line of comment": lambda: F.expr("DATE -- a\n 'today'"),
     "literal behind a comment": lambda: F.expr("TIMESTAMP /* a */ 'now'"),
     "put together": lambda: F.expr("concat('no','w')::timestamp"),
     "lowered": lambda: F.lower(F.lit("NOW")).cast("timestamp"),
@@ -167,6 +170,10 @@ WORDS: dict[str, Callable[[], Column]] = {
     "result": lambda: F.expr("case when amount between 1 and 5 then 'today' else 'later' end"),
     "name of a field": lambda: F.expr("account as `today`"),
     "text of a literal": lambda: F.concat(F.col("account"), F.lit("timestamp now")),
+    "behind the epoch": lambda: F.expr("if(to_date(account) > 'epoch', 'today', 'tomorrow')"),
+    "cast of a word": lambda: F.expr("if(to_date(account) > 'epoch', binary('now or never'), null)"),
+    "cast of the epoch": lambda: F.expr("datediff(to_date(account), to_timestamp('epoch'))"),
+    "function of the epoch": lambda: F.coalesce(F.to_timestamp("account"), F.to_date(F.lit("epoch"))),
     "list of texts": lambda: F.expr("account in ('now', 'later')"),
 }
 
@@ -188,6 +195,12 @@ def test_such_a_text_is_a_text_like_any_other(stream: Stream) -> None:
 @pytest.mark.parametrize("case", WORDS)
 def test_a_text_that_stays_one_may_say_now(stream: Stream, case: str) -> None:
     assert stream.each(x=WORDS[case]()).schema.names[-1] == "x"
+
+
+def test_an_expression_of_many_comments_is_looked_through_at_once(stream: Stream) -> None:
+    blanks = "date " + " /**/" * 5_000 + 'date "now' + " " * 5_000
+    with pytest.raises(ConfigurationError, match="can't read"):
+        stream.each(x=F.expr(blanks))
 
 
 def test_a_moment_that_cannot_be_computed_is_said_when_it_is_built(stream: Stream) -> None:

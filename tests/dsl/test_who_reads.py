@@ -26,21 +26,32 @@ class Asked(ReadsSmallBatches):
 
 
 @pytest.mark.parametrize(
-    ("width", "tasks", "runs_user_code", "is_asked"),
+    ("width", "tasks", "parts", "runs_user_code", "is_asked"),
     [
-        (SMALL_BATCH, 8, False, True),
-        (SMALL_BATCH, 8, True, True),
-        (SMALL_BATCH + 1, 2, False, True),
-        (SMALL_BATCH + 1, 2, True, False),
-        (SMALL_BATCH + 1, 3, False, False),
+        (SMALL_BATCH, 8, 8, False, True),
+        (SMALL_BATCH, 8, 8, True, True),
+        (SMALL_BATCH + 1, 2, 8, False, True),
+        (SMALL_BATCH + 1, 2, 8, True, False),
+        (SMALL_BATCH + 1, 3, 8, False, False),
+        (SMALL_BATCH + 1, 8, 2, False, True),
+        (SMALL_BATCH + 1, 8, 1, True, True),
     ],
-    ids=["one task's", "one task's of a user", "two tasks", "two tasks of a user", "three tasks"],
+    ids=[
+        "one task's",
+        "one task's of a user",
+        "two tasks",
+        "two tasks of a user",
+        "three tasks",
+        "two partitions",
+        "one partition of a user",
+    ],
 )
 def test_what_more_tasks_could_share_is_not_one_tasks(
-    width: int, tasks: int, runs_user_code: bool, is_asked: bool
+    width: int, tasks: int, parts: int, runs_user_code: bool, is_asked: bool
 ) -> None:
     source = Asked()
     readers = Readers(NO_SPARK, {"s": cast(Source, source)}, tasks)
-    edges = [Edge(1, OffsetRange(PartitionId("t", 0), "id", 5, 5 + width))]
+    ranges = [OffsetRange(PartitionId("t", number), "id", 5, 5 + (number == 0) * width) for number in range(parts)]
+    edges = [Edge(number, each) for number, each in enumerate(ranges)]
     assert readers.small("s", edges, in_order=False, runs_user_code=runs_user_code) is None
     assert source.times == is_asked

@@ -171,8 +171,8 @@ PREPARING: Final = (
     Mutant(
         "many records are not a single task's where others could share the work",
         "trident/engine/reading.py",
-        "(runs_user_code or self._parallelism > _FEW_TASKS)",
-        "False",
+        "could_share > (1 if runs_user_code else _FEW_TASKS)",
+        "could_share < 0",
         ("tests/dsl/test_who_reads.py",),
     ),
     Mutant(

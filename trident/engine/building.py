@@ -20,6 +20,9 @@ from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_
 from trident.spouts.base import Spout
 
 _MOMENTS: Final = ("now", "today", "tomorrow", "yesterday")
+_TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
+_TRIMMED: Final = "".join(map(chr, (*range(33), 127)))
+"""What Spark takes off both ends of a text that it casts."""
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 
 
@@ -112,9 +115,8 @@ def _has_moments(verb: str, plan: JavaObject, jvm: JVMView) -> bool:
             if rules.SpecialDatetimeValues.apply(before).fastEquals(before):
                 return False
             # 'epoch' is the same moment in each run
-            return any(
-                text.strip().lower().startswith(_MOMENTS) for node in _expressions(before) for text in _cast_texts(node)
-            )
+            texts = (text for expression in _expressions(before) for text in _cast_texts(expression))
+            return any(text.strip(_TRIMMED).lower().startswith(_MOMENTS) for text in texts)
     except (PySparkException, Py4JJavaError) as error:
         # it computes the text that is cast
         raise ConfigurationError(
@@ -132,11 +134,16 @@ def _expressions(plan: JavaObject) -> Iterator[JavaObject]:
 
 
 def _cast_texts(node: JavaObject) -> Iterator[str]:
-    """Yield the texts in an expression that are cast to something else and are the same for each record."""
+    """Yield the texts in an expression that are cast to a date or timestamp and are the same for each record.
+
+    Nothing else is computed here: what stands around such a cast may fail without it.
+    """
     children = node.children()
     inside = [children.apply(index) for index in range(children.size())]
-    if str(node.nodeName()) == "Cast" and inside[0].foldable():
-        yield str(inside[0].eval(None))
+    if str(node.nodeName()) == "Cast" and str(node.dataType().typeName()) in _TIMES:
+        (given,) = inside
+        if str(given.dataType().typeName()).startswith("string") and given.foldable():
+            yield str(given.eval(None))
     for child in inside:
         yield from _cast_texts(child)
 

@@ -41,7 +41,8 @@ class Readers:
         source = self._sources[name]
         if self._careful_batches[name] or not isinstance(source, ReadsSmallBatches):
             return None
-        if width_of(edges) > SMALL_BATCH and (runs_user_code or self._parallelism > _FEW_TASKS):
+        could_share = min(len(edges), self._parallelism)
+        if width_of(edges) > SMALL_BATCH and could_share > (1 if runs_user_code else _FEW_TASKS):
             return None
         batch = source.read_small(self._spark, edges, in_order=in_order)
         if batch is not None and any(isinstance(word, Undecoded) for word in words_in(batch.words)):

@@ -18,8 +18,9 @@ from trident.base.errors import ConfigurationError, FieldError
 from trident.base.order import ORDER
 
 _MOMENT_LITERAL: Final = re.compile(
-    r"\b(?:date|timestamp(?:_ltz|_ntz)?)(?:\s|/\*.*?\*/)*r?(['\"])\s*(?:now|today|tomorrow|yesterday)(?:\s+(?!\1).*?)?\s*\1",
-    re.IGNORECASE | re.DOTALL,
+    r"\b(?:date|timestamp(?:_ltz|_ntz)?)(?:\s|/\*(?:[^*]|\*(?!/))*+\*/|--[^\n]*+\n)*+"
+    r"r?(['\"])[\x00-\x20]*+(?:now|today|tomorrow|yesterday)(?:\s[^'\"]*+)?\1",
+    re.IGNORECASE,
 )
 """A text that Spark reads as the moment at which it parses an expression; its plan has the moment alone."""
 
