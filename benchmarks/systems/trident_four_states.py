@@ -9,9 +9,9 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from benchmarks.systems.arguments import parse
+from benchmarks.systems.paid import paid
 from benchmarks.systems.trident_run import run
 from trident import Count, Max, Min, Sum, Topology
-from trident.spouts import Json, OpaqueKafkaSpout
 from trident.state import PostgresState
 
 _BUCKET = 1_000
@@ -20,9 +20,7 @@ _BUCKET = 1_000
 def four_states(bootstrap_servers: str, topic: str, max_records: int) -> Topology:
     """Return the topology; the other tables count as `n`, too."""
     topology = Topology("payments")
-    value = Json("account string, amount bigint")
-    spout = OpaqueKafkaSpout(topic, bootstrap_servers=bootstrap_servers, value=value, max_records_per_batch=max_records)
-    payments = topology.stream("payments", spout).filter(F.col("amount") > 0)
+    payments = paid(topology, bootstrap_servers, topic, max_records)
     payments.group_by("account").persistent_aggregate(PostgresState("balances"), n=Count(), total=Sum("amount"))
     sized = payments.each(size=F.floor(F.col("amount") / _BUCKET))
     sized.group_by("size").persistent_aggregate(PostgresState("sizes"), n=Count(), total=Sum("amount"))

@@ -18,17 +18,16 @@ from dataclasses import dataclass
 from functools import partial
 
 import psycopg
-from pyspark.sql import functions as F
 
 from benchmarks.history import NOTED
 from benchmarks.systems.arguments import Arguments, parse
+from benchmarks.systems.paid import paid
 from benchmarks.systems.plain_state import PlainState
 from benchmarks.systems.trident_run import run_on
 from trident import Count, MemoryLedger, Sum, Topology
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.base import TransactionStep
 from trident.coordinators.pinned import Commit, Pin
-from trident.spouts import Json, OpaqueKafkaSpout
 
 _TABLE = (
     f"CREATE TABLE {NOTED} (id bigint PRIMARY KEY, committed_at float8 NOT NULL, stretches jsonb NOT NULL, "
@@ -84,9 +83,7 @@ class NotingLedger(MemoryLedger):
 def without(dsn: str, bootstrap_servers: str, topic: str, max_records: int) -> Topology:
     """Return the topology: that of `examples/payments.py` but for the state."""
     topology = Topology("payments")
-    value = Json("account string, amount bigint")
-    spout = OpaqueKafkaSpout(topic, bootstrap_servers=bootstrap_servers, value=value, max_records_per_batch=max_records)
-    payments = topology.stream("payments", spout).filter(F.col("amount") > 0)
+    payments = paid(topology, bootstrap_servers, topic, max_records)
     payments.group_by("account").persistent_aggregate(PlainState("balances", dsn=dsn), n=Count(), total=Sum("amount"))
     return topology
 

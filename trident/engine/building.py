@@ -15,7 +15,7 @@ from trident.base.closing import giving_back
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.engine.quiet import quiet_spark_errors
-from trident.engine.spark import is_classic
+from trident.engine.spark import is_classic, items_of
 from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names, moves_on
 from trident.spouts.base import Spout
 
@@ -99,11 +99,7 @@ def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:
 
 
 def _plan_steps(plan: JavaObject) -> set[str]:
-    children = plan.children()
-    names = {str(plan.nodeName())}
-    for index in range(children.size()):
-        names |= _plan_steps(children.apply(index))
-    return names
+    return {str(plan.nodeName())}.union(*map(_plan_steps, items_of(plan.children())))
 
 
 def _has_moments(verb: str, plan: JavaObject, jvm: JVMView) -> bool:
@@ -126,11 +122,9 @@ def _has_moments(verb: str, plan: JavaObject, jvm: JVMView) -> bool:
 
 
 def _expressions(plan: JavaObject) -> Iterator[JavaObject]:
-    expressions, children = plan.expressions(), plan.children()
-    for index in range(expressions.size()):
-        yield expressions.apply(index)
-    for index in range(children.size()):
-        yield from _expressions(children.apply(index))
+    yield from items_of(plan.expressions())
+    for child in items_of(plan.children()):
+        yield from _expressions(child)
 
 
 def _cast_texts(node: JavaObject) -> Iterator[str]:
@@ -138,8 +132,7 @@ def _cast_texts(node: JavaObject) -> Iterator[str]:
 
     Nothing else is computed here: what stands around such a cast may fail without it.
     """
-    children = node.children()
-    inside = [children.apply(index) for index in range(children.size())]
+    inside = list(items_of(node.children()))
     if str(node.nodeName()) == "Cast" and str(node.dataType().typeName()) in _TIMES:
         (given,) = inside
         if str(given.dataType().typeName()).startswith("string") and given.foldable():
@@ -152,9 +145,7 @@ def _has_scalar_udf(plan: JavaObject, patterns: JavaObject) -> bool:
     # the function of mapInArrow is a PYTHON_UDF too, so only steps given as columns are asked
     if str(plan.nodeName()) == "MapInArrow":
         return False
-    if plan.containsPattern(patterns.PYTHON_UDF()):
-        expressions = plan.expressions()
-        if any(expressions.apply(i).containsPattern(patterns.PYTHON_UDF()) for i in range(expressions.size())):
-            return True
-    children = plan.children()
-    return any(_has_scalar_udf(children.apply(i), patterns) for i in range(children.size()))
+    udf = patterns.PYTHON_UDF()
+    if plan.containsPattern(udf) and any(each.containsPattern(udf) for each in items_of(plan.expressions())):
+        return True
+    return any(_has_scalar_udf(child, patterns) for child in items_of(plan.children()))

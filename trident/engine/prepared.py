@@ -28,7 +28,7 @@ from pyspark.sql.types import StructType
 from trident.base.control import CONTROL
 from trident.engine.errors import SPARK_FAILURES
 from trident.engine.lowering import from_source
-from trident.engine.spark import is_classic, is_stopped
+from trident.engine.spark import is_classic, is_stopped, items_of
 from trident.graph.nodes import End, SourceNode
 from trident.operations.base import BatchContext
 from trident.spouts.arrow_types import arrow_schema
@@ -249,9 +249,8 @@ def _names(plan: JavaObject) -> Iterator[str]:
     # a number in brackets, or an RDD's own name, follows some of them
     name = str(plan.nodeName())
     yield next((step for step in _STEPS if name == step or name.startswith((f"{step} ", f"{step}["))), name)
-    children = plan.children()
-    for index in range(children.size()):
-        yield from _names(children.apply(index))
+    for child in items_of(plan.children()):
+        yield from _names(child)
 
 
 def _partitions(rows: DataFrame) -> JavaObject | None:

@@ -30,9 +30,7 @@ class Readers:
         self._parallelism = parallelism
         self._careful_batches = dict.fromkeys(sources, 0)
 
-    def small(
-        self, name: str, edges: Sequence[Edge], *, in_order: bool, runs_user_code: bool = False
-    ) -> SmallBatch | None:
+    def small(self, name: str, edges: Sequence[Edge], *, in_order: bool, runs_user_code: bool) -> SmallBatch | None:
         """Return what a small batch holds, read here at once; None where tasks are to read it.
 
         So it is where a record needs the careful way, and with the next batches then. What is read here is one task's

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from py4j.java_gateway import JavaObject
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -56,6 +57,12 @@ def active_session() -> SparkSession:
 def is_classic(spark: SparkSession) -> bool:
     """Whether the driver's JVM is reached directly and not through Spark Connect."""
     return hasattr(spark, "_jsparkSession")
+
+
+def items_of(sequence: JavaObject) -> Iterator[JavaObject]:
+    """Yield the items of a sequence of Scala's."""
+    for index in range(sequence.size()):
+        yield sequence.apply(index)
 
 
 def is_stopped(spark: SparkSession) -> bool:
