@@ -18,7 +18,7 @@ SHORTEST_LEASE = timedelta(milliseconds=50)
 with room for a round trip to a server nearby."""
 LONGEST_SPAN = timedelta(days=36_500)
 """The longest of all other times: a moment that is so far away can still be computed."""
-_MAY_BE_ZERO = ("emit_interval", "idle_interval", "retry_pause")
+_MAY_BE_ZERO = ("emit_interval", "idle_interval", "max_wait", "retry_pause")
 _BOUNDED = ("lease", "give_up_after")
 
 
@@ -55,6 +55,13 @@ class RunOptions:
     """How long at least between the plans of two batches."""
     idle_interval: timedelta = timedelta(milliseconds=100)
     """How long to wait after a plan that found nothing to read."""
+    max_wait: timedelta | None = None
+    """How long a record may wait for a fuller batch, from the moment it is seen and has room to be planned.
+
+    None: as long as an earlier batch is being processed, and no longer, which adapts to the load. Zero: not at all.
+    Any other time: a batch that does not fill its limits waits that long, also where nothing else is to be done:
+    fewer and larger batches, for records that may be late.
+    """
     retry_pause: timedelta = timedelta(milliseconds=200)
     """Pause before a second attempt; doubled for each further one, up to ten seconds."""
     give_up_after: timedelta = DEFAULT_TIMEOUTS.give_up_after
@@ -80,7 +87,7 @@ class RunOptions:
         check_instance("keep", self.keep, Keep, allowed="a Keep(count=…, age=…)")
         for item in fields(self):
             value, default = getattr(self, item.name), item.default
-            if isinstance(default, timedelta):
+            if isinstance(default, timedelta) or (item.name == "max_wait" and value is not None):
                 longest = LONGEST_WAIT if item.name in _BOUNDED else LONGEST_SPAN
                 check_duration(item.name, value, may_be_zero=item.name in _MAY_BE_ZERO, longest=longest)
                 if item.name == "lease" and value < SHORTEST_LEASE:

@@ -92,3 +92,8 @@ def _records(plan: Plan) -> tuple[frozenset[SpoutRange], frozenset[tuple[str, st
     # a range that is handed out again keeps its proof: the same numbers under another one may be other records
     ranges = frozenset(item for item in plan.ranges if item.range.width)
     return ranges, frozenset((item.spout, id_) for item in plan.received for id_ in item.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class PartFull:
+    """There are records, less than fill a batch, and they are left for a fuller one."""

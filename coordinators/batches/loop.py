@@ -22,13 +22,12 @@ from trident.coordinators.batches.invariants import check
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.requests import (
-    LANES,
+    ENDS_FIRST,
     Answer,
     BuildPlan,
     CleanUp,
     CommitStep,
     Drop,
-    Lane,
     LetGo,
     Processed,
     RecordStop,
@@ -40,7 +39,7 @@ from trident.coordinators.batches.requests import (
     WorkTurn,
 )
 from trident.coordinators.batches.stopped import StoppedError, gave_up
-from trident.coordinators.planned import Plan
+from trident.coordinators.planned import PartFull, Plan
 from trident.coordinators.protocol.messages import (
     Apply,
     Broken,
@@ -67,8 +66,6 @@ from trident.coordinators.protocol.transitions import Status, Word
 
 _log = logging.getLogger("trident.coordinator")
 _GOES_ON = (Phase.RUNNING, Phase.DRAINING)
-_ENDS_FIRST = (Lane.PLAN, Lane.COMMIT, Lane.HISTORY, Lane.RELAY)
-_COUNTED = frozenset(kind for kind, lane in LANES.items() if lane in _ENDS_FIRST)
 _BRINGS = {CommitTogether: Word.COMMITTED, DecidePin: Word.PINNED, Apply: Word.APPLIED, RecordDone: Word.FINISHED}
 
 
@@ -99,7 +96,8 @@ class Loop:
         self.next_plan_at = -NEVER
         """Not before then, and only if there is room."""
         self._earliest_plan_at = -NEVER
-        self._asked_only_full = False
+        self._part_full_since: float | None = None
+        """Since when records wait for a fuller batch; None while there are none that do."""
         self._under_way = 0
         """Requests that have to end before a stopped coordinator may."""
         self._requests: list[Request] = []
@@ -203,21 +201,21 @@ class Loop:
         if self.state.phase in _GOES_ON:
             self._time_out(now)
             if now >= self.next_plan_at and wants_plan(self.state):
-                self._advance(Due(), now)
+                self._advance(Due(self._pace.waits(self.state.is_processing, self._part_full_since, now)), now)
         if self.state.phase in _GOES_ON:  # a time-out may have been the last try
             check(self.state, self.flights)
         requests, self._requests = self._requests, []
         return requests
 
     def _count_off(self, request: Request) -> None:
-        if type(request) in _COUNTED:
+        if type(request) in ENDS_FIRST:
             self._under_way -= 1
             assert self._under_way >= 0, "no request is answered twice"
 
     def _hear(self, request: Request, answer: Answer, now: float) -> None:
         match request:
             case BuildPlan(command):
-                assert answer is None or isinstance(answer, Plan)
+                assert answer is None or isinstance(answer, Plan | PartFull)
                 self._built(command, answer, now)
             case StorePlan(command, plan):
                 self._stored(command, plan, now)
@@ -230,10 +228,14 @@ class Loop:
             case CommitStep(command):
                 self._committed(command, now)
 
-    def _built(self, command: MakePlan, plan: Plan | None, now: float) -> None:
+    def _built(self, command: MakePlan, plan: Plan | PartFull | None, now: float) -> None:
         if command.batch.attempt not in self.flights:
             return  # dropped meanwhile, by a command that drops from a lower txid on than this one would have
-        if plan is None and command.drop_from is None:
+        if not isinstance(plan, PartFull):
+            self._part_full_since = None
+        elif self._part_full_since is None:
+            self._part_full_since = now
+        if isinstance(plan, PartFull) or (plan is None and command.drop_from is None):
             self._advance(Happened(command.batch, Word.NOTHING_TO_PLAN), now)  # there is nothing to write either
         else:
             self._ask(StorePlan(command, plan))
@@ -314,7 +316,7 @@ class Loop:
             self._end_with(self.state.error)
         elif type(event) is Happened and event.word is Word.NOTHING_TO_PLAN:
             self.flights.pop(event.batch.attempt, None)
-            if self._pace.ends_caught_up and not self.state.live and not self._asked_only_full:
+            if self._pace.ends_caught_up and not self.state.live and self._part_full_since is None:
                 self._advance(StopRequested(), now)
 
     def _note(self, event: Happened, now: float) -> None:
@@ -323,7 +325,7 @@ class Loop:
             case Word.PLANNED:
                 self.next_plan_at = self._earliest_plan_at = now + self._pace.emit_interval
             case Word.NOTHING_TO_PLAN:
-                self.next_plan_at = now + self._pace.idle_interval
+                self.next_plan_at = self._pace.looks_again(self._part_full_since, now)
             case Word.PROCESSED | Word.FAILED:
                 self._plan_soon(now)
             case Word.COMMITTED | Word.FINISHED if self._pace.ends_caught_up and len(self.state.live) == 1:
@@ -347,7 +349,6 @@ class Loop:
     def _perform(self, command: Command, now: float) -> None:
         match command:
             case MakePlan(batch, tries):
-                self._asked_only_full = command.only_full
                 self.flights[batch.attempt] = Flight(batch, now)
                 self._ask(BuildPlan(command, self._pace.pause(tries)))
             case DropFrom():
@@ -394,6 +395,6 @@ class Loop:
         return outcome
 
     def _ask(self, request: Request) -> None:
-        if type(request) in _COUNTED:
+        if type(request) in ENDS_FIRST:
             self._under_way += 1
         self._requests.append(request)

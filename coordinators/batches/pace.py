@@ -18,6 +18,8 @@ class Pace(NamedTuple):
     batch_timeout: float
     retry_pause: float
     ends_caught_up: bool
+    max_wait: float | None
+    """None waits as long as something is being processed."""
     clean_up_every: int
 
     @classmethod
@@ -29,8 +31,25 @@ class Pace(NamedTuple):
             options.batch_timeout.total_seconds(),
             options.retry_pause.total_seconds(),
             options.until is Until.CAUGHT_UP,
+            None if options.max_wait is None else options.max_wait.total_seconds(),
             _CLEAN_UP_EVERY,
         )
+
+    def waits(self, is_busy: bool, part_full_since: float | None, now: float) -> bool:
+        """Tell whether a batch that does not fill its limits is left for later.
+
+        `is_busy` while an earlier one is being processed; `part_full_since` is when such a batch was first left.
+        """
+        if self.max_wait is None:
+            return is_busy
+        return now < self.max_wait + (now if part_full_since is None else part_full_since)
+
+    def looks_again(self, part_full_since: float | None, now: float) -> float:
+        """Return the moment of the next plan after one that brought nothing."""
+        idle = now + self.idle_interval
+        if self.max_wait is None or part_full_since is None:
+            return idle
+        return min(idle, part_full_since + self.max_wait)
 
     def pause(self, tries: int) -> float:
         """Return how long to wait before a txid is planned for that time."""

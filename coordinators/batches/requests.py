@@ -14,7 +14,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.stopped import StoppedError
-from trident.coordinators.planned import Plan
+from trident.coordinators.planned import PartFull, Plan
 from trident.coordinators.protocol.messages import (
     Apply,
     Cancel,
@@ -27,7 +27,10 @@ from trident.coordinators.protocol.messages import (
 
 
 class BuildPlan(NamedTuple):
-    """Wait for so many seconds, then ask the spouts what there is; brings the plan, None when there is nothing."""
+    """Wait for so many seconds, then ask the spouts what there is; brings the plan, or None when there is nothing.
+
+    Of a batch that was wanted full and is not it brings `PartFull`.
+    """
 
     command: MakePlan
     pause: float = 0.0
@@ -129,7 +132,7 @@ class Processed(NamedTuple):
     outcome: Outcome
 
 
-Answer = Plan | Processed | Outcome | int | BaseException | None
+Answer = Plan | PartFull | Processed | Outcome | int | BaseException | None
 
 
 class Lane(StrEnum):
@@ -165,3 +168,7 @@ LANES: Mapping[type, Lane] = {
     Cancel: Lane.AT_ONCE,
     RecordStop: Lane.LAST,
 }
+ENDS_FIRST = frozenset(
+    kind for kind, lane in LANES.items() if lane in (Lane.PLAN, Lane.COMMIT, Lane.HISTORY, Lane.RELAY)
+)
+"""What has to end before a stopped coordinator may."""

@@ -14,7 +14,7 @@ from trident.base.logs import unproven
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.decisions import held_for
-from trident.coordinators.planned import Plan, SpoutRange
+from trident.coordinators.planned import PartFull, Plan, SpoutRange
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
@@ -43,11 +43,12 @@ class PlanMaker:
     clock: Clock
     due: DueTimers = nothing_due
 
-    def build(self, command: MakePlan) -> Plan | None:
+    def build(self, command: MakePlan) -> Plan | PartFull | None:
         """Ask the spouts and share out what there is; None when there is nothing to do. Writes nothing.
 
-        With `only_full` also None when nothing is left over. What is left over has a plan before it, an empty one
-        too: a txid that was handed out before may read nothing now, while what is there is not its own to read.
+        With `only_full` it is `PartFull` when nothing is left over. What is left over has a plan before it, an
+        empty one too: a txid that was handed out before may read nothing now, while what is there is not its own to
+        read.
         """
         self.book.forget_finished()
         if command.drop_from is not None:
@@ -55,7 +56,9 @@ class PlanMaker:
         built = self._build(command)
         if self.book.lag:
             return built
-        return None if built.is_empty or command.only_full else built
+        if built.is_empty:
+            return None
+        return PartFull() if command.only_full else built
 
     def store(self, command: MakePlan, plan: Plan | None) -> None:
         """Write the built plan and the drop that goes with it; repeated after a lost answer it finds them done.

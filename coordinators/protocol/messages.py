@@ -10,7 +10,9 @@ from trident.coordinators.protocol.transitions import Word
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Time to plan another batch, if there is room."""
+    """Time to plan another batch, if there is room; `only_full` leaves one below its limits for later."""
+
+    only_full: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,8 @@ Event = Due | StopRequested | Broken | Happened
 class MakePlan:
     """Drop live attempts at txids >= `drop_from`, if set, and plan this attempt, in one transaction.
 
-    `only_full` asks for nothing rather than for a batch below its limits: while another one is being
-    processed, a small one would only pay the fixed cost of a batch for records that can go together.
+    `only_full` asks for nothing rather than for a batch below its limits: what comes meanwhile goes
+    together, and pays the fixed cost of a batch once.
     """
 
     batch: BatchId

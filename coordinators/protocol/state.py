@@ -50,3 +50,8 @@ class ProtocolState(NamedTuple):
     """Up to this txid one batch at a time: coordinators have died with these, and which one it is has to show."""
     turn_work: bool = False
     """Whether each batch has work in its commit turn, before the pin."""
+
+    @property
+    def is_processing(self) -> bool:
+        """Whether an attempt is being processed at the moment."""
+        return any(item.status is Status.PROCESSING for item in self.live)

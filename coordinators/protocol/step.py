@@ -81,8 +81,8 @@ def step(state: ProtocolState, event: Event) -> Step:
     match event:
         case Broken(error):
             return _poison(state, error), tuple(Cancel(item.batch) for item in state.live)
-        case Due():
-            return _plan_next(state)
+        case Due(only_full):
+            return _plan_next(state, only_full)
         case StopRequested():
             return _finish_draining(state._replace(phase=Phase.DRAINING)), ()
         case Happened():
@@ -208,12 +208,11 @@ def wants_plan(state: ProtocolState) -> bool:
     return not live or live[-1].status not in (Status.PLANNING, Status.BLOCKED)
 
 
-def _plan_next(state: ProtocolState) -> Step:
+def _plan_next(state: ProtocolState, only_full: bool) -> Step:
     if not wants_plan(state):
         return state, ()
-    busy = any(item.status is Status.PROCESSING for item in state.live)
     planned, command = _plan(state, state.done + len(state.live) + 1, drop_from=None)
-    return planned, (replace(command, only_full=busy),)
+    return planned, (replace(command, only_full=only_full),)
 
 
 def _plan(state: ProtocolState, txid: int, drop_from: int | None) -> tuple[ProtocolState, MakePlan]:

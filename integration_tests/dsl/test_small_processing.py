@@ -30,10 +30,13 @@ from integration_tests.dsl.fakes import (
 )
 from trident import Count, RetryableError, Staging, Sum, Topology
 from trident.base.ranges import BadRecordRow, Edge, PartitionId
-from trident.coordinators.batches.processor import ProcessResult
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.engine import reading
+from trident.engine.collecting import Collected
 from trident.engine.compiled import CompiledTopology
+from trident.engine.ending import Updates
 from trident.engine.processor import SparkProcessor
+from trident.graph.nodes import End
 from trident.spouts.base import SmallBatch, Source
 from trident.spouts.wanted import require_wanted
 from trident.state.staged import WrittenUpdates
@@ -151,6 +154,40 @@ def test_what_this_process_reads_of_an_attempt_ends_with_its_cancel(
     assert raised == ["the attempt was given up while it was read; nothing of it was applied"]
     assert not begun
     assert processor.process(request).updates.keys() == {f"s{number}" for number in range(ends)}
+
+
+@pytest.mark.parametrize("ends_by", ["its own", "a cancel"])
+def test_the_first_batch_of_a_run_goes_alone(
+    spark: SparkSession, ends_by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it loads and compiles is there for the others; one that hangs keeps them until its cancel, and no longer."""
+    compiled = topology(1)
+    processor, source = processor_of(compiled, spark)
+    first = request_for(compiled, {"payments": source})
+    second = replace(first, batch=replace(first.batch, txid=first.batch.txid + 1, attempt=first.batch.attempt + 1))
+    real, begun, may_end = processor._ends.collect, list[int](), threading.Event()
+
+    def collect(end: End, updates: Updates, request: ProcessRequest, width: int) -> Collected:
+        begun.append(request.batch.txid)
+        if request is first:
+            may_end.wait(30)
+        return real(end, updates, request, width)
+
+    monkeypatch.setattr(processor._ends, "collect", collect)
+    threads = []
+    for request in (first, second):
+        threads.append(threading.Thread(target=processor.process, args=(request,)))
+        threads[-1].start()
+        time.sleep(1)
+    assert begun == [first.batch.txid]
+    if ends_by == "a cancel":
+        processor.cancel(first.batch)
+        threads[1].join(30)
+        assert begun == [first.batch.txid, second.batch.txid]
+    may_end.set()
+    for thread in threads:
+        thread.join(30)
+    assert begun == [first.batch.txid, second.batch.txid]
 
 
 def test_tasks_stage_what_was_read_here(spark: SparkSession, tmp_path: Path) -> None:

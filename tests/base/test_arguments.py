@@ -68,6 +68,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "float": SECONDS,
     "bool": FLAG,
     "timedelta": DURATION,
+    "timedelta | None": tuple(value for value in DURATION if value is not None),
     "Sequence[Row]": ("a text", b"bytes", 5, None, True, ["a text"], [5], [None], {"a": 1}),
     "Sequence[int] | None": ("a text", 5, True, [], [5], ["a", "b", "c"], [None] * 3, [True] * 3),
     "Sequence[Sequence[int]] | None": ("a text", 5, True, ["a text"], [5], [[None]], [[-1]]),

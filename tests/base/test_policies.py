@@ -42,6 +42,8 @@ def test_a_policy_is_taken_by_its_name() -> None:
         (lambda: reset(Topology("t"), MemoryLedger(), states="clear", start="soon"), "or a datetime with a time zone"),
         (lambda: RunOptions(lease=30), "lease must be a duration such as timedelta"),  # type: ignore[arg-type]
         (lambda: RunOptions(lease=LONGEST_WAIT + timedelta(seconds=1)), "lease must be at most"),
+        (lambda: RunOptions(max_wait=3), "max_wait must be a duration such as timedelta"),  # type: ignore[arg-type]
+        (lambda: RunOptions(max_wait=-timedelta(seconds=1)), "max_wait must be"),
         (lambda: RunOptions(keep=None), "keep must be a Keep"),  # type: ignore[arg-type]
         (lambda: RunOptions(max_pending=True), "max_pending must be a whole number"),
         (lambda: RunOptions(max_tries=2.5), "max_tries must be a whole number"),  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ from trident.coordinators.batches.requests import (
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Refusal, StopKind
 from trident.coordinators.options import RunOptions, Until
-from trident.coordinators.planned import Plan, SpoutRange
+from trident.coordinators.planned import PartFull, Plan, SpoutRange
 from trident.coordinators.protocol.messages import Cancel, Command, CommitTogether, DropFrom, MakePlan
 from trident.coordinators.protocol.state import Phase, ProtocolState
 from trident.state.staged import StagingLostError
@@ -233,12 +233,67 @@ def test_a_run_until_caught_up_ends_when_a_plan_that_was_free_finds_nothing():
     driver = Driver(pace=Pace.of(RunOptions(until=Until.CAUGHT_UP)))
     run = driver.plan()
     driver.answer(driver.take(BuildPlan), None)
-    assert driver.loop.is_running, "that one was asked for full batches only"
+    assert driver.loop.is_running, "what is processed may fail, and is read again then"
     driver.process(run)
     driver.answer(driver.take(CommitStep))
     driver.answer(driver.take(BuildPlan), None)
     assert not driver.loop.is_running
     assert driver.loop.error is None
+
+
+@pytest.mark.parametrize(("max_wait", "waits"), [(None, True), (timedelta(0), False), (timedelta(seconds=1), True)])
+def test_the_next_batch_waits_for_a_fuller_one_as_the_policy_says_while_one_is_processed(max_wait, waits):
+    driver = Driver(pace=Pace.of(RunOptions(max_wait=max_wait)))
+    driver.plan()
+    assert driver.take(BuildPlan).command.only_full is waits
+
+
+def test_nothing_waits_by_itself_where_nothing_is_processed():
+    driver = Driver()
+    assert not driver.take(BuildPlan).command.only_full
+
+
+def test_records_wait_for_a_fuller_batch_as_long_as_they_may_and_no_longer():
+    driver = Driver(pace=PACE._replace(max_wait=5.0))
+    for now, looked in [(1.0, 3.0), (3.5, 5.5), (5.5, 6.0)]:
+        request = driver.take(BuildPlan)
+        assert request.command.only_full
+        driver.answer(request, PartFull(), now)
+        assert driver.loop.next_moment == looked, "at the end of the wait, or of an idle interval before it"
+        driver.open += driver.loop.wake(looked)
+    assert not driver.take(BuildPlan).command.only_full
+
+
+def test_a_full_batch_ends_the_wait_and_what_comes_behind_it_waits_anew():
+    driver = Driver(pace=PACE._replace(max_wait=5.0))
+    driver.answer(driver.take(BuildPlan), PartFull(), now=1.0)
+    driver.open += driver.loop.wake(3.0)
+    driver.plan(now=3.0)
+    behind = driver.take(BuildPlan)
+    assert behind.command.only_full
+    driver.answer(behind, PartFull(), now=4.0)
+    driver.open += driver.loop.wake(6.5)
+    assert driver.take(BuildPlan).command.only_full, "1.0 was when the one before began to wait"
+
+
+def test_the_wait_begins_anew_where_what_waited_is_gone():
+    driver = Driver(pace=PACE._replace(max_wait=5.0))
+    for answer, now in ((PartFull(), 1.0), (None, 3.0), (PartFull(), 5.0)):
+        driver.answer(driver.take(BuildPlan), answer, now)
+        driver.open += driver.loop.wake(now + 2)
+    assert driver.take(BuildPlan).command.only_full
+
+
+def test_a_run_until_caught_up_does_not_end_while_records_wait_for_a_fuller_batch():
+    driver = Driver(pace=Pace.of(RunOptions(until=Until.CAUGHT_UP, max_wait=timedelta(seconds=5))))
+    driver.answer(driver.take(BuildPlan), PartFull(), now=1.0)
+    assert driver.loop.is_running
+    driver.open += driver.loop.wake(6.0)
+    driver.process(driver.plan(now=6.0))
+    driver.answer(driver.take(BuildPlan), None, now=6.0)
+    driver.answer(driver.take(CommitStep), now=6.0)
+    driver.answer(driver.take(BuildPlan), None, now=6.0)
+    assert not driver.loop.is_running
 
 
 def test_a_run_until_caught_up_looks_as_soon_as_its_last_batch_is_done_however_long_it_would_be_idle():

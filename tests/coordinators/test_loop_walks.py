@@ -26,6 +26,7 @@ from trident.coordinators.batches.requests import (
 )
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.options import RunOptions, Until
+from trident.coordinators.planned import PartFull
 from trident.coordinators.protocol.messages import Cancel, CommitTogether, DecidePin
 from trident.coordinators.protocol.state import ProtocolState
 from trident.state.staged import StagingLostError
@@ -66,6 +67,7 @@ class Walk:
                 emit_interval=timedelta(seconds=draw.choice([0, 2])),
                 retry_pause=timedelta(0),
                 until=draw.choice(list(Until)),
+                max_wait=draw.choice([None, timedelta(0), timedelta(seconds=3)]),
             )
         )
 
@@ -105,6 +107,8 @@ class Walk:
     def _end(self, request: Request, draw: float) -> list[Request]:
         loop, now = self.loop, self.now
         if isinstance(request, BuildPlan):
+            if request.command.only_full and draw < 0.6:
+                return loop.answered(request, PartFull(), now)
             return loop.answered(request, None if draw < 0.2 else plan_of(request.command), now)
         if isinstance(request, RunBatch):
             self.ended.add(request.batch)

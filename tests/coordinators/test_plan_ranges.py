@@ -15,7 +15,7 @@ from trident.base.errors import FatalError
 from trident.base.identity import BatchId
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.ledger import MemoryLedger
-from trident.coordinators.planned import Plan, StartPosition
+from trident.coordinators.planned import PartFull, Plan, StartPosition
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.ranges import SpoutView, plan_ranges
@@ -283,6 +283,31 @@ def test_a_batch_may_be_due_without_records(timers, is_planned):
         maker.store(command, plan)
         assert ledger.register(epoch, spec).live == (plan,)
         assert plan.timers == timers
+
+
+@pytest.mark.parametrize(
+    ("records", "only_full", "expected"),
+    [(0, False, None), (0, True, None), (2, False, Plan), (2, True, PartFull), (3, True, PartFull), (4, True, Plan)],
+)
+def test_a_batch_that_is_wanted_full_is_planned_once_records_are_left_over(records, only_full, expected):
+    """Whether one that just fits is full, or one would be left without the next record, nobody can tell."""
+    ledger = MemoryLedger()
+    spec = TopologySpec("t", {"s": {}}, {})
+    epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
+    owner = ledger.register(epoch, spec).owner
+    topic = Topic([[("a", 1)] * records])
+    ledger.set_starts(owner, epoch, (StartPosition("s", PartitionId("t", 0), "id", 0),))
+    spout = ListSpout(topic, limits=Limits(max_records=3))
+    maker = PlanMaker(
+        ledger,
+        {"s": spout},
+        {"s": ListSource(topic, "s")},
+        PlanBook(ledger.register(epoch, spec)),
+        epoch,
+        SystemClock(),
+    )
+    built = maker.build(MakePlan(BatchId(owner, epoch, 1, 1), 1, only_full=only_full))
+    assert type(built) is (type(None) if expected is None else expected)
 
 
 def test_there_is_no_plan_behind_a_cut():

@@ -110,14 +110,18 @@ def test_txids_are_planned_contiguously_and_one_at_a_time():
     state, commands = run(FRESH, Due(), Due())
     assert commands == [MakePlan(batch(11, 21), 1)]
     state, commands = run(state, Happened(batch(11, 21), Word.PLANNED), Due())
-    assert commands == [Process(batch(11, 21)), MakePlan(batch(12, 22), 1, only_full=True)]
+    assert commands == [Process(batch(11, 21)), MakePlan(batch(12, 22), 1)]
 
 
-def test_a_part_full_batch_is_planned_only_while_none_is_processed():
-    state, _ = planned(FRESH, 11, 21)
-    assert step(state, Due())[1] == (MakePlan(batch(12, 22), 1, only_full=True),)
-    state, _ = run(state, Happened(batch(11, 21), Word.PROCESSED))
-    assert step(state, Due())[1] == (MakePlan(batch(12, 22), 1),)
+@pytest.mark.parametrize("only_full", [False, True])
+def test_a_plan_is_asked_for_full_or_not_as_the_moment_says(only_full):
+    assert step(FRESH, Due(only_full))[1] == (MakePlan(batch(11, 21), 1, only_full=only_full),)
+
+
+def test_what_is_tried_again_never_waits_for_a_fuller_batch():
+    state, _ = run(FRESH, Due(only_full=True), Happened(batch(11, 21), Word.PLANNED))
+    _, commands = run(state, Happened(batch(11, 21), Word.FAILED))
+    assert commands == [Cancel(batch(11, 21)), MakePlan(batch(11, 22), 2, drop_from=11)]
 
 
 def test_no_more_than_max_pending_batches_are_live():
@@ -221,7 +225,7 @@ def test_a_batch_that_was_dropped_with_the_one_before_it_has_not_used_up_a_try()
         state, _ = run(state, Happened(batch(11, attempt), Word.FAILED))
         state, _ = run(state, Happened(batch(11, state.last_attempt), Word.PLANNED))
         state, commands = run(state, Due())
-        assert commands == [MakePlan(batch(12, state.last_attempt), 1, only_full=True)]
+        assert commands == [MakePlan(batch(12, state.last_attempt), 1)]
     state, _ = run(state, Happened(batch(12, state.last_attempt), Word.PLANNED))
     _, commands = run(state, Happened(batch(12, state.last_attempt), Word.FAILED))
     assert commands[-1] == MakePlan(batch(12, state.last_attempt + 1), 2, drop_from=12)
@@ -368,7 +372,7 @@ def test_bad_news_of_the_next_batch_ends_the_run_at_once_also_while_draining():
 def test_a_plan_that_can_not_be_made_waits_for_what_is_before_it():
     state, _ = planned(FRESH, 11, 21)
     state, commands = run(state, Due(), Happened(batch(12, 22), Word.STOPPED))
-    assert commands == [MakePlan(batch(12, 22), 1, only_full=True)]
+    assert commands == [MakePlan(batch(12, 22), 1)]
     assert state.live[-1].status is Status.BLOCKED
 
 

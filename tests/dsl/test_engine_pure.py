@@ -20,13 +20,14 @@ from trident.base.control import CONTROL, BadRecordWord, encode
 from trident.base.digest import Digest
 from trident.base.errors import UncomputableError
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
+from trident.base.signals import StopSignal
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.completeness import complete_edges
 from trident.coordinators.batches.processor import ProcessResult, UnprocessableError
 from trident.coordinators.pinned import DeadLetter
 from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
-from trident.engine.parallel import run_all
+from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.staging import StageRows, Staging, StagingChoice
 from trident.engine.tasks import within
 from trident.graph.nodes import End, SinkNode, SourceNode
@@ -492,3 +493,77 @@ def test_a_refusal_stays_one_on_its_way_from_a_task() -> None:
     error = classify(refused, "job")
     assert type(error) is RefusedError
     assert "column 'k'" in str(error)
+
+
+class _Others:
+    """Two threads that want to enter while a first one is in."""
+
+    def __init__(self, alone: FirstAlone) -> None:
+        self.entered: list[str] = []
+        self.given_up = StopSignal()
+        self._threads = [
+            threading.Thread(target=self._enter, args=(alone, name, signal))
+            for name, signal in (("wanted", StopSignal()), ("given up", self.given_up))
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def _enter(self, alone: FirstAlone, name: str, signal: StopSignal) -> None:
+        with alone.turn(signal):
+            self.entered.append(name)
+
+    def have_come(self, number: int) -> bool:
+        deadline = time.monotonic() + 10
+        while len(self.entered) < number and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return len(self.entered) == number
+
+    def join(self) -> None:
+        for thread in self._threads:
+            thread.join(10)
+
+
+def test_all_others_wait_for_the_first_and_go_side_by_side_then():
+    alone = FirstAlone()
+    with alone.turn(StopSignal()):
+        others = _Others(alone)
+        time.sleep(0.2)
+        assert others.entered == []
+    assert others.have_come(2)
+    others.join()
+    with alone.turn(StopSignal()), alone.turn(StopSignal()):
+        pass  # nobody is the first again
+
+
+def test_a_first_one_that_fails_keeps_nobody_waiting():
+    alone = FirstAlone()
+    others: list[_Others] = []
+
+    def fail() -> None:
+        with alone.turn(StopSignal()):
+            others.append(_Others(alone))
+            raise RetryableError("lost")
+
+    with pytest.raises(RetryableError):
+        fail()
+    assert others[0].have_come(2)
+    others[0].join()
+
+
+def test_what_was_given_up_does_not_wait_for_the_first():
+    alone = FirstAlone()
+    with alone.turn(StopSignal()):
+        others = _Others(alone)
+        others.given_up.set()
+        assert others.have_come(1)
+        assert others.entered == ["given up"]
+    others.join()
+
+
+def test_a_first_one_that_never_comes_back_keeps_nobody_waiting_once_that_is_said():
+    alone = FirstAlone()
+    with alone.turn(StopSignal()):
+        others = _Others(alone)
+        alone.end()
+        assert others.have_come(2)
+    others.join()

@@ -265,7 +265,7 @@ BUGS = (
         _patched(SimulatedDatabase, "__enter__", _never_locked),
         layer=Layer.SIMULATION,
     ),
-    PlantedBug("an undo leaves the states behind", _patched(carrying_out, "undo", _unpins_only)),
+    PlantedBug("an undo leaves the states behind", _patched(carrying_out, "undo", _unpins_only), first_seed=140),
     PlantedBug("diverted rows are not kept", _patched(memory_rows.Rows, "add_diverted", _nothing)),
     PlantedBug(
         "a divert is forgotten by the attempt that commits",
@@ -279,7 +279,7 @@ BUGS = (
             _patched(planning, "held_for", _held_by_number),
             _patched(planning, "plan_ranges", _plans_anew_whatever_is_held),
         ),
-        first_seed=400,
+        first_seed=960,
     ),
     PlantedBug(
         "bad news of a later batch is told at once, and recorded",
@@ -320,11 +320,12 @@ BUGS = (
         "who was overtaken while it looked finds a mismatch",
         _patched(takeover.TakeOver, "unless_fenced", lambda _, check: check()),
         _TWO_OWNERS,
-        first_seed=5800,
+        first_seed=300,
     ),
     PlantedBug(
         "a reset is born at the ledger's last txid only",
         _patched(deciding, "_birth_txid", lambda snapshot, _: snapshot.last_txid),
+        first_seed=200,
     ),
     PlantedBug(
         "the outcome of a dropped attempt is kept and used", _patched(Loop, "_processed", _keeps_outcomes), _LATE
@@ -354,7 +355,7 @@ BUGS = (
             _patched(PlanMaker, "store", mistakes.remembers_losses),
         ),
         _A_LOSS_AND_A_FAILURE,
-        first_seed=900,
+        first_seed=1240,
         layer=Layer.EXPLORATION,
     ),
     PlantedBug(
@@ -377,7 +378,7 @@ BUGS = (
     PlantedBug(
         "a take-over checks the states before it finishes a reset",
         _patched(takeover.TakeOver, "finish_reset", mistakes.checks_before_a_reset_is_finished),
-        first_seed=240,
+        first_seed=360,
         layer=Layer.SIMULATION,
     ),
     PlantedBug(
@@ -404,7 +405,7 @@ BUGS = (
             _patched(kafka_undoing, "owned", sink_mistakes.is_of_any_epoch),
         ),
         _SINK,
-        first_seed=1200,
+        first_seed=1480,
     ),
     PlantedBug(
         "what a sink has sent is sent again",

@@ -58,6 +58,7 @@ TRANSACTION_TIMEOUT_MS = 400
 COMMITS = 21
 MOST_EVENTS = 60_000
 _MOST_CALLS_AT_ONCE = 4
+_MAX_WAITS = (None, None, timedelta(0), timedelta(milliseconds=50))
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -503,6 +504,7 @@ def _options(rng: random.Random) -> RunOptions:
         batch_timeout=timedelta(milliseconds=BATCH_TIMEOUT_MS),
         idle_interval=timedelta(milliseconds=20),
         retry_pause=timedelta(milliseconds=10),
+        max_wait=rng.choice(_MAX_WAITS),
     )
 
 

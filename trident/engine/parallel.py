@@ -1,18 +1,22 @@
-"""Several Spark actions of one attempt side by side."""
+"""Spark actions side by side, and when they are better not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from typing import TypeVar
 
 from trident.base.closing import after_error
 from trident.base.errors import TridentError
+from trident.base.signals import StopSignal
 from trident.coordinators.batches.lanes import SideBySide
 
 T = TypeVar("T")
 _LONGEST_WAIT_S = 10.0
 """For jobs that were cancelled: an engine that answers no more would keep the error for itself."""
+_GIVEN_UP_IS_SEEN_WITHIN_S = 0.05
 
 
 def run_all(actions: Sequence[Callable[[], T]], cancel: Callable[[], None]) -> tuple[T, ...]:
@@ -46,3 +50,33 @@ def run_all(actions: Sequence[Callable[[], T]], cancel: Callable[[], None]) -> t
         if not all(future.done() for future in futures):
             after_error("cancelling the other jobs", cancel)
             wait(futures, timeout=_LONGEST_WAIT_S)
+
+
+class FirstAlone:
+    """Keeps all others waiting while the first one goes: they find loaded and compiled what it had to wait for.
+
+    Side by side they would each do that work, on the cores that the first needs for it. For any number of threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_begun = False
+        self._is_over = StopSignal()
+
+    @contextmanager
+    def turn(self, given_up: StopSignal) -> Iterator[None]:
+        """Enter the block as the first, or when the first has left it, however it did; at once when given up."""
+        with self._lock:
+            is_first, self._is_begun = not self._is_begun, True
+        if not is_first:
+            while not self._is_over.wait(_GIVEN_UP_IS_SEEN_WITHIN_S) and not given_up.is_set():
+                pass
+        try:
+            yield
+        finally:
+            if is_first:
+                self.end()
+
+    def end(self) -> None:
+        """Keep nobody waiting any more: the first one may be at something that never ends. Any number of times."""
+        self._is_over.set()

@@ -21,7 +21,7 @@ from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
 from trident.engine.errors import SPARK_FAILURES, of_state
 from trident.engine.lowering import Lowering, from_source, words_of
-from trident.engine.parallel import run_all
+from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates
 from trident.engine.reading import Readers, width_of
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
@@ -63,6 +63,7 @@ class SparkProcessor:
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
         self._plans = PreparedPlans(self._spark)
+        self._first_alone = FirstAlone()
         for store in stores.values():
             if store.capabilities.tasking is not None:
                 store.capabilities.tasking.use(SparkTasks(self._spark))
@@ -81,6 +82,7 @@ class SparkProcessor:
 
     def cancel(self, batch: BatchId) -> None:
         """Ask running jobs of the attempt to end; a hint, never relied on for correctness."""
+        self._first_alone.end()
         if (given_up := self._given_up.get(batch)) is not None:
             given_up.set()  # what is read in this process no tag ends
         with suppress(*SPARK_FAILURES, *AFTER_STOP):  # where Spark is gone its jobs are too
@@ -115,7 +117,8 @@ class SparkProcessor:
         readings.add(trunk.source.name, words_in(batch.words))
         ends = attempt.job.processing
         runs = [partial(self._collect_small, attempt, end, batch) for end in ends]
-        results = run_all(runs, partial(self.cancel, attempt.batch))
+        with self._first_alone.turn(attempt.given_up):
+            results = run_all(runs, partial(self.cancel, attempt.batch))
         found: dict[str, Collected] = {}
         for end, collected in zip(ends, results, strict=True):
             readings.require_agreement(end, collected)
