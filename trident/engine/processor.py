@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -23,7 +23,7 @@ from trident.engine.errors import SPARK_FAILURES, of_state
 from trident.engine.lowering import Lowering, from_source, words_of
 from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates
-from trident.engine.reading import Readers, width_of
+from trident.engine.reading import SMALL_BATCH, Readers, width_of
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
@@ -75,8 +75,10 @@ class SparkProcessor:
         """Run all jobs of the attempt, side by side."""
         given_up = self._given_up[request.batch] = StopSignal()
         runs = [partial(self._run, _Attempt(job, request, given_up)) for job in self._jobs]
+        is_small = sum(map(width_of, request.edges.values())) <= SMALL_BATCH
         try:
-            return joined(run_all(runs, partial(self.cancel, request.batch)))
+            with self._first_alone.turn(given_up) if is_small else nullcontext():
+                return joined(run_all(runs, partial(self.cancel, request.batch)))
         finally:
             del self._given_up[request.batch]
 
@@ -117,8 +119,7 @@ class SparkProcessor:
         readings.add(trunk.source.name, words_in(batch.words))
         ends = attempt.job.processing
         runs = [partial(self._collect_small, attempt, end, batch) for end in ends]
-        with self._first_alone.turn(attempt.given_up):
-            results = run_all(runs, partial(self.cancel, attempt.batch))
+        results = run_all(runs, partial(self.cancel, attempt.batch))
         found: dict[str, Collected] = {}
         for end, collected in zip(ends, results, strict=True):
             readings.require_agreement(end, collected)
