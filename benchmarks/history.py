@@ -80,9 +80,9 @@ class History:
         first, last = self.span
         return (self.records - self.batches[0].records) / (last - first)
 
-    def commit_gap_ms_median(self) -> float:
-        """Return the median time between two commits."""
-        return float(np.median(self._gaps_ms()))
+    def commit_gap_ms_median(self, commits: int | None = None) -> float:
+        """Return the median time between two commits, of the first so many or of all."""
+        return float(np.median(self._gaps_ms()[:commits]))
 
     def commit_gap_ms_late(self, commits: int) -> float | None:
         """Return the median after the first so many commits, None of a run that has hardly more."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -81,10 +81,6 @@ class Rounds:
     def spread(self, figure: str) -> Spread | None:
         """Return what the rounds say of a figure, None where none of them has it."""
         return spread_of(line.figure(figure) for line in self.lines)
-
-    def median(self, of: Callable[[Line], float]) -> float:
-        """Return the median of what every round has."""
-        return statistics.median(map(of, self.lines))
 
     def shares(self) -> list[float]:
         """Return the shares of the peak that were a steady load."""

@@ -25,13 +25,13 @@ NOTES = """\
 records/s: from the first to the last commit in Postgres, records of the first batch not counted, so that starting up \
 is left out for every system; wall: the whole process, start and end included
 first commit: from the start of the process to its first commit
-commit gap: median time between two commits, as the server recorded them
+commit gap: median time between two of the first hundred commits, as the server recorded them
 latency: from a record's Kafka timestamp to the commit that made it visible, over all records of a steady load of a \
 share of {peak}
 the way of a record: phases that add up for each record, and so do their means, but not their percentiles
 CPU: between the first and the last commit, per batch
 memory: the most that was resident in the process tree at full speed (shared pages counted in each process)
-of several rounds: the median, below it the least and the most"""
+of several rounds: the median, below it, for rates, gaps and latencies, the least and the most"""
 
 
 def wide_console() -> Console:

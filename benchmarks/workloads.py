@@ -37,7 +37,7 @@ class Workload:
 
 WORKLOADS = (
     Workload("large", 5_000_000, 250_000),
-    Workload("small", 100_000, 1_000),
+    Workload("small", 400_000, 1_000),
     Workload("wide", 5_000_000, 250_000, accounts=10_000_000),
 )
 USUAL = ("large", "small")

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from chaos.databases import is_postgres
@@ -154,8 +154,12 @@ def topology_of(settings: JobSettings) -> Topology:
         ),
     }
     states = _states(settings)
+    positive: dict[str, Misbehaves | Column] = {
+        "opaque": Misbehaves(settings.seed, settings.folder),
+        "transactional": F.col("amount") > 0,  # no function of Python's: read by the driver, its plans run again
+    }
     for name, spout in spouts.items():
-        stream = topology.stream(name, spout).filter(Misbehaves(settings.seed, settings.folder))
+        stream = topology.stream(name, spout).filter(positive[name])
         stream.group_by("account").persistent_aggregate(states[name], n=Count(), total=Sum("amount"), ids=Sum("id"))
         if settings.sends is not None and name == "opaque":
             stream.to_kafka(

@@ -19,6 +19,7 @@ with room for a round trip to a server nearby."""
 LONGEST_SPAN = timedelta(days=36_500)
 """The longest of all other times: a moment that is so far away can still be computed."""
 _MAY_BE_ZERO = ("emit_interval", "idle_interval", "max_wait", "retry_pause")
+_MAY_BE_LEFT_OUT = ("max_wait",)
 _BOUNDED = ("lease", "give_up_after")
 
 
@@ -60,7 +61,7 @@ class RunOptions:
 
     None: as long as an earlier batch is being processed, and no longer, which adapts to the load. Zero: not at all.
     Any other time: a batch that does not fill its limits waits that long, also where nothing else is to be done:
-    fewer and larger batches, for records that may be late.
+    fewer and larger batches, for records that may be late. A spout without limits never fills a batch.
     """
     retry_pause: timedelta = timedelta(milliseconds=200)
     """Pause before a second attempt; doubled for each further one, up to ten seconds."""
@@ -87,7 +88,9 @@ class RunOptions:
         check_instance("keep", self.keep, Keep, allowed="a Keep(count=…, age=…)")
         for item in fields(self):
             value, default = getattr(self, item.name), item.default
-            if isinstance(default, timedelta) or (item.name == "max_wait" and value is not None):
+            if item.name in _MAY_BE_LEFT_OUT and value is None:
+                continue
+            if isinstance(default, timedelta) or item.name in _MAY_BE_LEFT_OUT:
                 longest = LONGEST_WAIT if item.name in _BOUNDED else LONGEST_SPAN
                 check_duration(item.name, value, may_be_zero=item.name in _MAY_BE_ZERO, longest=longest)
                 if item.name == "lease" and value < SHORTEST_LEASE:

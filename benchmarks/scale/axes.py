@@ -9,7 +9,7 @@ _RECORDS = 1_500_000
 """About as many are read at each point, as far as that makes neither too few batches nor too many."""
 _FEWEST, _MOST = 7, 100
 _SMALL = 1_000
-"""A batch of so many is read by the coordinator's own process; one at the base point is read by tasks."""
+"""A batch of so many has hardly more than what any batch costs."""
 _FOR_EXECUTORS = 200_000
 
 

@@ -40,6 +40,7 @@ class Word(StrEnum):
 
     PLANNED = "planned"
     NOTHING_TO_PLAN = "nothing to plan"
+    """There is nothing to read, or what there is is left for a fuller batch: the number is given back."""
     PROCESSED = "processed"
     TURN = "turn"
     """The commit turn, of a topology without work in it: on to the pin."""

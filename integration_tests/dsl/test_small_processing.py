@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -32,11 +33,8 @@ from trident import Count, RetryableError, Staging, Sum, Topology
 from trident.base.ranges import BadRecordRow, Edge, PartitionId
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.engine import reading
-from trident.engine.collecting import Collected
 from trident.engine.compiled import CompiledTopology
-from trident.engine.ending import Updates
 from trident.engine.processor import SparkProcessor
-from trident.graph.nodes import End
 from trident.spouts.base import SmallBatch, Source
 from trident.spouts.wanted import require_wanted
 from trident.state.staged import WrittenUpdates
@@ -165,29 +163,37 @@ def test_the_first_batch_of_a_run_goes_alone(
     processor, source = processor_of(compiled, spark)
     first = request_for(compiled, {"payments": source})
     second = replace(first, batch=replace(first.batch, txid=first.batch.txid + 1, attempt=first.batch.attempt + 1))
-    real, begun, may_end = processor._ends.collect, list[int](), threading.Event()
+    real, begun, may_end, is_read = SmallRowsSource.read_small, list[str](), threading.Event(), threading.Event()
 
-    def collect(end: End, updates: Updates, request: ProcessRequest, width: int) -> Collected:
-        begun.append(request.batch.txid)
-        if request is first:
+    def read_small(*arguments: object, **named: object) -> SmallBatch | None:
+        begun.append(threading.current_thread().name)
+        if begun == ["first"]:
+            is_read.set()
             may_end.wait(30)
-        return real(end, updates, request, width)
+        return real(*arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(processor._ends, "collect", collect)
-    threads = []
-    for request in (first, second):
-        threads.append(threading.Thread(target=processor.process, args=(request,)))
-        threads[-1].start()
-        time.sleep(1)
-    assert begun == [first.batch.txid]
+    def work(request: ProcessRequest) -> None:
+        with suppress(RetryableError):  # what was cancelled
+            processor.process(request)
+
+    monkeypatch.setattr(SmallRowsSource, "read_small", read_small)
+    threads = [
+        threading.Thread(target=work, args=(request,), name=name)
+        for name, request in (("first", first), ("second", second))
+    ]
+    threads[0].start()
+    assert is_read.wait(30)
+    threads[1].start()
+    threads[1].join(0.5)
+    assert begun == ["first"]
     if ends_by == "a cancel":
         processor.cancel(first.batch)
         threads[1].join(30)
-        assert begun == [first.batch.txid, second.batch.txid]
+        assert begun == ["first", "second"]
     may_end.set()
     for thread in threads:
         thread.join(30)
-    assert begun == [first.batch.txid, second.batch.txid]
+    assert begun == ["first", "second"]
 
 
 def test_tasks_stage_what_was_read_here(spark: SparkSession, tmp_path: Path) -> None:

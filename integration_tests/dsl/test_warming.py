@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from trident import Count, MemoryLedger, Sum, Topology
 from trident.engine import warming as module
+from trident.engine.lowering import Lowering
 from trident.engine.warming import WarmUp
+from trident.graph.nodes import End
 from trident.spouts import FixedBatchSpout
 from trident.state import MemoryState
 
@@ -50,9 +53,20 @@ def test_once_it_is_enough_no_job_begins(spark: SparkSession, tmp_path: Path, mo
     warm_up.run()
 
 
-@pytest.mark.parametrize("limit", [None, 1000], ids=["read by tasks too", "small only"])
-def test_every_job_runs_and_users_code_is_given_nothing(spark: SparkSession, tmp_path: Path, limit: int | None) -> None:
-    WarmUp(topology(tmp_path, limit).compile(), spark).run()
+def test_every_job_runs_and_users_code_is_given_nothing(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warm_up = WarmUp(topology(tmp_path, None).compile(), spark)
+    run, real = Counter[str](), Lowering.updates
+
+    def updates(lowering: Lowering, end: End, *, for_driver: bool) -> DataFrame:
+        run[end.name] += 1
+        return real(lowering, end, for_driver=for_driver)
+
+    monkeypatch.setattr(Lowering, "updates", updates)
+    warm_up.run()
+    as_large_and_as_small = 2
+    assert run == dict.fromkeys(("plain", "doubled"), as_large_and_as_small * module._ROUNDS)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -72,3 +72,9 @@ def test_a_late_gap_is_of_what_comes_after_the_early_commits(commits: int, late:
     found = history.commit_gap_ms_late(300)
     assert (found is None) == (late is None)
     assert found is None or found == pytest.approx(late)
+
+
+def test_a_gap_may_be_of_a_fresh_run_alone() -> None:
+    history = History([Batch(at, ()) for at in (0.0, 0.3, 0.6, 0.9, 0.91, 0.92, 0.93, 0.94)])
+    assert history.commit_gap_ms_median(3) == pytest.approx(300)
+    assert history.commit_gap_ms_median() == pytest.approx(10)

@@ -19,15 +19,18 @@ from trident import Combiner, ConfigurationError, FatalError, FieldError, Refuse
 from trident.base.control import CONTROL, BadRecordWord, encode
 from trident.base.digest import Digest
 from trident.base.errors import UncomputableError
+from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
 from trident.base.signals import StopSignal
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.completeness import complete_edges
-from trident.coordinators.batches.processor import ProcessResult, UnprocessableError
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, UnprocessableError
 from trident.coordinators.pinned import DeadLetter
 from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
 from trident.engine.parallel import FirstAlone, run_all
+from trident.engine.processor import goes_alone
+from trident.engine.reading import ONE_TASKS
 from trident.engine.staging import StageRows, Staging, StagingChoice
 from trident.engine.tasks import within
 from trident.graph.nodes import End, SinkNode, SourceNode
@@ -567,3 +570,15 @@ def test_a_first_one_that_never_comes_back_keeps_nobody_waiting_once_that_is_sai
         alone.end()
         assert others.have_come(2)
     others.join()
+
+
+@pytest.mark.parametrize(
+    ("widths", "waits"), [((), False), ((0,), False), ((1,), True), ((ONE_TASKS,), True), ((12_000, 12_000), False)]
+)
+def test_small_batches_with_records_wait_for_the_first_one(widths: tuple[int, ...], waits: bool) -> None:
+    edges = {
+        f"s{number}": (Edge(number + 1, OffsetRange(PartitionId("t", 0), "id", 0, width)),)
+        for number, width in enumerate(widths)
+    }
+    batch = BatchId(Owner("t", "life"), Epoch(1, "token"), 1, 1)
+    assert goes_alone(ProcessRequest(batch, 1, datetime(2024, 1, 1, tzinfo=UTC), edges)) is waits

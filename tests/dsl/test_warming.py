@@ -52,10 +52,6 @@ class Blocked(WarmUp):
             self.gone.set()
 
 
-def threads() -> list[str]:
-    return [each.name for each in threading.enumerate() if each.name.startswith("trident-warm-up")]
-
-
 def has_ended() -> bool:
     for _ in range(200):
         if not [each for each in threading.enumerate() if each.name.startswith("trident-warm-up")]:

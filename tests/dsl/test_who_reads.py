@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from trident.base.ranges import Edge, OffsetRange, PartitionId
-from trident.engine.reading import SMALL_BATCH, Readers
+from trident.engine.reading import ONE_TASKS, Readers
 from trident.spouts.base import ReadsSmallBatches, SmallBatch, Source
 
 NO_SPARK = cast(SparkSession, None)
@@ -28,13 +28,13 @@ class Asked(ReadsSmallBatches):
 @pytest.mark.parametrize(
     ("width", "tasks", "parts", "runs_user_code", "is_asked"),
     [
-        (SMALL_BATCH, 8, 8, False, True),
-        (SMALL_BATCH, 8, 8, True, True),
-        (SMALL_BATCH + 1, 2, 8, False, True),
-        (SMALL_BATCH + 1, 2, 8, True, False),
-        (SMALL_BATCH + 1, 3, 8, False, False),
-        (SMALL_BATCH + 1, 8, 2, False, True),
-        (SMALL_BATCH + 1, 8, 1, True, True),
+        (ONE_TASKS, 8, 8, False, True),
+        (ONE_TASKS, 8, 8, True, True),
+        (ONE_TASKS + 1, 2, 8, False, True),
+        (ONE_TASKS + 1, 2, 8, True, False),
+        (ONE_TASKS + 1, 3, 8, False, False),
+        (ONE_TASKS + 1, 8, 2, False, True),
+        (ONE_TASKS + 1, 8, 1, True, True),
     ],
     ids=[
         "one task's",

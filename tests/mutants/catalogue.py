@@ -2561,6 +2561,34 @@ _OF_LIMITS = (
         "if False:",
         ("tests/coordinators/test_loop.py",),
     ),
+    Mutant(
+        "a run until caught up goes on while records wait for a fuller batch",
+        "coordinators/batches/loop.py",
+        " and self._part_full_since is None:",
+        ":",
+        ("tests/coordinators/test_loop.py",),
+    ),
+    Mutant(
+        "records wait for a fuller batch only so long",
+        "coordinators/batches/pace.py",
+        "(now if part_full_since is None else part_full_since)",
+        "now",
+        ("tests/coordinators/test_loop.py",),
+    ),
+    Mutant(
+        "a batch is full where records are left over",
+        "coordinators/plans/maker.py",
+        "        if self.book.lag:\n            return built\n",
+        "",
+        ("tests/coordinators/test_plan_ranges.py",),
+    ),
+    Mutant(
+        "a first batch that hangs keeps nobody waiting once it is cancelled",
+        "trident/engine/processor.py",
+        "        self._first_alone.end()  # whoever it is about: what hangs now is not waited for by anyone else\n",
+        "",
+        ("integration_tests/dsl/test_small_processing.py",),
+    ),
 )
 _POISON = ("tests/spouts/test_raw_records.py",)
 _SMALL = "tests/spouts/test_small_reads.py"

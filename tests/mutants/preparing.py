@@ -127,7 +127,7 @@ PREPARING: Final = (
         (f"{_PLANS}::test_a_spark_without_what_it_takes_plans_each_batch_anew",),
     ),
     Mutant(
-        "a Spark that fails what runs again is asked for it once",
+        "a Spark that fails what runs again is asked for it twice at most",
         _PREPARED,
         "            if are_too_many:\n                self._distrust()\n",
         "",
@@ -156,8 +156,8 @@ PREPARING: Final = (
     ),
     Mutant(
         "a literal of this moment is refused",
-        "trident/operations/base.py",
-        "    if any(map(_MOMENT_LITERAL.search, texts)):\n",
+        "trident/operations/moments.py",
+        "    if any(map(_LITERAL.search, texts)):\n",
         "    if False:\n",
         ("integration_tests/dsl/test_dsl_building.py::test_a_text_that_spark_reads_as_this_moment_is_refused",),
     ),

@@ -16,10 +16,10 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic, items_of
-from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names, moves_on
+from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names
+from trident.operations.moments import WORDS, moves_on
 from trident.spouts.base import Spout
 
-_MOMENTS: Final = ("now", "today", "tomorrow", "yesterday")
 _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 _TRIMMED: Final = "".join(map(chr, (*range(33), 127)))
 """What Spark takes off both ends of a text that it casts."""
@@ -112,7 +112,7 @@ def _has_moments(verb: str, plan: JavaObject, jvm: JVMView) -> bool:
                 return False
             # 'epoch' is the same moment in each run
             texts = (text for expression in _expressions(before) for text in _cast_texts(expression))
-            return any(text.strip(_TRIMMED).lower().startswith(_MOMENTS) for text in texts)
+            return any(text.strip(_TRIMMED).lower().startswith(WORDS) for text in texts)
     except (PySparkException, Py4JJavaError) as error:
         # it computes the text that is cast
         raise ConfigurationError(

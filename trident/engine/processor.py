@@ -23,7 +23,7 @@ from trident.engine.errors import SPARK_FAILURES, of_state
 from trident.engine.lowering import Lowering, from_source, words_of
 from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates
-from trident.engine.reading import SMALL_BATCH, Readers, width_of
+from trident.engine.reading import ONE_TASKS, Readers, width_of
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
@@ -75,16 +75,15 @@ class SparkProcessor:
         """Run all jobs of the attempt, side by side."""
         given_up = self._given_up[request.batch] = StopSignal()
         runs = [partial(self._run, _Attempt(job, request, given_up)) for job in self._jobs]
-        is_small = sum(map(width_of, request.edges.values())) <= SMALL_BATCH
         try:
-            with self._first_alone.turn(given_up) if is_small else nullcontext():
+            with self._first_alone.turn(given_up) if goes_alone(request) else nullcontext():
                 return joined(run_all(runs, partial(self.cancel, request.batch)))
         finally:
             del self._given_up[request.batch]
 
     def cancel(self, batch: BatchId) -> None:
         """Ask running jobs of the attempt to end; a hint, never relied on for correctness."""
-        self._first_alone.end()
+        self._first_alone.end()  # whoever it is about: what hangs now is not waited for by anyone else
         if (given_up := self._given_up.get(batch)) is not None:
             given_up.set()  # what is read in this process no tag ends
         with suppress(*SPARK_FAILURES, *AFTER_STOP):  # where Spark is gone its jobs are too
@@ -271,6 +270,11 @@ class _Attempt:
 
     def edges(self, trunk: Trunk) -> tuple[Edge, ...]:
         return self.request.edges.get(trunk.source.name, ())
+
+
+def goes_alone(request: ProcessRequest) -> bool:
+    """Whether an attempt waits for the first of its kind: what tasks share takes its time in them."""
+    return 0 < sum(map(width_of, request.edges.values())) <= ONE_TASKS
 
 
 def _job_of(end: End, stream: str) -> str:

@@ -15,10 +15,10 @@ from trident.spouts.base import KnowsOrder, ReadsSmallBatches, SmallBatch, Sourc
 
 CAREFUL_BATCHES = 50
 """After a record that a quick read can't decode, so many batches of its stream are read carefully at once."""
-SMALL_BATCH = 20_000
+ONE_TASKS = 20_000
 """Up to so many positions one task does all: a second one costs more than it saves."""
 _FEW_TASKS = 2
-"""Where Spark has more, they share what is larger; of two the one is as quick that need not read."""
+"""Where more could share what is larger, they do; two tasks of Python's are no quicker than one that need not read."""
 
 
 class Readers:
@@ -40,7 +40,7 @@ class Readers:
         if self._careful_batches[name] or not isinstance(source, ReadsSmallBatches):
             return None
         could_share = min(len(edges), self._parallelism)
-        if width_of(edges) > SMALL_BATCH and could_share > (1 if runs_user_code else _FEW_TASKS):
+        if width_of(edges) > ONE_TASKS and could_share > (1 if runs_user_code else _FEW_TASKS):
             return None
         batch = source.read_small(self._spark, edges, in_order=in_order)
         if batch is not None and any(isinstance(word, Undecoded) for word in words_in(batch.words)):
@@ -80,7 +80,7 @@ class Readers:
 
     def _frame(self, name: str, edges: Sequence[Edge], *, quick: bool, in_order: bool) -> DataFrame:
         width = width_of(edges)
-        tasks = 1 if width <= SMALL_BATCH else max(1, min(len(edges), self._parallelism))
+        tasks = 1 if width <= ONE_TASKS else max(1, min(len(edges), self._parallelism))
         frame = self._reading(name, in_order)(self._spark, edges, tasks, quick)
         # coalesce tells Spark that all rows are in one place, so that no grouping shuffles them
         return frame.coalesce(1) if tasks == 1 else frame

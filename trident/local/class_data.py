@@ -2,7 +2,7 @@
 
 That is the JVM's own class data sharing. The file is made once, by `python -m trident.local.class_data`: there a small
 topology runs, and at its end the JVM writes down what it has loaded. It knows by itself whether the file is of the very
-same JVM and jars, and starts without it where it isn't. 150 MB in the cache folder, which a session never writes to.
+same JVM and jars, and starts without it where it isn't. 150 MB in the cache folder; no session writes it.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def _train(spark: SparkSession) -> None:
     stream = topology.stream("rows", FixedBatchSpout(_FIELDS, _ROWS)).filter(F.col("amount") > 0)
     stream.group_by("account").persistent_aggregate(MemoryState("totals"), n=Count(), total=Sum("amount"))
     warm_up = WarmUp(topology.compile(), spark)
-    warm_up.run()
+    warm_up.run()  # small batches, too, which a spout of lists never has
     topology.run(spark, ledger=MemoryLedger(), until="caught_up")
     texts = spark.createDataFrame([('{"account": "a", "amount": 1}',)], "value string")
     texts.select(F.from_json("value", _FIELDS).alias("p")).select("p.*").toArrow()  # decoding, the careful way

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -16,13 +15,7 @@ from trident.base.checks import check_text, may_hold_a_secret, refused
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.base.order import ORDER
-
-_MOMENT_LITERAL: Final = re.compile(
-    r"\b(?:date|timestamp(?:_ltz|_ntz)?)(?:\s|/\*(?:[^*]|\*(?!/))*+\*/|--[^\n]*+\n)*+"
-    r"r?(['\"])[\x00-\x20]*+(?:now|today|tomorrow|yesterday)(?:\s[^'\"]*+)?\1",
-    re.IGNORECASE,
-)
-"""A text that Spark reads as the moment at which it parses an expression; its plan has the moment alone."""
+from trident.operations.moments import refuse_moments
 
 RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"
@@ -187,17 +180,8 @@ def uses_batch_time(verb: str, expressions: Sequence[Column]) -> bool:
     Raises `ConfigurationError` for a literal such as `TIMESTAMP 'now'`, of which a plan shows no more than a moment.
     """
     texts = [str(expression) for expression in expressions]
-    if any(map(_MOMENT_LITERAL.search, texts)):
-        raise moves_on(verb)
+    refuse_moments(verb, texts)
     return any(BATCH_TIME in text for text in texts)
-
-
-def moves_on(verb: str) -> ConfigurationError:
-    """Return the error for an expression that depends on when it is computed."""
-    return ConfigurationError(
-        f"{verb}: the current time differs in a re-run of a batch, and so do 'now', 'today', 'yesterday' and "
-        "'tomorrow' as a date or timestamp; use trident.batch_time()"
-    )
 
 
 def with_batch_time(frame: DataFrame, batch: BatchContext) -> DataFrame:

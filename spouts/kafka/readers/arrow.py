@@ -35,14 +35,13 @@ class ArrowReader:
     next task with the same options.
 
     A batch of up to `here_records` is read and decoded by the coordinator's own process instead, which costs less than
-    a task does, where the decoder is one of the library's and records are small; one of more than 20,000 only where
-    Spark has two tasks at most to share the work and no Python function follows. 0 leaves all to tasks, 50,000 is the
-    most.
+    a task does, where the decoder is one of the library's and records are small, and where tasks that shared the work
+    would not be quicker. 0 leaves all to tasks, 50,000 is the most.
     """
 
     chunk_records: int = 10_000
     stall_seconds: float = 30.0
-    here_records: int = 50_000
+    here_records: int = MOST_RECORDS
 
     def __post_init__(self) -> None:
         check_count("chunk_records", self.chunk_records, most=_LARGEST_CHUNK)

@@ -30,7 +30,7 @@ BYTES_UNWARNED: Final = 960 << 10
 """So much where Spark would warn, of each batch, of a task that it is sent with."""
 _WARNS: Final = "org.apache.spark.scheduler.TaskSetManager"
 _FETCHED: Final = 4
-"""So many times what it may be once it is decoded."""
+"""So many times what it may be once it is decoded: names and marks of JSON are fetched and not kept."""
 _OF_A_READ: Final = (KafkaException, pa.ArrowException, ArithmeticError, OSError, SystemError, TypeError, ValueError)
 """What client and decoder may raise; in a task it would fail that task, and the attempt, without a word of a record."""
 _LARGE_BATCHES: Final = 50
