@@ -57,11 +57,12 @@ class RunOptions:
     idle_interval: timedelta = timedelta(milliseconds=100)
     """How long to wait after a plan that found nothing to read."""
     max_wait: timedelta | None = None
-    """How long a record may wait for a fuller batch, from the moment it is seen and has room to be planned.
+    """How long a record may wait for a fuller batch, from the moment the run sees it and has room for a batch.
 
     None: as long as an earlier batch is being processed, and no longer, which adapts to the load. Zero: not at all.
     Any other time: a batch that does not fill its limits waits that long, also where nothing else is to be done:
-    fewer and larger batches, for records that may be late. A spout without limits never fills a batch.
+    fewer and larger batches, for records that may be late. A spout without limits never fills a batch, and a run until
+    caught up waits for its last batch, too. What a run finds at its start, or was planned before, has waited enough.
     """
     retry_pause: timedelta = timedelta(milliseconds=200)
     """Pause before a second attempt; doubled for each further one, up to ten seconds."""

@@ -96,8 +96,8 @@ class Loop:
         self.next_plan_at = -NEVER
         """Not before then, and only if there is room."""
         self._earliest_plan_at = -NEVER
-        self._part_full_since: float | None = None
-        """Since when records wait for a fuller batch; None while there are none that do."""
+        self._part_full_since: float | None = -NEVER
+        """Since when records wait for a fuller batch, at first for whoever was here before; None where none do."""
         self._under_way = 0
         """Requests that have to end before a stopped coordinator may."""
         self._requests: list[Request] = []

@@ -46,9 +46,9 @@ class PlanMaker:
     def build(self, command: MakePlan) -> Plan | PartFull | None:
         """Ask the spouts and share out what there is; None when there is nothing to do. Writes nothing.
 
-        With `only_full` it is `PartFull` when nothing is left over. What is left over has a plan before it, an
-        empty one too: a txid that was handed out before may read nothing now, while what is there is not its own to
-        read.
+        With `only_full` it is `PartFull` when nothing is left over, no limit is reached and the txid is new. What is
+        left over has a plan before it, an empty one too: a txid that was handed out before may read nothing now,
+        while what is there is not its own to read.
         """
         self.book.forget_finished()
         if command.drop_from is not None:
@@ -58,7 +58,22 @@ class PlanMaker:
             return built
         if built.is_empty:
             return None
-        return PartFull() if command.only_full else built
+        if not command.only_full or self._has_waited(command.batch.txid) or self._is_full(built):
+            return built
+        self.book.lag = sum(item.range.width for item in built.ranges)
+        return PartFull()
+
+    def _has_waited(self, txid: int) -> bool:
+        """Whether it was planned before: what it was to read has waited for that, and may be all that it can read."""
+        return txid <= self.book.last_txid
+
+    def _is_full(self, plan: Plan) -> bool:
+        """Whether a spout's limit is reached although nothing is left over; of bytes nobody can tell."""
+        return any(
+            spout.limits.max_records is not None
+            and sum(item.range.width for item in plan.ranges if item.spout == name) >= spout.limits.max_records
+            for name, spout in self.spouts.items()
+        )
 
     def store(self, command: MakePlan, plan: Plan | None) -> None:
         """Write the built plan and the drop that goes with it; repeated after a lost answer it finds them done.

@@ -248,13 +248,23 @@ def test_the_next_batch_waits_for_a_fuller_one_as_the_policy_says_while_one_is_p
     assert driver.take(BuildPlan).command.only_full is waits
 
 
-def test_nothing_waits_by_itself_where_nothing_is_processed():
-    driver = Driver()
+@pytest.mark.parametrize("max_wait", [None, 5.0])
+def test_what_a_coordinator_finds_first_does_not_wait(max_wait):
+    """Whoever was here before may have waited for it, and been stopped: again and again it would never be read."""
+    driver = Driver(pace=PACE._replace(max_wait=max_wait))
     assert not driver.take(BuildPlan).command.only_full
 
 
-def test_records_wait_for_a_fuller_batch_as_long_as_they_may_and_no_longer():
+def waiting() -> Driver:
+    """Return one that may wait for five seconds and has found nothing at its start."""
     driver = Driver(pace=PACE._replace(max_wait=5.0))
+    driver.answer(driver.take(BuildPlan), None, now=-2.0)
+    driver.open += driver.loop.wake(0.0)
+    return driver
+
+
+def test_records_wait_for_a_fuller_batch_as_long_as_they_may_and_no_longer():
+    driver = waiting()
     for now, looked in [(1.0, 3.0), (3.5, 5.5), (5.5, 6.0)]:
         request = driver.take(BuildPlan)
         assert request.command.only_full
@@ -265,7 +275,7 @@ def test_records_wait_for_a_fuller_batch_as_long_as_they_may_and_no_longer():
 
 
 def test_a_full_batch_ends_the_wait_and_what_comes_behind_it_waits_anew():
-    driver = Driver(pace=PACE._replace(max_wait=5.0))
+    driver = waiting()
     driver.answer(driver.take(BuildPlan), PartFull(), now=1.0)
     driver.open += driver.loop.wake(3.0)
     driver.plan(now=3.0)
@@ -277,7 +287,7 @@ def test_a_full_batch_ends_the_wait_and_what_comes_behind_it_waits_anew():
 
 
 def test_the_wait_begins_anew_where_what_waited_is_gone():
-    driver = Driver(pace=PACE._replace(max_wait=5.0))
+    driver = waiting()
     for answer, now in ((PartFull(), 1.0), (None, 3.0), (PartFull(), 5.0)):
         driver.answer(driver.take(BuildPlan), answer, now)
         driver.open += driver.loop.wake(now + 2)
@@ -286,8 +296,12 @@ def test_the_wait_begins_anew_where_what_waited_is_gone():
 
 def test_a_run_until_caught_up_does_not_end_while_records_wait_for_a_fuller_batch():
     driver = Driver(pace=Pace.of(RunOptions(until=Until.CAUGHT_UP, max_wait=timedelta(seconds=5))))
+    driver.process(driver.plan())
     driver.answer(driver.take(BuildPlan), PartFull(), now=1.0)
+    driver.answer(driver.take(CommitStep), now=1.0)
     assert driver.loop.is_running
+    driver.answer(driver.take(BuildPlan), PartFull(), now=1.5)
+    assert driver.loop.is_running, "nothing is live, and records wait"
     driver.open += driver.loop.wake(6.0)
     driver.process(driver.plan(now=6.0))
     driver.answer(driver.take(BuildPlan), None, now=6.0)

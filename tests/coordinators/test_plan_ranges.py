@@ -20,7 +20,7 @@ from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.ranges import SpoutView, plan_ranges
 from trident.coordinators.plans.sharing import record_limit, share
-from trident.coordinators.protocol.messages import MakePlan
+from trident.coordinators.protocol.messages import DropFrom, MakePlan
 from trident.coordinators.registered import Lease, TopologySpec
 from trident.spouts.base import Limits, LostOffsets, SpoutKind
 
@@ -285,29 +285,43 @@ def test_a_batch_may_be_due_without_records(timers, is_planned):
         assert plan.timers == timers
 
 
-@pytest.mark.parametrize(
-    ("records", "only_full", "expected"),
-    [(0, False, None), (0, True, None), (2, False, Plan), (2, True, PartFull), (3, True, PartFull), (4, True, Plan)],
-)
-def test_a_batch_that_is_wanted_full_is_planned_once_records_are_left_over(records, only_full, expected):
-    """Whether one that just fits is full, or one would be left without the next record, nobody can tell."""
+def maker_over(records: int, kind: SpoutKind = SpoutKind.OPAQUE) -> tuple[PlanMaker, MakePlan]:
+    """Return one whose batches have three records at most, over so many, and its first command."""
     ledger = MemoryLedger()
     spec = TopologySpec("t", {"s": {}}, {})
     epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
     owner = ledger.register(epoch, spec).owner
     topic = Topic([[("a", 1)] * records])
     ledger.set_starts(owner, epoch, (StartPosition("s", PartitionId("t", 0), "id", 0),))
-    spout = ListSpout(topic, limits=Limits(max_records=3))
-    maker = PlanMaker(
-        ledger,
-        {"s": spout},
-        {"s": ListSource(topic, "s")},
-        PlanBook(ledger.register(epoch, spec)),
-        epoch,
-        SystemClock(),
-    )
-    built = maker.build(MakePlan(BatchId(owner, epoch, 1, 1), 1, only_full=only_full))
+    spout = ListSpout(topic, kind=kind, limits=Limits(max_records=3))
+    book = PlanBook(ledger.register(epoch, spec))
+    maker = PlanMaker(ledger, {"s": spout}, {"s": ListSource(topic, "s")}, book, epoch, SystemClock())
+    return maker, MakePlan(BatchId(owner, epoch, 1, 1), 1, only_full=True)
+
+
+@pytest.mark.parametrize(
+    ("records", "only_full", "expected"),
+    [(0, False, None), (0, True, None), (2, False, Plan), (2, True, PartFull), (3, True, Plan), (4, True, Plan)],
+)
+def test_a_batch_that_is_wanted_full_is_planned_once_its_limit_is_reached(records, only_full, expected):
+    maker, command = maker_over(records)
+    built = maker.build(replace(command, only_full=only_full))
     assert type(built) is (type(None) if expected is None else expected)
+    if expected is PartFull:
+        assert maker.book.lag == records, "what waits is behind"
+
+
+@pytest.mark.parametrize("kind", SpoutKind)
+def test_what_was_planned_before_has_waited_for_a_fuller_batch(kind):
+    """A transactional spout's txid holds what it held: it would wait in vain, after each failure anew."""
+    maker, command = maker_over(2, kind)
+    assert isinstance(maker.build(command), PartFull)
+    planned_and_stored(maker, replace(command, only_full=False))
+    again = BatchId(command.batch.owner, command.batch.epoch, 1, 2)
+    maker.drop(DropFrom(1))
+    built = maker.build(MakePlan(again, 2, only_full=True))
+    assert isinstance(built, Plan)
+    assert [item.range.width for item in built.ranges] == [2]
 
 
 def test_there_is_no_plan_behind_a_cut():

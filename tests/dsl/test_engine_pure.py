@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ from trident.base.writes import WriteManifest
 from trident.coordinators.batches.completeness import complete_edges
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, UnprocessableError
 from trident.coordinators.pinned import DeadLetter
+from trident.engine import parallel
 from trident.engine.collecting import Collected, Readings, joined, read_table
 from trident.engine.errors import classify
 from trident.engine.parallel import FirstAlone, run_all
@@ -33,6 +35,7 @@ from trident.engine.processor import goes_alone
 from trident.engine.reading import ONE_TASKS
 from trident.engine.staging import StageRows, Staging, StagingChoice
 from trident.engine.tasks import within
+from trident.graph.jobs import Job
 from trident.graph.nodes import End, SinkNode, SourceNode
 from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
@@ -563,6 +566,16 @@ def test_what_was_given_up_does_not_wait_for_the_first():
     others.join()
 
 
+def test_a_first_one_that_is_slow_keeps_the_others_only_so_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their time limit is running: the first one's slowness would be held against them."""
+    monkeypatch.setattr(parallel, "_LONGEST_TURN_S", 0.3)
+    alone = FirstAlone()
+    with alone.turn(StopSignal()):
+        others = _Others(alone)
+        assert others.have_come(2)
+    others.join()
+
+
 def test_a_first_one_that_never_comes_back_keeps_nobody_waiting_once_that_is_said():
     alone = FirstAlone()
     with alone.turn(StopSignal()):
@@ -581,4 +594,7 @@ def test_small_batches_with_records_wait_for_the_first_one(widths: tuple[int, ..
         for number, width in enumerate(widths)
     }
     batch = BatchId(Owner("t", "life"), Epoch(1, "token"), 1, 1)
-    assert goes_alone(ProcessRequest(batch, 1, datetime(2024, 1, 1, tzinfo=UTC), edges)) is waits
+    request = ProcessRequest(batch, 1, datetime(2024, 1, 1, tzinfo=UTC), edges)
+    plain, slow = SimpleNamespace(runs_user_code=False), SimpleNamespace(runs_user_code=True)
+    assert goes_alone(request, cast(list[Job], [plain])) is waits
+    assert not goes_alone(request, cast(list[Job], [plain, slow])), "a user's function may be slow by itself"

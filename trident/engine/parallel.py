@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ T = TypeVar("T")
 _LONGEST_WAIT_S = 10.0
 """For jobs that were cancelled: an engine that answers no more would keep the error for itself."""
 _GIVEN_UP_IS_SEEN_WITHIN_S = 0.05
+_LONGEST_TURN_S = 5.0
+"""What waits is under its own time limit already."""
 
 
 def run_all(actions: Sequence[Callable[[], T]], cancel: Callable[[], None]) -> tuple[T, ...]:
@@ -65,12 +68,16 @@ class FirstAlone:
 
     @contextmanager
     def turn(self, given_up: StopSignal) -> Iterator[None]:
-        """Enter the block as the first, or when the first has left it, however it did; at once when given up."""
+        """Enter the block as the first, or when the first has left it, however it did; at once when given up.
+
+        Nobody waits for longer than five seconds: the first one may be slow by itself.
+        """
         with self._lock:
             is_first, self._is_begun = not self._is_begun, True
-        if not is_first:
-            while not self._is_over.wait(_GIVEN_UP_IS_SEEN_WITHIN_S) and not given_up.is_set():
-                pass
+        deadline = time.monotonic() + _LONGEST_TURN_S
+        while not is_first and time.monotonic() < deadline and not given_up.is_set():
+            if self._is_over.wait(_GIVEN_UP_IS_SEEN_WITHIN_S):
+                break
         try:
             yield
         finally:

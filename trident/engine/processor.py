@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -76,7 +76,7 @@ class SparkProcessor:
         given_up = self._given_up[request.batch] = StopSignal()
         runs = [partial(self._run, _Attempt(job, request, given_up)) for job in self._jobs]
         try:
-            with self._first_alone.turn(given_up) if goes_alone(request) else nullcontext():
+            with self._first_alone.turn(given_up) if goes_alone(request, self._jobs) else nullcontext():
                 return joined(run_all(runs, partial(self.cancel, request.batch)))
         finally:
             del self._given_up[request.batch]
@@ -272,9 +272,10 @@ class _Attempt:
         return self.request.edges.get(trunk.source.name, ())
 
 
-def goes_alone(request: ProcessRequest) -> bool:
-    """Whether an attempt waits for the first of its kind: what tasks share takes its time in them."""
-    return 0 < sum(map(width_of, request.edges.values())) <= ONE_TASKS
+def goes_alone(request: ProcessRequest, jobs: Sequence[Job]) -> bool:
+    """Whether an attempt waits for the first one: not where tasks or a user's function are what takes its time."""
+    width = sum(map(width_of, request.edges.values()))
+    return 0 < width <= ONE_TASKS and not any(job.runs_user_code for job in jobs)
 
 
 def _job_of(end: End, stream: str) -> str:

@@ -13,11 +13,16 @@ from typing import Final
 from trident.base.errors import ConfigurationError
 
 WORDS: Final = ("now", "today", "tomorrow", "yesterday")
+_COMMENTS: Final = (
+    r"/\*(?:[^*/]|\*(?!/)|/(?!\*)|/\*(?:[^*]|\*(?!/))*+\*/)*+\*/",  # one may be in another
+    r"--(?:\\\n|[^\r\n])*+[\r\n]",
+)
 _LITERAL: Final = re.compile(
-    r"\b(?:date|timestamp(?:_ltz|_ntz)?)(?:\s|/\*(?:[^*]|\*(?!/))*+\*/|--[^\n]*+\n)*+"
-    rf"r?(['\"])[\x00-\x20]*+(?:{'|'.join(WORDS)})(?:\s[^'\"]*+)?\1",
+    rf"\b(?:date|timestamp(?:_ltz|_ntz)?)(?:\s|{'|'.join(_COMMENTS)})*+"
+    rf"r?(['\"])[\x00-\x20]*+(?:{'|'.join(WORDS)})(?:[^a-z'\"][^'\"]*+)?\1",
     re.IGNORECASE,
 )
+"""Behind the word Spark takes a zone, with a blank before it or without."""
 
 
 def refuse_moments(verb: str, texts: Sequence[str]) -> None:
