@@ -232,7 +232,7 @@ class Loop:
         if command.batch.attempt not in self.flights:
             return  # dropped meanwhile, by a command that drops from a lower txid on than this one would have
         if not isinstance(plan, PartFull):
-            self._part_full_since = None
+            self._part_full_since = None if command.drop_from is None else self._part_full_since
         elif self._part_full_since is None:
             self._part_full_since = now
         if isinstance(plan, PartFull) or (plan is None and command.drop_from is None):

@@ -46,26 +46,24 @@ class PlanMaker:
     def build(self, command: MakePlan) -> Plan | PartFull | None:
         """Ask the spouts and share out what there is; None when there is nothing to do. Writes nothing.
 
-        With `only_full` it is `PartFull` when nothing is left over, no limit is reached and the txid is new. What is
-        left over has a plan before it, an empty one too: a txid that was handed out before may read nothing now,
-        while what is there is not its own to read.
+        With `only_full` it is `PartFull` when nothing is left over, no limit is reached and nothing is read again: that
+        has waited, and may be all that its txid can read. What is left over has a plan before it, an empty one too: a
+        txid that was handed out before may read nothing now, while what is there is not its own to read.
         """
         self.book.forget_finished()
         if command.drop_from is not None:
             self._forget_from(command.drop_from)
-        built = self._build(command)
+        repeated = self._repeated(command.batch.txid)
+        built = self._build(command, repeated)
         if self.book.lag:
             return built
         if built.is_empty:
             return None
-        if not command.only_full or self._has_waited(command.batch.txid) or self._is_full(built):
+        has_waited = any(item.width for ranges in repeated.values() for item in ranges)
+        if not command.only_full or has_waited or self._is_full(built):
             return built
         self.book.lag = sum(item.range.width for item in built.ranges)
         return PartFull()
-
-    def _has_waited(self, txid: int) -> bool:
-        """Whether it was planned before: what it was to read has waited for that, and may be all that it can read."""
-        return txid <= self.book.last_txid
 
     def _is_full(self, plan: Plan) -> bool:
         """Whether a spout's limit is reached although nothing is left over; of bytes nobody can tell."""
@@ -133,11 +131,10 @@ class PlanMaker:
         if void:
             self.book.decisions = tuple(item for item in self.book.decisions if item not in void)
 
-    def _build(self, command: MakePlan) -> Plan:
+    def _build(self, command: MakePlan, repeated: Mapping[str, Sequence[OffsetRange]]) -> Plan:
         batch, before = command.batch, self.book.plans.get(command.batch.txid - 1)
         # a clock may step back, and another machine's may be behind: what is later was never earlier
         now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)
-        repeated = self._repeated(batch.txid)
         held = self.book.held(batch.txid)
         views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
         ranges, losses = plan_ranges(*views)

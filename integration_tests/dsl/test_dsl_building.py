@@ -154,6 +154,7 @@ MOMENTS: dict[str, Callable[[], Column]] = {
     "literal behind a line of comment": lambda: F.expr("DATE -- a\n 'today'"),
     "literal behind a comment": lambda: F.expr("TIMESTAMP /* a */ 'now'"),
     "literal behind a comment in a comment": lambda: F.expr("TIMESTAMP /* a /* b */ c */ 'now'"),
+    "literal behind comments in comments": lambda: F.expr("TIMESTAMP /*/*/**/*/*/ 'now'"),
     "literal behind a comment that a carriage return ends": lambda: F.expr("TIMESTAMP --x\r'now'"),
     "literal behind a comment that goes on": lambda: F.expr("TIMESTAMP --x\\\ny\n'now'"),
     "literal with a zone": lambda: F.expr("TIMESTAMP 'tomorrow UTC'"),

@@ -294,6 +294,17 @@ def test_the_wait_begins_anew_where_what_waited_is_gone():
     assert driver.take(BuildPlan).command.only_full
 
 
+def test_what_waits_behind_a_batch_that_fails_does_not_wait_anew():
+    driver = waiting()
+    run = driver.plan(now=0.0)
+    driver.answer(driver.take(BuildPlan), PartFull(), now=1.0)
+    driver.fail(run, RetryableError("lost"), now=2.0)
+    driver.plan(now=4.0)
+    driver.answer(driver.take(BuildPlan), PartFull(), now=4.0)
+    driver.open += driver.loop.wake(6.0)
+    assert not driver.take(BuildPlan).command.only_full, "five seconds after it was seen"
+
+
 def test_a_run_until_caught_up_does_not_end_while_records_wait_for_a_fuller_batch():
     driver = Driver(pace=Pace.of(RunOptions(until=Until.CAUGHT_UP, max_wait=timedelta(seconds=5))))
     driver.process(driver.plan())

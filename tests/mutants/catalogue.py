@@ -2583,9 +2583,9 @@ _OF_LIMITS = (
         ("tests/coordinators/test_plan_ranges.py",),
     ),
     Mutant(
-        "what was planned before does not wait for a fuller batch",
+        "what is read again does not wait for a fuller batch",
         "coordinators/plans/maker.py",
-        " or self._has_waited(command.batch.txid)",
+        " or has_waited",
         "",
         ("tests/coordinators/test_plan_ranges.py",),
     ),

@@ -5,10 +5,11 @@ Each is what the product does but for one thing that is easily overlooked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.ranges import OffsetRange
 from trident.coordinators.batches.work import Work
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.decisions.wanted import WantedReset
@@ -28,9 +29,11 @@ _LOOK = TakeOver._look_at_all
 _RECORDED = "recorded losses"
 
 
-def builds_without_known_losses(maker: PlanMaker, command: MakePlan) -> Plan:
+def builds_without_known_losses(
+    maker: PlanMaker, command: MakePlan, repeated: Mapping[str, Sequence[OffsetRange]]
+) -> Plan:
     """Leave out a loss that an attempt before has recorded, be that one dropped or not."""
-    plan, known = _BUILD(maker, command), vars(maker.book).get(_RECORDED, ())
+    plan, known = _BUILD(maker, command, repeated), vars(maker.book).get(_RECORDED, ())
     return replace(plan, losses=tuple(loss for loss in plan.losses if loss not in known))
 
 

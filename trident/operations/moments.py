@@ -14,7 +14,8 @@ from trident.base.errors import ConfigurationError
 
 WORDS: Final = ("now", "today", "tomorrow", "yesterday")
 _COMMENTS: Final = (
-    r"/\*(?:[^*/]|\*(?!/)|/(?!\*)|/\*(?:[^*]|\*(?!/))*+\*/)*+\*/",  # one may be in another
+    r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*+\*/",
+    r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*+/\*[^'\"]*+",  # others are in it: whatever comes up to the next text
     r"--(?:\\\n|[^\r\n])*+[\r\n]",
 )
 _LITERAL: Final = re.compile(
