@@ -32,7 +32,7 @@ from integration_tests.dsl.fakes import (
 from trident import Count, RetryableError, Staging, Sum, Topology
 from trident.base.ranges import BadRecordRow, Edge, PartitionId
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
-from trident.engine import reading
+from trident.engine import parallel, reading
 from trident.engine.compiled import CompiledTopology
 from trident.engine.processor import SparkProcessor
 from trident.spouts.base import SmallBatch, Source
@@ -169,7 +169,7 @@ def test_the_first_batch_of_a_run_goes_alone(
         begun.append(threading.current_thread().name)
         if begun == ["first"]:
             is_read.set()
-            may_end.wait(30)
+            may_end.wait(120)
         return real(*arguments, **named)  # type: ignore[arg-type]
 
     def work(request: ProcessRequest) -> None:
@@ -177,6 +177,7 @@ def test_the_first_batch_of_a_run_goes_alone(
             processor.process(request)
 
     monkeypatch.setattr(SmallRowsSource, "read_small", read_small)
+    monkeypatch.setattr(parallel, "_LONGEST_TURN_S", 600.0)
     threads = [
         threading.Thread(target=work, args=(request,), name=name)
         for name, request in (("first", first), ("second", second))
@@ -188,8 +189,10 @@ def test_the_first_batch_of_a_run_goes_alone(
     assert begun == ["first"]
     if ends_by == "a cancel":
         processor.cancel(first.batch)
-        threads[1].join(30)
-        assert begun == ["first", "second"]
+        threads[1].join(10)
+        together = list(begun)
+        may_end.set()
+        assert together == ["first", "second"]
     may_end.set()
     for thread in threads:
         thread.join(30)
