@@ -62,8 +62,8 @@ class FirstAlone:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._is_begun = False
+        self._claim = threading.Lock()
+        """Taken by the first one, for good."""
         self._is_over = StopSignal()
 
     @contextmanager
@@ -72,8 +72,7 @@ class FirstAlone:
 
         Nobody waits for longer than five seconds: the first one may be slow by itself.
         """
-        with self._lock:
-            is_first, self._is_begun = not self._is_begun, True
+        is_first = self._claim.acquire(blocking=False)
         deadline = time.monotonic() + _LONGEST_TURN_S
         while not is_first and time.monotonic() < deadline and not given_up.is_set():
             if self._is_over.wait(_GIVEN_UP_IS_SEEN_WITHIN_S):
