@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.lines import Rounds
+from benchmarks.workloads import WORKLOADS
 
 BASELINE = "structured_streaming"
 MEASURED = "trident"
 _FLOOR = "floor"
 _FOUR_STATES = "trident_four_states"
 _WITHOUT = "trident_without"
+_WHOLE = {(workload.name, workload.records, workload.batch) for workload in WORKLOADS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,11 @@ class Goal:
     """Whether the bound is the least that is wanted, as of a rate; else it is the most."""
     system: str = MEASURED
     unit: str = ""
+
+    @property
+    def is_under_load(self) -> bool:
+        """Whether it is about a steady load."""
+        return self.figure.startswith("latency")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +90,18 @@ GOALS = (
 )
 
 
-def verdicts(results: Sequence[Rounds], goals: Sequence[Goal] = GOALS) -> list[Verdict]:
-    """Judge every goal by the medians over the rounds."""
-    found = {(rounds.workload, rounds.system): rounds for rounds in results}
-    return [Verdict(goal, _figure(goal, found)) for goal in goals]
+def verdicts(results: Sequence[Rounds], goals: Sequence[Goal] = GOALS, *, has_one_peak: bool = True) -> list[Verdict]:
+    """Judge every goal by the medians over the rounds.
+
+    A goal is about a whole workload, and one of latency about one load for all systems: what a smaller run, or a load
+    of each system's own, shows is not measured.
+    """
+    found = {(rounds.workload, rounds.system): rounds for rounds in results if _is_whole(rounds)}
+    return [Verdict(goal, _figure(goal, found) if has_one_peak or not goal.is_under_load else None) for goal in goals]
+
+
+def _is_whole(rounds: Rounds) -> bool:
+    return all((line.workload, line.records, line.batch) in _WHOLE for line in rounds.lines)
 
 
 def _figure(goal: Goal, found: dict[tuple[str, str], Rounds]) -> float | None:

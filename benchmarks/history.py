@@ -142,13 +142,6 @@ def plain_history(dsn: str) -> History:
     return History([Batch(float(at), tuple((p, a, z) for p, a, z in parts)) for _, at, parts in rows])
 
 
-def history_of(system: str, dsn: str) -> History:
-    """Read what the system has left: its notes, the library's ledger, or the tables of a hand-written one."""
-    if system.startswith("trident_without"):
-        return noted_history(dsn)
-    return trident_history(dsn) if system.startswith("trident") else plain_history(dsn)
-
-
 def _of_plan(ranges: str) -> Stretches:
     changed = json.loads(ranges)["changed"]
     return tuple((partition, start, stop) for *_, parts in changed for partition, start, stop in parts)

@@ -9,7 +9,6 @@ import numpy as np
 import psycopg
 
 from benchmarks.expected import expected_of
-from benchmarks.history import history_of
 from benchmarks.measure import System, deadline_seconds
 from benchmarks.phases import Phase, phases_ms, summed_up
 from benchmarks.processes import running
@@ -25,7 +24,7 @@ _NEARLY = 0.95  # one payment in fifty does not count
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class SteadyLoad:
     """A steady load: this share of a peak rate, as so many records a second, for so long."""
 
     share: float
@@ -47,7 +46,9 @@ class Latency:
     """The way there, of the library's own systems."""
 
 
-def steady_load(system: System, workload: Workload, load: Load, servers: Servers, logs: Path, number: int) -> Latency:
+def steady_load(
+    system: System, workload: Workload, load: SteadyLoad, servers: Servers, logs: Path, number: int
+) -> Latency:
     """Run a system on a topic that grows at this rate; the round's number is for topic and log.
 
     It is warm before that: some batches are in the topic when it starts, and records of the first
@@ -68,7 +69,7 @@ def steady_load(system: System, workload: Workload, load: Load, servers: Servers
             reached = traffic.at_rate(records - warm, load.per_second)
             process.wait(deadline_seconds(records))
         servers.drop_topic(topic)
-        history = history_of(system.name, dsn)
+        history = system.program.history(dsn)
         latencies = history.latencies_ms(traffic.timestamps)[first:]
         phases = phases_ms(history, traffic.timestamps)
         p50, p99 = np.percentile(latencies, [50, 99])

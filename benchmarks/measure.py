@@ -10,29 +10,16 @@ from pathlib import Path
 
 from benchmarks.cpu import CpuTimes, CpuWatch
 from benchmarks.expected import Expected
-from benchmarks.history import History, history_of
+from benchmarks.history import History
 from benchmarks.memory import PeakMemory
 from benchmarks.processes import ROOT, running
+from benchmarks.programs import PROGRAMS, Program
 from benchmarks.servers import Servers
 from benchmarks.systems.arguments import DSN_VARIABLE
 from benchmarks.workloads import Workload
 
-SYSTEMS = ("trident", "structured_streaming", "floor")
 BEFORE = "before"
 """This library as another checkout has it, usually an older one; only where such a checkout is named."""
-_MODULES = {
-    "trident": "benchmarks.systems.trident_run",
-    "trident_two_states": "benchmarks.systems.trident_two_states",
-    "trident_four_states": "benchmarks.systems.trident_four_states",
-    "trident_without": "benchmarks.systems.trident_without",
-    "trident_outbox": "benchmarks.systems.trident_outbox",
-    "structured_streaming": "benchmarks.systems.structured_streaming",
-    "floor": "benchmarks.systems.floor",
-}
-"""The systems by name; each is a program of its own with the same command line."""
-CHOICES = tuple(_MODULES)
-OTHER_TABLES = {"benchmarks.systems.trident_four_states": ("sizes", "extremes", "endings")}
-"""What a system counts in beside `balances`, as the column `n`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +46,7 @@ class System:
     """A program to be measured, and the checkout that it is run from."""
 
     name: str
-    module: str
+    program: Program
     root: Path = ROOT
 
     def words(self, servers: Servers, topic: str, batch: int, records: int) -> list[str]:
@@ -71,20 +58,21 @@ class System:
             "--expected-records": str(records),
         }
         python = sys.executable if self.root == ROOT else str(self.root / ".venv" / "bin" / "python")
-        return [python, "-m", self.module, *(word for option in options.items() for word in option)]
+        return [python, "-m", self.program.module, *(word for option in options.items() for word in option)]
 
     def difference(self, expected: Expected, dsn: str) -> int:
         """Return how many accounts, and other tables, are not as expected."""
-        return expected.difference(dsn) + expected.count_difference(dsn, OTHER_TABLES.get(self.module, ()))
+        return expected.difference(dsn) + expected.count_difference(dsn, self.program.other_tables)
 
 
 def systems(names: Sequence[str], before: Path | None) -> tuple[System, ...]:
     """Return them in that order; each of the library's own is followed by the same from the other checkout."""
     found = []
     for name in names:
-        found.append(System(name, _MODULES[name]))
-        if before is not None and name.startswith("trident"):
-            found.append(System(f"{name}_{BEFORE}", _MODULES[name], before))
+        program = PROGRAMS[name]
+        found.append(System(name, program))
+        if before is not None and program.is_ours:
+            found.append(System(f"{name}_{BEFORE}", program, before))
     return tuple(found)
 
 
@@ -103,7 +91,7 @@ def full_speed(
         ):
             process.wait(deadline_seconds(workload.records))
         seconds = time.monotonic() - started
-        history = history_of(system.name, dsn)
+        history = system.program.history(dsn)
         cpu = watch.per_batch_ms(*history.span, len(history.batches) - 1)
         first = history.span[0] - started_at
         return Run(history, seconds, first, memory.mib, cpu, system.difference(expected, dsn))

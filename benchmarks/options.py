@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measure import CHOICES, SYSTEMS, System, systems
+from benchmarks.measure import System, systems
+from benchmarks.programs import PROGRAMS
 from benchmarks.workloads import USUAL, WORKLOADS, Workload
 
+_USUAL = tuple(name for name, program in PROGRAMS.items() if program.is_usual)
+COMMON_PEAK = "slowest"
 PEAKS = {
-    "slowest": "the peak rate of the slowest system, the same for all",
+    COMMON_PEAK: "the peak rate of the slowest system, the same for all",
     "own": "each system's own peak rate",
 }
 HALF = 0.5
@@ -57,13 +60,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rounds", type=int, default=1, help="how often all is measured; medians are shown, with least and most"
     )
-    parser.add_argument("--systems", nargs="+", choices=CHOICES, default=SYSTEMS)
+    parser.add_argument("--systems", nargs="+", choices=list(PROGRAMS), default=_USUAL)
     parser.add_argument(
         "--before", type=_checkout, help="another checkout, with its .venv: the same from there beside it"
     )
     names = [workload.name for workload in WORKLOADS]
     parser.add_argument("--workloads", nargs="+", choices=names, default=USUAL)
-    parser.add_argument("--load", choices=list(PEAKS), default="slowest", help="the peak that --loads are shares of")
+    parser.add_argument("--load", choices=list(PEAKS), default=COMMON_PEAK, help="the peak that --loads are shares of")
     parser.add_argument(
         "--loads", nargs="+", type=float, default=[HALF], help="steady loads for the latency, as shares of the peak"
     )

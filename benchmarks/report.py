@@ -13,6 +13,7 @@ from benchmarks.cpu import CpuTimes
 from benchmarks.goals import BASELINE, verdicts
 from benchmarks.latency import Latency
 from benchmarks.lines import Rounds, Spread, spread_of
+from benchmarks.options import COMMON_PEAK, PEAKS
 from benchmarks.phases import PHASES, Phase
 
 _FILE_WIDTH = 145
@@ -41,7 +42,7 @@ def wide_console() -> Console:
 
 
 def show(console: Console, results: Sequence[Rounds], peak: str) -> None:
-    """Print the tables of each workload, what the columns mean, and a line for each goal."""
+    """Print the tables of each workload, what the columns mean, and a line for each goal; `peak` is one of `PEAKS`."""
     for workload in dict.fromkeys(rounds.workload for rounds in results):
         systems = [rounds for rounds in results if rounds.workload == workload]
         console.print(_table(workload, systems))
@@ -50,8 +51,8 @@ def show(console: Console, results: Sequence[Rounds], peak: str) -> None:
             console.print(_latency_table(workload, systems))
             if any(load.phases for rounds in systems for load in rounds.lines[0].loads):
                 console.print(_phases_table(workload, systems))
-    console.print(NOTES.format(peak=peak), style="dim", soft_wrap=True)
-    for verdict in verdicts(results):
+    console.print(NOTES.format(peak=PEAKS[peak]), style="dim", soft_wrap=True)
+    for verdict in verdicts(results, has_one_peak=peak == COMMON_PEAK):
         console.print(str(verdict), soft_wrap=True)
 
 

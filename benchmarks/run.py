@@ -17,10 +17,10 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks.expected import expected_of
-from benchmarks.latency import Latency, Load, steady_load
+from benchmarks.latency import Latency, SteadyLoad, steady_load
 from benchmarks.lines import Line, Rounds, write_lines
 from benchmarks.measure import Run, System, full_speed
-from benchmarks.options import HALF, PEAKS, Options, options_of
+from benchmarks.options import HALF, Options, options_of
 from benchmarks.recovery import Recovery, recovery
 from benchmarks.report import show, wide_console
 from benchmarks.servers import Servers, local_servers
@@ -28,7 +28,7 @@ from benchmarks.workloads import PARTITIONS, SEED, Workload
 from examples.payments_data import produce
 
 RESULTS = Path(__file__).with_name("results") / "latest.jsonl"
-_KILLED, _KILLED_ON = "benchmarks.systems.trident_run", "small"
+_KILLED_ON = "small"
 _FRESH_COMMITS, _EARLY_COMMITS = 100, 300
 """Up to the one a run is fresh from its start, from the other on that is over."""
 
@@ -84,7 +84,7 @@ class Benchmark:
             for share in self._options.shares:
                 for system, own in peaks.items():
                     peak = own if self._options.peak == "own" else min(peaks.values())
-                    load = Load(share, peak * share, self._options.load_seconds)
+                    load = SteadyLoad(share, peak * share, self._options.load_seconds)
                     latency = steady_load(system, workload, load, self._servers, self._logs, number)
                     found[system][number - 1].append(latency)
                     text = (
@@ -101,7 +101,7 @@ class Benchmark:
             return found
         for number in self._numbers:
             for system in self._options.systems:
-                if system.module == _KILLED:
+                if system.program.recovers:
                     found[system, number] = each = recovery(system, workload, self._servers, self._logs)
                     self._console.print(
                         f"{workload.name}, {system.name}, round {number}: from a SIGKILL to the next commit: "
@@ -156,7 +156,7 @@ def main() -> int:
         benchmark = Benchmark(servers, options, logs, console)
         for workload in options.workloads:
             results += benchmark.workload(workload)
-    show(console, results, PEAKS[options.peak])
+    show(console, results, options.peak)
     write_lines([line for rounds in results for line in rounds.lines], RESULTS)
     console.print(f"written to {RESULTS}")
     return 0 if all(rounds.exact for rounds in results) else 1

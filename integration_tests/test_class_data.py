@@ -46,3 +46,15 @@ def test_it_is_made_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     archive = make_class_data(find_java())
     assert says(monkeypatch, tmp_path) == "mapped"
     assert {each.name for each in tmp_path.iterdir() if each.suffix != ".lock"} == {archive.name}
+
+
+@pytest.mark.verify
+def test_one_that_was_damaged_costs_its_use_and_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As large as its name says, so that only the JVM can tell."""
+    monkeypatch.setenv("TRIDENT_CACHE", str(tmp_path))
+    archive = make_class_data(find_java())
+    with archive.open("r+b") as file:
+        for share in range(1, 8):
+            file.seek(archive.stat().st_size * share // 8)
+            file.write(bytes(4096))
+    assert says(monkeypatch, tmp_path).splitlines()[-1] == "not mapped"

@@ -17,6 +17,7 @@ from trident.coordinators.ledger.rules.decisions import held_for
 from trident.coordinators.planned import PartFull, Plan, SpoutRange
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
+from trident.coordinators.plans.sharing import record_limit
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
 from trident.spouts.base import Source, Spout, SpoutKind, TopicsMissingError
 
@@ -66,12 +67,13 @@ class PlanMaker:
         return PartFull()
 
     def _is_full(self, plan: Plan) -> bool:
-        """Whether a spout's limit is reached although nothing is left over; of bytes nobody can tell."""
-        return any(
-            spout.limits.max_records is not None
-            and sum(item.range.width for item in plan.ranges if item.spout == name) >= spout.limits.max_records
-            for name, spout in self.spouts.items()
-        )
+        """Whether a spout's limit, as its plans are made by it, is reached although nothing is left over."""
+        for name, spout in self.spouts.items():
+            limit = record_limit(spout.limits, self.book.record_bytes(name), self.book.measured(name))
+            width = sum(item.range.width for item in plan.ranges if item.spout == name)
+            if limit is not None and width >= limit:
+                return True
+        return False
 
     def store(self, command: MakePlan, plan: Plan | None) -> None:
         """Write the built plan and the drop that goes with it; repeated after a lost answer it finds them done.

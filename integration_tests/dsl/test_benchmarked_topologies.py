@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 from pyspark.sql import SparkSession
 
-from benchmarks.measure import OTHER_TABLES
+from benchmarks.programs import PROGRAMS
 from benchmarks.systems.trident_append import to_table
 from benchmarks.systems.trident_four_states import four_states
 from benchmarks.systems.trident_outbox import with_outbox
@@ -36,5 +36,5 @@ def test_each_can_be_built(build: Build, spark: SparkSession) -> None:
 
 def test_what_is_counted_beside_the_balances_is_there(spark: SparkSession) -> None:
     states = four_states("localhost:9092", "payments", 1_000).compile().spec().states
-    (others,) = OTHER_TABLES.values()
+    others = PROGRAMS["trident_four_states"].other_tables
     assert sorted(states) == sorted(("balances", *others))

@@ -8,6 +8,7 @@ from benchmarks.cpu import CpuTimes
 from benchmarks.latency import Latency
 from benchmarks.lines import Line, Rounds
 from benchmarks.phases import PHASES, Phase
+from benchmarks.workloads import WORKLOADS
 
 LINE = Line(
     system="trident",
@@ -35,7 +36,8 @@ def rounds_of(system: str, workload: str, **figures: tuple[float, ...]) -> Round
     """Return rounds in which the figures differ; each has as many."""
     lines = []
     for number, values in enumerate(zip(*figures.values(), strict=True), 1):
-        line = replace(LINE, system=system, workload=workload, round=number)
+        whole = next(each for each in WORKLOADS if each.name == workload)
+        line = replace(LINE, system=system, workload=workload, round=number, records=whole.records, batch=whole.batch)
         lines.append(replace(line, **dict(zip(figures, values, strict=True))))
     return Rounds(tuple(lines))
 

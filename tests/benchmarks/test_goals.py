@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.goals import GOALS, Goal, verdicts
-from benchmarks.measure import CHOICES
+from benchmarks.lines import Rounds
+from benchmarks.programs import PROGRAMS
 from benchmarks.workloads import WORKLOADS
 from tests.benchmarks.sample import LINE, rounds_of
 
@@ -62,11 +65,31 @@ def test_what_was_not_measured_is_neither_reached_nor_missed(missing: str) -> No
     assert str(judged) == "late: goal at most 0.2 x structured_streaming: not measured"
 
 
+@pytest.mark.parametrize(("factor", "is_judged"), [(1.0, True), (0.5, False), (2.0, False)])
+def test_only_a_whole_workload_is_judged(factor: float, is_judged: bool) -> None:
+    own = rounds_of("trident", "small", first_commit_s=(1.0,))
+    lines = tuple(replace(line, records=int(line.records * factor)) for line in own.lines)
+    (judged,) = verdicts([Rounds(lines)], [START])
+    assert (judged.is_reached is True) == is_judged
+    assert (judged.is_reached is None) == (not is_judged)
+
+
+def test_latency_is_judged_only_where_all_had_the_same_load() -> None:
+    goal = Goal("latency", "large", "latency_ms_p50", 0.5, "structured_streaming")
+    results = [
+        rounds_of("trident", "large", latency_ms_p50=(1.0,), records_per_s=(9.0,)),
+        rounds_of("structured_streaming", "large", latency_ms_p50=(4.0,), records_per_s=(1.0,)),
+        rounds_of("floor", "large", records_per_s=(10.0,)),
+    ]
+    assert [judged.figure for judged in verdicts(results, [goal, RATE])] == [0.25, 0.9]
+    assert [judged.figure for judged in verdicts(results, [goal, RATE], has_one_peak=False)] == [None, 0.9]
+
+
 def test_every_goal_is_of_something_that_is_measured() -> None:
     assert [str(verdict).rsplit(": ", 1)[1] for verdict in verdicts([])] == ["not measured"] * len(GOALS)
     for goal in GOALS:
         LINE.figure(goal.figure)
-        assert {goal.system, goal.beside or goal.system} <= set(CHOICES)
+        assert {goal.system, goal.beside or goal.system} <= set(PROGRAMS)
         assert goal.workload in {workload.name for workload in WORKLOADS}
         assert bool(goal.unit) == (goal.beside is None)
     assert len({goal.name for goal in GOALS}) == len(GOALS)

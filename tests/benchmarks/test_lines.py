@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.lines import Rounds, Spread, spread_of, write_lines
-from benchmarks.options import options_of
+from benchmarks.options import COMMON_PEAK, PEAKS, options_of
 from benchmarks.report import show
 from tests.benchmarks.sample import LINE, latency_of, rounds_of
 
@@ -50,27 +50,27 @@ def test_medians_spreads_phases_and_goals_are_shown(capsys: pytest.CaptureFixtur
     loads = ((latency_of(0.1, 40.0), latency_of(0.5, each)) for each in (80.0, 120.0, 100.0))
     own = Rounds(tuple(replace(line, loads=each) for line, each in zip(own.lines, loads, strict=True)))
     beside = rounds_of("structured_streaming", "large", records_per_s=(50.0, 50.0, 50.0))
-    show(Console(width=200), [own, beside], "any peak")
+    show(Console(width=200), [own, beside], COMMON_PEAK)
     words = " ".join(capsys.readouterr().out.split())
     assert "│ trident │ 200 │ 4.00 │" in words
     assert "│ │ 100 - 300 │" in words
     assert "│ trident │ 50% │ 100 │ 100 │ 100 │ │ │ │ │ 80 - 120 │ 80 - 120 │" in words
     assert "│ trident │ 10% │ p99 │ 10.0 │ 10.0 │ 10.0 │ 10.0 │ 40.0 │" in words
-    assert "steady load of a share of any peak" in words
+    assert f"steady load of a share of {PEAKS[COMMON_PEAK]}" in words
     assert "large: records/s beside Structured Streaming: 4 x structured_streaming, goal at least 3: reached" in words
     assert "wide: records/s beside a plain loop: goal at least 0.8 x floor: not measured" in words
 
 
 def test_means_of_phases_add_up_over_rounds_too(capsys: pytest.CaptureFixture[str]) -> None:
     loads = [latency_of(0.5, each) for each in (40.0, 40.0, 100.0)]
-    show(Console(width=200), [Rounds(tuple(replace(LINE, loads=(load,)) for load in loads))], "any")
+    show(Console(width=200), [Rounds(tuple(replace(LINE, loads=(load,)) for load in loads))], COMMON_PEAK)
     words = " ".join(capsys.readouterr().out.split())
     assert "│ mean │ 15.0 │ 15.0 │ 15.0 │ 15.0 │ 60.0 │" in words
     assert "│ p50 │ 10.0 │ 10.0 │ 10.0 │ 10.0 │ 40.0 │" in words
 
 
 def test_one_round_has_no_spread(capsys: pytest.CaptureFixture[str]) -> None:
-    show(Console(width=200), [rounds_of("trident", "large", records_per_s=(100.0,))], "any")
+    show(Console(width=200), [rounds_of("trident", "large", records_per_s=(100.0,))], COMMON_PEAK)
     assert " - 100" not in capsys.readouterr().out
 
 

@@ -285,15 +285,17 @@ def test_a_batch_may_be_due_without_records(timers, is_planned):
         assert plan.timers == timers
 
 
-def maker_over(records: int, kind: SpoutKind = SpoutKind.OPAQUE) -> tuple[PlanMaker, MakePlan]:
-    """Return one whose batches have three records at most, over so many, and its first command."""
+def maker_over(
+    records: int, kind: SpoutKind = SpoutKind.OPAQUE, limits: Limits | None = None
+) -> tuple[PlanMaker, MakePlan]:
+    """Return one whose batches have three records at most or these limits, over so many, and its first command."""
     ledger = MemoryLedger()
     spec = TopologySpec("t", {"s": {}}, {})
     epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
     owner = ledger.register(epoch, spec).owner
     topic = Topic([[("a", 1)] * records])
     ledger.set_starts(owner, epoch, (StartPosition("s", PartitionId("t", 0), "id", 0),))
-    spout = ListSpout(topic, kind=kind, limits=Limits(max_records=3))
+    spout = ListSpout(topic, kind=kind, limits=limits or Limits(max_records=3))
     book = PlanBook(ledger.register(epoch, spec))
     maker = PlanMaker(ledger, {"s": spout}, {"s": ListSource(topic, "s")}, book, epoch, SystemClock())
     return maker, MakePlan(BatchId(owner, epoch, 1, 1), 1, only_full=True)
@@ -309,6 +311,13 @@ def test_a_batch_that_is_wanted_full_is_planned_once_its_limit_is_reached(record
     assert type(built) is (type(None) if expected is None else expected)
     if expected is PartFull:
         assert maker.book.lag == records, "what waits is behind"
+
+
+@pytest.mark.parametrize(("records", "expected"), [(2, PartFull), (3, Plan), (4, Plan)])
+def test_a_limit_in_bytes_is_reached_by_as_many_records_as_it_comes_to(records, expected):
+    maker, command = maker_over(records, limits=Limits(max_bytes=300))
+    maker.book.record_size("s", size_bytes=100_000, count=1_000, width=1_000)
+    assert type(maker.build(command)) is expected
 
 
 @pytest.mark.parametrize(("kind", "expected"), [(SpoutKind.TRANSACTIONAL, Plan), (SpoutKind.OPAQUE, PartFull)])

@@ -2583,6 +2583,13 @@ _OF_LIMITS = (
         ("tests/coordinators/test_plan_ranges.py",),
     ),
     Mutant(
+        "a batch is full where its limit in bytes is reached",
+        "coordinators/plans/maker.py",
+        "limit is not None and width >= limit",
+        "spout.limits.max_records is not None and limit is not None and width >= limit",
+        ("tests/coordinators/test_plan_ranges.py",),
+    ),
+    Mutant(
         "what is read again does not wait for a fuller batch",
         "coordinators/plans/maker.py",
         " or has_waited",
