@@ -11,7 +11,6 @@ from collections.abc import Callable
 from functools import partial
 
 from tests.simulation import scripts
-from tests.simulation.data import SPOUT
 from tests.simulation.hosting import Host, Surroundings
 from tests.simulation.jobs import LANES, ONE_BY_ONE, START, Job, Release, Start
 from tests.simulation.scripts import Answer, Progressed, failed
@@ -67,7 +66,7 @@ class Coordinator:
 
     def _equip(self) -> None:
         around, once = self.around, _Once()
-        spouts, sources = {SPOUT: around.spout}, {SPOUT: around.source}
+        spouts, sources = around.spouts, around.sources
         assert self.book is not None
         assert self.epoch is not None
         self.work = Work(
@@ -154,7 +153,7 @@ class Coordinator:
                 scripts.take_over,
                 ledger=around.ledger,
                 stores=around.stores,
-                source=around.source,
+                sources=around.sources,
                 spec=around.spec,
                 lease=self.lease,
             )

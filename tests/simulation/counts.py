@@ -32,6 +32,7 @@ OUTCOMES = (
     "an undo was not possible",
     "too late for a decision",
     "a batch without records",
+    "two spouts",
     "a state was born late",
     "a state was born after a txid that was pinned without it",
     "a refused version was rolled back",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 SPOUT = "s"
+SECOND_SPOUT = "t"
+"""The other one of a topology with two; it has every second partition."""
 SINK = "sink"
 OUT = "out"
 """The topic that the sink writes to."""
@@ -34,6 +37,7 @@ LAYOUT = StateLayout(
     (ValueColumn("n", pa.int64(), Merge.ADD), ValueColumn("total", pa.int64(), Merge.ADD)),
 )
 PARTITIONS = tuple(PartitionId("t", number) for number in range(8))
+_SHARE_OF_TWO_SPOUTS = 0.4
 Rows = dict[tuple[object, ...], tuple[object, ...]]
 
 
@@ -109,25 +113,31 @@ class Topic:
 class TopicSource:
     """A `Source` over the topic; `before_answer` may change the topic, hide a partition or raise.
 
-    `when_told` hears of every txid that the source may let go of.
+    `when_told` hears of every txid that the source may let go of. Of `shares` sources each has the partitions whose
+    number modulo that is its own.
     """
 
     topic: Topic
     before_answer: Callable[[], int | None] | None = None
     when_told: Callable[[int], None] | None = None
+    share: int = 0
+    shares: int = 1
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         hidden = self.before_answer() if self.before_answer is not None else None
-        found = self.topic.bounds()
+        found = self._bounds()
         return found if hidden is None else tuple(bound for bound in found if bound.id.partition != hidden)
+
+    def _bounds(self) -> tuple[PartitionBounds, ...]:
+        return tuple(each for each in self.topic.bounds() if each.id.partition % self.shares == self.share)
 
     def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
         return {id_: self.topic.stops[id_.partition] for id_ in ids}
 
     def starts(self, policy: object = None) -> tuple[PartitionBounds, ...]:
         if policy is not None and str(policy) == "latest":
-            return tuple(PartitionBounds(item.id, item.topic_id, item.stop, item.stop) for item in self.topic.bounds())
-        return self.topic.bounds()
+            return tuple(PartitionBounds(item.id, item.topic_id, item.stop, item.stop) for item in self._bounds())
+        return self._bounds()
 
     def schema(self, spark: SparkSession) -> StructType:
         raise NotImplementedError("there is no Spark here")
@@ -168,6 +178,16 @@ class TopicSpout:
         raise NotImplementedError("the host opens the source")
 
 
+def draw_second_spout(seed: int) -> dict[str, TopicSpout]:
+    """Return it, of a kind and with a limit of its own; what else is drawn with the seed does not depend on it."""
+    rng = random.Random(seed ^ 0x5F0)
+    if rng.random() >= _SHARE_OF_TWO_SPOUTS:
+        return {}
+    kind = rng.choice(list(SpoutKind))
+    policy = rng.choice(list(LostOffsets)) if kind is SpoutKind.OPAQUE else LostOffsets.STOP
+    return {SECOND_SPOUT: TopicSpout(kind, no_limit(rng.randint(1, 5)), policy)}
+
+
 class TopicProcessor:
     """Counts and sums per key, the same for each state; `short` lets the next task stop before the end of its range.
 
@@ -182,21 +202,25 @@ class TopicProcessor:
     def process(self, request: ProcessRequest) -> ProcessResult:
         rows = PlainTable()
         manifests, bad = [], []
-        for edge in request.edges.get(SPOUT, ()):
+        for spout, edge in _edges(request):
             span = edge.range
             partition, stop = span.id.partition, span.stop
             if self.short:
                 self.short, stop = False, stop - 1
-            bad += [DeadLetter(SPOUT, _bad(span.id, offset)) for offset in count(rows, partition, span.start, stop)]
+            bad += [DeadLetter(spout, _bad(span.id, offset)) for offset in count(rows, partition, span.start, stop)]
             digest = Digest(stop - span.start, span.start, stop, partition)
-            manifests.append((SPOUT, RangeManifest(edge.id, span.id, stop, digest, 10 * (stop - span.start))))
+            manifests.append((spout, RangeManifest(edge.id, span.id, stop, digest, 10 * (stop - span.start))))
         held = {state: held_plain(PlainTable() if state == self.in_turn else rows) for state in self.states}
         if SINK in held:
-            held[SINK] = held_records(edge.range for edge in request.edges.get(SPOUT, ()))
+            held[SINK] = held_records(edge.range for _, edge in _edges(request))
         return ProcessResult(tuple(manifests), tuple(bad), held)
 
     def cancel(self, batch: object) -> None:
         pass
+
+
+def _edges(request: ProcessRequest) -> list[tuple[str, Edge]]:
+    return [(spout, edge) for spout, edges in request.edges.items() for edge in edges]
 
 
 def _bad(id_: PartitionId, offset: int) -> BadRecordRow:

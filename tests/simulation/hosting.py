@@ -57,8 +57,8 @@ class Surroundings:
     spec: TopologySpec
     ledger: Ledger
     stores: Mapping[str, SimulatedTarget]
-    source: TopicSource
-    spout: TopicSpout
+    sources: Mapping[str, TopicSource]
+    spouts: Mapping[str, TopicSpout]
     processor: TopicProcessor
     options: RunOptions
     clock: Clock

@@ -107,8 +107,10 @@ class Person:
         if not any(world.topic.earliest):
             raise ViolationError("a coordinator stopped for lost offsets, but none were lost")
         world.counts["stopped for lost offsets"] += 1
-        if world.spout.kind is SpoutKind.OPAQUE and world.spout.on_lost_offsets is LostOffsets.STOP:
-            world.spout.on_lost_offsets = LostOffsets.RESUME_AT_EARLIEST
+        stopping = [each for each in world.spouts.values() if each.on_lost_offsets is LostOffsets.STOP]
+        if all(each.kind is SpoutKind.OPAQUE for each in stopping) and stopping:
+            for each in stopping:
+                each.on_lost_offsets = LostOffsets.RESUME_AT_EARLIEST
         elif not self.is_healing:
             self._begin_reset(keep_rows=False, start="earliest", cut=None)
 

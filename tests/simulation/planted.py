@@ -97,14 +97,14 @@ def _any_word_of_that_txid(state, event):
     return _HAPPENED(state, event if item is None else replace(event, batch=item.batch))
 
 
-def _forgets_hidden_partitions(view):
-    ranges, losses = _PLAN_RANGES(view)
-    shown = {bound.id for bound in view.bounds}
+def _forgets_hidden_partitions(*views):
+    ranges, losses = _PLAN_RANGES(*views)
+    shown = {bound.id for view in views for bound in view.bounds}
     return tuple(item for item in ranges if item.range.id in shown), losses
 
 
-def _skips_losses(view):
-    ranges, _ = _PLAN_RANGES(view)
+def _skips_losses(*views):
+    ranges, _ = _PLAN_RANGES(*views)
     return ranges, ()
 
 
@@ -155,8 +155,8 @@ def _runs_without_diverting(runner, batch, plan, edges, plan_ms):
     return _RUN(runner, batch, replace(plan, diverts=()), edges, plan_ms)
 
 
-def _plans_anew_whatever_is_held(view):
-    return _PLAN_RANGES(replace(view, is_held=False))
+def _plans_anew_whatever_is_held(*views):
+    return _PLAN_RANGES(*(replace(view, is_held=False) for view in views))
 
 
 def _cleans_up_at_the_pin(loop, command, now):
@@ -291,6 +291,7 @@ BUGS = (
     PlantedBug(
         "a state that holds nothing is taken for a new one",
         _patched(standing, "_check_nothing_is_lost", _nothing),
+        first_seed=80,
     ),
     PlantedBug(
         "a new state is born without a recorded birth",
@@ -320,7 +321,7 @@ BUGS = (
         "who was overtaken while it looked finds a mismatch",
         _patched(takeover.TakeOver, "unless_fenced", lambda _, check: check()),
         _TWO_OWNERS,
-        first_seed=300,
+        first_seed=660,
     ),
     PlantedBug(
         "a reset is born at the ledger's last txid only",
@@ -411,6 +412,7 @@ BUGS = (
         "what a sink has sent is sent again",
         _patched(kafka_target, "is_in", sink_mistakes.is_not_in),
         _SINK_LOST_END,
+        first_seed=160,
     ),
     PlantedBug("an outbox sends before done", _patched(OutboxRelay, "relay", sink_mistakes.sends_what_is_pinned)),
     PlantedBug("an entry is trimmed before its marker", _patched(OutboxRelay, "_send", sink_mistakes.trims_first)),

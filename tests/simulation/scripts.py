@@ -177,11 +177,16 @@ def run_on(answers: tuple[Answer, ...], script: Callable[[Tape], object], calls:
 
 
 def take_over(
-    tape: Tape, ledger: object, stores: Mapping[str, object], source: object, spec: TopologySpec, lease: Lease
+    tape: Tape,
+    ledger: object,
+    stores: Mapping[str, object],
+    sources: Mapping[str, object],
+    spec: TopologySpec,
+    lease: Lease,
 ) -> TakenOver:
     """Take the lease, raise every fence, check every state, resolve the start: all that comes before the first plan."""
     taped, repeater, epoch = _acquired(tape, ledger, spec, lease)
-    return TakeOver(taped, _taped(tape, stores), spec, epoch, repeater).complete({"s": Taped(tape, source)})
+    return TakeOver(taped, _taped(tape, stores), spec, epoch, repeater).complete(_taped(tape, sources))
 
 
 def reset(

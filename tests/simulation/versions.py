@@ -117,7 +117,9 @@ class Versions:
         around = self.old.around
         states = {name: told for name, told in {**around.spec.states, **added}.items() if name != gone}
         spec = TopologySpec(
-            TOPOLOGY, {stream: around.spec.spouts[SPOUT]}, {name: dict(told) for name, told in states.items()}
+            TOPOLOGY,
+            {stream if name == SPOUT else name: told for name, told in around.spec.spouts.items()},
+            {name: dict(told) for name, told in states.items()},
         )
         kept = {name: stores[name] for name in states}
         return replace(around, spec=spec, stores=kept, processor=TopicProcessor([*kept], around.processor.in_turn))

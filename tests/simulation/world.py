@@ -19,7 +19,7 @@ from tests.simulation.accounts import TOPOLOGY, StateAccount, ViolationError
 from tests.simulation.actor import Coordinator
 from tests.simulation.brokers import SimulatedKafka, make_outbox, make_sink
 from tests.simulation.calls import CallFaults
-from tests.simulation.data import SINK, SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout
+from tests.simulation.data import SINK, SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout, draw_second_spout
 from tests.simulation.faults import (
     BATCH_TIMEOUT_MS,
     EVOLUTION_KINDS,
@@ -126,11 +126,13 @@ class World:
         self.homes = {name: self.databases["apart" if name in apart else "ledger"] for name in ("first", "second")}
         kinds = {name: rng.choice(list(StateKind)) for name in self.homes}
         self.topic = Topic([0] * rng.randint(1, 3))
-        self.source = TopicSource(self.topic, self._before_bounds)
         kind = rng.choice(list(SpoutKind))
         policy = rng.choice(list(LostOffsets)) if kind is SpoutKind.OPAQUE else LostOffsets.STOP
         self.most_records = rng.randint(2, 5)
-        self.spout = TopicSpout(kind, Limits(max_records=self.most_records), policy)
+        self.spouts = {SPOUT: TopicSpout(kind, Limits(max_records=self.most_records), policy)}
+        if len(self.topic.stops) > 1 and (second := draw_second_spout(self._seed)):
+            self.spouts |= second
+            self.counts["two spouts"] += 1
         self.clock = VirtualClock(self)
         self.ledger = MemoryLedger(self.clock, database=self.databases["ledger"], draw_id=lambda _: self._draw_id())
         stores = {
@@ -148,14 +150,18 @@ class World:
             waits = self.mode is SinkMode.OUTBOX
             targets[SINK] = make_outbox(self.kafka, ledger) if waits else make_sink(self.kafka, ledger, self._draw_id)
             described[SINK] = {"kind": "sink"}
-        spec = TopologySpec(TOPOLOGY, {SPOUT: self.spout.description()}, described)
-        self.source.when_told = self.monitor.check_told
+        spec = TopologySpec(TOPOLOGY, {name: spout.description() for name, spout in self.spouts.items()}, described)
+        told, shares = self.monitor.check_told, len(self.spouts)
+        sources = {
+            name: TopicSource(self.topic, self._before_bounds, told, share, shares)
+            for share, name in enumerate(self.spouts)
+        }
         self.around = Surroundings(
             spec,
             self.ledger,
             targets,
-            self.source,
-            self.spout,
+            sources,
+            self.spouts,
             TopicProcessor(list(targets)),
             _options(rng),
             self.clock,
