@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from trident.operations.aggregators.counting import Count
     from trident.operations.aggregators.extremes import Max, Min
     from trident.operations.aggregators.sums import Sum
+    from trident.operations.conditions import Debug, Equals, FilterNull, Negate, Split
+    from trident.operations.joining import JoinOutput, JoinSide
+    from trident.operations.multi_reducing import MultiReducer
+    from trident.operations.user_objects import OperationContext
 
 _MODULES = {
     "trident.operations.aggregators.base": ("Aggregator",),
@@ -46,6 +50,10 @@ _MODULES = {
     "trident.operations.aggregators.counting": ("Count",),
     "trident.operations.aggregators.extremes": ("Max", "Min"),
     "trident.operations.aggregators.sums": ("Sum",),
+    "trident.operations.conditions": ("Debug", "Equals", "FilterNull", "Negate", "Split"),
+    "trident.operations.joining": ("JoinOutput", "JoinSide"),
+    "trident.operations.multi_reducing": ("MultiReducer",),
+    "trident.operations.user_objects": ("OperationContext",),
     "trident.base.errors": (
         "ConfigurationError",
         "DecisionNeededError",
@@ -79,24 +87,33 @@ __all__ = [
     "Combiner",
     "ConfigurationError",
     "Count",
+    "Debug",
     "DecisionNeededError",
+    "Equals",
     "FatalError",
     "FencedError",
     "FieldError",
+    "FilterNull",
     "GroupedStream",
+    "JoinOutput",
+    "JoinSide",
     "Keep",
     "LeaseHeldError",
     "Max",
     "MemoryLedger",
     "Min",
     "MismatchError",
+    "MultiReducer",
+    "Negate",
     "OnRunning",
+    "OperationContext",
     "OutcomeUnknownError",
     "PostgresLedger",
     "RefusedError",
     "RetryableError",
     "RunOptions",
     "RunSummary",
+    "Split",
     "SqliteLedger",
     "Staging",
     "Stream",

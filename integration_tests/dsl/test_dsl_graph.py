@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from integration_tests.dsl.fakes import (
     RowsSource,
@@ -73,8 +74,19 @@ def logged(folder: Path, *partitions: Sequence[tuple[str | None, int | None]], b
     return RowsSpout(LoggedSource(PAYMENTS, partitions, (BAD,) if bad else (), folder=str(folder)))
 
 
-class Union:
-    """As a later `merge` will be: the records of all inputs."""
+class OnSeveral:
+    """What the engine asks of an operation beside its frames."""
+
+    verb = "together"
+    wants_order = False
+    runs_user_code = False
+
+    def result(self, schemas: Sequence[StructType]) -> StructType:
+        return schemas[0]
+
+
+class Union(OnSeveral):
+    """The records of all inputs, by name."""
 
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         first, *others = frames
@@ -84,7 +96,7 @@ class Union:
         return first
 
 
-class ByAccount:
+class ByAccount(OnSeveral):
     """As a later repartitioning will be."""
 
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
@@ -93,8 +105,8 @@ class ByAccount:
         return frame.repartition(3, "account")
 
 
-class JoinOnAccount:
-    """As a later join will be."""
+class JoinOnAccount(OnSeveral):
+    """A join as a user of Spark would write it."""
 
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         left, right = frames
@@ -102,7 +114,7 @@ class JoinOnAccount:
 
 
 def joined(operation: Union | ByAccount | JoinOnAccount, *streams: Stream, add: str = "") -> Stream:
-    """Return the stream behind an operation that the language has no word for yet."""
+    """Return the stream behind an operation that the language has no word for."""
     sample = streams[0]._sample
     if add:
         sample = sample.withColumn(add, F.lit(None).cast("bigint"))

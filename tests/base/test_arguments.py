@@ -93,8 +93,18 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "Mapping[str, str | Column] | None": (*THING, {"a": 5}, {5: "a"}, {"a": b"b"}, {"": "a"}, {"a": ""}),
     "KafkaSink | None": THING,
     "Callable[[int], str]": (None, "a text", 5, int),
-    "Column | MaskFunction": (None, "a text", 5, b"bytes", int),
-    **{f"{each} | None": ("a text", 5, b"bytes", int) for each in ("BatchFunction", "RowsFunction")},
+    **dict.fromkeys(("RowFunction", "RowFilter", "Callable[[pa.RecordBatch], object]"), (None, "a text", 5, b"x", int)),
+    "Callable[..., R]": (None, "a text", 5, b"bytes", int),
+    "object": (),
+    "Keys": (5, True, b"bytes", "", None, [], [5], [None], [""]),
+    "Keys | Sequence[Keys]": (5, True, b"bytes", "", None, [], [5], [None], [""], [["a"]], [["a"], 5]),
+    "str | Sequence[JoinSide | str]": (None, 5, b"bytes", "sideways", [], ["inner"], ["inner", "sideways"]),
+    "JoinOutput | str": (None, *POLICY),
+    "Sequence[str] | None": ("a text", 5, True, b"bytes", [5], [None]),
+    **dict.fromkeys(("Stream", "DataFrame", "MultiReducer[Any]", "Sequence[Stream | GroupedStream]"), (None, *THING)),
+    **dict.fromkeys(("Column | Split", "Column | Condition"), (None, "a text", 5, b"bytes", int)),
+    "Column | Condition | MaskFunction": (None, "a text", 5, b"bytes", int),
+    **{f"{each} | None": ("a text", 5, b"bytes", int) for each in ("BatchFunction", "RowsFunction", "ListsFunction")},
 }
 """What an argument of that annotation must refuse."""
 MAY: Final[Mapping[str, Sequence[object]]] = {
@@ -133,6 +143,18 @@ class Longest(trident.Combiner[str]):
         return max(left, right, key=len)
 
 
+def anything(*arguments: object, **named: object) -> None:
+    """Take it."""
+
+
+class Sides(trident.MultiReducer[None]):
+    def init(self, group: tuple[object, ...]) -> None:
+        return None
+
+    def execute(self, kept: None, stream: int, row: dict[str, object]) -> object:
+        return None
+
+
 class Harness(BackingMapHarness):
     def items(self) -> list[object]:  # type: ignore[override]
         return []
@@ -148,6 +170,7 @@ def stream() -> Stream:
 KAFKA = {"topics": "clicks", "bootstrap_servers": "127.0.0.1:9"}
 SINK = {"name": "s", "bootstrap_servers": "127.0.0.1:9"}
 DECIDING = {"topology": Topology("t"), "ledger": MemoryLedger(), "txid": 1}
+TABLE = SimpleNamespace(toArrow=same, join=same, schema=None, columns=["a"])
 FUNCTION = {"function": same, "schema": "n bigint"}
 CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object]]]] = {
     "Topology": (Topology, {"name": "t"}),
@@ -178,6 +201,25 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Stream.map": ("map", FUNCTION),
     "Stream.flat_map": ("flat_map", FUNCTION),
     "Stream.project": ("project", {"fields": "a"}),
+    "Stream.name": ("name", {"name": "b"}),
+    "Stream.rename": ("rename", {"names": {"a": "b"}}),
+    "Stream.peek": ("peek", {"function": same}),
+    "Stream.filter_row": ("filter_row", {"function": same}),
+    "Stream.map_row": ("map_row", FUNCTION),
+    "Stream.each_row": ("each_row", FUNCTION),
+    "Stream.flat_map_row": ("flat_map_row", FUNCTION),
+    "Stream.flat_each": ("flat_each", FUNCTION),
+    "Stream.apply_assembly": ("apply_assembly", {"assembly": anything}),
+    "Stream.merge": ("merge", {"others": stream()}),
+    "Stream.join": ("join", {"other": stream(), "on": "a"}),
+    "Stream.join_static": ("join_static", {"table": TABLE, "on": "a"}),
+    "Topology.merge": ("merge", {"streams": stream()}),
+    "Topology.join": ("join", {"streams": stream(), "on": "a"}),
+    "Topology.multi_reduce": ("multi_reduce", {"streams": [stream()], "reducer": Sides(), "schema": "n int"}),
+    "Debug": (trident.Debug, {"label": "a"}),
+    "FilterNull": (trident.FilterNull, {"fields": "a"}),
+    "Negate": (trident.Negate, {"condition": trident.FilterNull("a")}),
+    "Split": (trident.Split, {"name": "a"}),
     "Stream.group_by": ("group_by", {"fields": "a"}),
     "Stream.to_kafka": ("to_kafka", {"topic": "t", "value": "a", "sink": KafkaSink("s", bootstrap_servers="h:9")}),
     "Stream.to_table": ("to_table", {"table": PostgresTable("s"), "write": "upsert", "key": "a"}),

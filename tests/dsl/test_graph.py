@@ -47,6 +47,7 @@ class Named:
     kind: StateKind = StateKind.OPAQUE
     makes_groups: bool = False
     runs_user_code: bool = False
+    wants_order: bool = False
 
     def description(self) -> dict[str, str]:
         return {}
@@ -66,6 +67,10 @@ def function(before: Node) -> OperationNode:
 
 def union(*before: Node) -> RecordOperationNode:
     return RecordOperationNode(cast(RecordOperation, Named("union")), before)
+
+
+def in_order(*before: Node) -> RecordOperationNode:
+    return RecordOperationNode(cast(RecordOperation, Named("in order", wants_order=True)), before)
 
 
 def query(state: str, before: Node) -> QueryNode:
@@ -239,3 +244,12 @@ def test_what_a_stream_would_be_left_without_is_not_taken_out() -> None:
     _require_another_end(made, "nothing")
     with pytest.raises(ConfigurationError, match=r"'alone' is all that hangs on stream 'a'.*Nothing was changed"):
         _require_another_end(made, "alone")
+
+
+def test_the_order_is_asked_for_where_an_operation_wants_it() -> None:
+    left, right, other = source("left"), source("right"), source("other")
+    (job, alone) = jobs_of([persist("a", in_order(step(left), union(right))), persist("b", other)])
+    assert job.ordered == {left, right}
+    assert alone.ordered == frozenset()
+    (grouped,) = jobs_of([persist("a", in_order(OperationNode(cast(Operation, Named("g", makes_groups=True)), left)))])
+    assert grouped.ordered == frozenset(), "a group is of no single record"

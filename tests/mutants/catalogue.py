@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
+from tests.mutants.language import LANGUAGE
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
 from tests.mutants.sinks import SINKS
@@ -147,7 +148,7 @@ _EQUALITY = (
     ),
     Mutant(
         "a combiner is given moments in UTC",
-        "trident/operations/aggregate.py",
+        "trident/operations/given.py",
         "            return python_values(pa.chunked_array([column]))\n",
         "            return column.to_pylist()\n",
         ("tests/dsl/test_engine_pure.py",),
@@ -1412,7 +1413,7 @@ _OF_STARTS = (
     ),
     Mutant(
         "what no combiner can be given is no state's refusal",
-        "trident/operations/aggregate.py",
+        "trident/operations/given.py",
         "    raise UncomputableError(\n",
         "    from trident.base.errors import RefusedError\n\n    raise RefusedError(\n",
         ("integration_tests/dsl/test_dsl_failures.py::test_what_no_combiner_can_be_given_is_no_states_refusal",),
@@ -2788,6 +2789,7 @@ MUTANTS = (
     *_OF_TABLES,
     *_OF_LIMITS,
     *_OF_KAFKA,
+    *LANGUAGE,
     *SINKS,
     *DOCTOR,
     *DROPPING,

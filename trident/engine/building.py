@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from py4j.java_gateway import JavaObject, JVMView
@@ -16,7 +16,7 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic, items_of
-from trident.operations.base import BUILD_CONTEXT, Fields, Operation, check_new_names
+from trident.operations.base import BUILD_CONTEXT, Fields, Operation, RecordOperation, check_new_names, nullable
 from trident.operations.moments import WORDS, moves_on
 from trident.spouts.base import Spout
 
@@ -57,6 +57,24 @@ def apply_step(operation: Operation, frame: DataFrame) -> DataFrame:
         raise ConfigurationError(f"{operation.verb} would lose the column {CONTROL!r} that is not its own")
     _refuse_unrepeatable(operation.verb, after)
     return after
+
+
+def apply_own(operation: Operation, frame: DataFrame) -> DataFrame:
+    """Return a prototype of the stream after a step that holds no expression of a user's, or raise what is wrong."""
+    operation.check(fields_of(frame))
+    return _empty(frame.sparkSession, operation.lower(frame, BUILD_CONTEXT).drop(CONTROL).schema)
+
+
+def apply_to_several(operation: RecordOperation, frames: Sequence[DataFrame]) -> DataFrame:
+    """Return a prototype of the stream behind an operation on several, or raise what is wrong with it."""
+    schema = operation.result([fields_of(frame).schema for frame in frames])
+    after = operation.lower([frame.drop(CONTROL) for frame in frames], BUILD_CONTEXT)
+    assert after.columns == schema.names, "what it says of its result is what it makes"
+    return _empty(frames[0].sparkSession, schema)
+
+
+def _empty(spark: SparkSession, schema: StructType) -> DataFrame:
+    return spark.createDataFrame([], StructType([*nullable(schema.fields), StructField(CONTROL, StringType())]))
 
 
 def refusal(verb: str, error: PySparkException, fields: Fields) -> ConfigurationError:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from trident.base.control import Undecoded
+from trident.base.control import CONTROL, Undecoded
 from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
 from trident.base.ranges import Edge
 from trident.engine.collecting import Collected, words_in
 from trident.engine.prepared import frame_of
+from trident.operations.base import nullable
 from trident.spouts.base import KnowsOrder, ReadsSmallBatches, SmallBatch, Source
 
 CAREFUL_BATCHES = 50
@@ -37,7 +40,7 @@ class Readers:
         whatever follows: not a user's code on many records, nor columns that more tasks could share.
         """
         source = self._sources[name]
-        if self._careful_batches[name] or not isinstance(source, ReadsSmallBatches):
+        if not edges or self._careful_batches[name] or not isinstance(source, ReadsSmallBatches):
             return None
         could_share = min(len(edges), self._parallelism)
         if width_of(edges) > ONE_TASKS and could_share > (1 if runs_user_code else _FEW_TASKS):
@@ -79,11 +82,19 @@ class Readers:
         return action(self._frame(name, edges, quick=False, in_order=in_order))
 
     def _frame(self, name: str, edges: Sequence[Edge], *, quick: bool, in_order: bool) -> DataFrame:
+        if not edges:  # another source of the job has something
+            return self._empty(name, in_order=in_order)
         width = width_of(edges)
         tasks = 1 if width <= ONE_TASKS else max(1, min(len(edges), self._parallelism))
         frame = self._reading(name, in_order)(self._spark, edges, tasks, quick)
         # coalesce tells Spark that all rows are in one place, so that no grouping shuffles them
         return frame.coalesce(1) if tasks == 1 else frame
+
+    def _empty(self, name: str, *, in_order: bool) -> DataFrame:
+        fields = nullable(self._sources[name].schema(self._spark).fields).fields
+        order = [StructField(ORDER, BinaryType())] if in_order else []
+        schema = StructType([*fields, *order, StructField(CONTROL, StringType())])
+        return self._spark.createDataFrame([], schema).coalesce(1)
 
     def _reading(self, name: str, in_order: bool) -> Callable[[SparkSession, Sequence[Edge], int, bool], DataFrame]:
         source = self._sources[name]

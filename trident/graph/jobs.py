@@ -10,7 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from trident.base.order import ORDER
-from trident.graph.nodes import End, Node, OperationNode, PersistNode, QueryNode, SourceNode, sources_of, walk
+from trident.graph.nodes import (
+    End,
+    Node,
+    OperationNode,
+    PersistNode,
+    QueryNode,
+    RecordOperationNode,
+    SourceNode,
+    sources_of,
+    walk,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,8 @@ class Job:
     def runs_user_code(self) -> bool:
         """Whether a user's Python function makes any of its rows, or of what its states keep."""
         nodes = [node for end in self.ends for node in walk(end)]
-        return any(isinstance(node, OperationNode) and node.operation.runs_user_code for node in nodes) or any(
+        steps = (node.operation for node in nodes if isinstance(node, OperationNode | RecordOperationNode))
+        return any(step.runs_user_code for step in steps) or any(
             isinstance(node, PersistNode) and node.aggregate.runs_user_code for node in nodes
         )
 
@@ -107,12 +118,20 @@ def _job(ends: Sequence[End], written: set[str]) -> Job:
         tuple(Trunk(source, _top(source, followers)) for source in sources),
         tuple(end for end in ends if end not in late),
         tuple(end for end in ends if end in late),
-        frozenset(source for end in ends if ORDER in end.schema.names for source in _records_of(end)),
+        frozenset(source for node in _wanting_order(ends) for source in _records_of(node)),
     )
 
 
-def _records_of(end: End) -> Iterator[SourceNode]:
-    """Yield the sources whose records come to an end one by one."""
+def _wanting_order(ends: Sequence[End]) -> Iterator[Node | End]:
+    """Yield the ends and operations to which it matters in which order their records are."""
+    for end in ends:
+        if ORDER in end.schema.names:
+            yield end
+        yield from (node for node in walk(end) if isinstance(node, RecordOperationNode) and node.operation.wants_order)
+
+
+def _records_of(end: Node | End) -> Iterator[SourceNode]:
+    """Yield the sources whose records come to an end, or to an operation, one by one."""
     todo: list[Node] = list(end.inputs)
     while todo:
         node = todo.pop()

@@ -21,6 +21,11 @@ class GroupedStream:
         self._keys = keys
 
     @property
+    def stream(self) -> Stream:
+        """The stream that was grouped."""
+        return self._stream
+
+    @property
     def keys(self) -> tuple[str, ...]:
         """The fields that records are grouped by; null is a key like any other."""
         return self._keys

@@ -8,24 +8,29 @@ from typing import TYPE_CHECKING, TypeVar
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-from trident.base.checks import check_able, check_instance, check_text
-from trident.base.errors import ConfigurationError
+from trident.base.checks import check_able, check_instance
+from trident.base.errors import ConfigurationError, FieldError
 from trident.base.names import check_given_name
 from trident.engine.building import apply_step, fields_of
 from trident.engine.compiled import layout_of
 from trident.graph.nodes import Node, OperationNode, PersistNode, SinkNode
 from trident.language.grouped import GroupedStream
+from trident.language.row_verbs import RowVerbs, checked, declared_fields
 from trident.language.to_kafka import check_no_markers, checked_parts, described_topic, sink_of
 from trident.language.to_table import row_shape_of
+from trident.language.together import Keys, joined, joined_with_table, merged
 from trident.language.trident_state import TridentState
 from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.base import Aggregator
 from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
+from trident.operations.arrow_lists import ListsFunction
 from trident.operations.base import Operation
 from trident.operations.columns import EachColumns, FilterColumn, FlatMapColumn, MapColumns, Project
-from trident.operations.functions import EachFunction, FilterFunction, FlatMapFunction, MapFunction, parse_fields
+from trident.operations.conditions import Condition, Split
+from trident.operations.functions import EachFunction, FilterFunction, FlatMapFunction, MapFunction
+from trident.operations.joining import JoinOutput, JoinSide
 from trident.operations.kafka_records import KafkaRecords, Part
-from trident.operations.sending import check_callable_with_batch, check_sendable
+from trident.operations.reshaping import FlatEachColumn, FlatMapLists
 from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import StateKind
 from trident.state.row_tables.shape import RowWrite
@@ -37,9 +42,10 @@ if TYPE_CHECKING:
     from trident.language.topology import Topology
 
 F = TypeVar("F", bound=Callable[..., object])
+R = TypeVar("R")
 
 
-class Stream:
+class Stream(RowVerbs):
     """An immutable step of a topology: every method returns a new stream, so that one may have several followers.
 
     Spark columns are evaluated inside the JVM; Python functions get Arrow record batches of any size in Spark's
@@ -47,10 +53,11 @@ class Stream:
     A name that is not a field raises `FieldError` at once, and whatever else can't work `ConfigurationError`.
     """
 
-    def __init__(self, topology: Topology, node: Node, sample: DataFrame) -> None:
+    def __init__(self, topology: Topology, node: Node, sample: DataFrame, name: str = "") -> None:
         self._topology = topology
         self._node = node
         self._sample = sample
+        self._name = name
 
     @property
     def schema(self) -> StructType:
@@ -62,34 +69,55 @@ class Stream:
         """The names of its fields, in order."""
         return fields_of(self._sample).names
 
-    def filter(self, condition: Column | MaskFunction, /) -> Stream:
-        """Keep the records for which a boolean column, or a function that returns a boolean array, is true."""
+    def filter(self, condition: Column | Condition | MaskFunction, /) -> Stream:
+        """Keep the records for which a boolean column, or a function that returns a boolean array, is true.
+
+        `Equals`, `FilterNull` and `Negate` are conditions that are there already.
+        """
         if isinstance(condition, Column):
             return self._then(FilterColumn(condition))
+        if isinstance(condition, Condition) and not isinstance(condition, type):
+            return self._then(FilterColumn(condition.condition()))
         return self._then(FilterFunction(_function(condition, "filter")))
 
     def each(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
         """Add fields: `each(name=column, …)`, or `each(function, "name type, …")` with one value per record."""
         if function is None:
             return self._then(EachColumns(_columns(columns, schema, "each")))
-        return self._then(EachFunction(_function(function, "each", columns), _declared(schema, "each")))
+        return self._then(EachFunction(_function(function, "each", columns), declared_fields(schema, "each")))
 
     def map(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
         """Replace all fields: `map(name=column, …)`, or `map(function, "name type, …")` with one row per record."""
         if function is None:
             return self._then(MapColumns(_columns(columns, schema, "map")))
-        return self._then(MapFunction(_function(function, "map", columns), _declared(schema, "map")))
+        return self._then(MapFunction(_function(function, "map", columns), declared_fields(schema, "map")))
 
-    def flat_map(self, function: RowsFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
+    def flat_map(
+        self, function: RowsFunction | None = None, schema: str | None = None, /, **columns: Column | Split
+    ) -> Stream:
         """Replace each record by any number of rows.
 
         `flat_map(name=array_column)` makes a row with that one field of every element;
         `flat_map(function, "name type, …")` takes the rows that the function returns.
         """
         if function is None:
-            return self._then(FlatMapColumn(_columns(columns, schema, "flat_map")))
-        checked = _function(function, "flat_map", columns)
-        return self._then(FlatMapFunction(checked, _declared(schema, "flat_map")))
+            return self._then(FlatMapColumn(_columns(_arrays(columns), schema, "flat_map")))
+        given = _function(function, "flat_map", columns)
+        return self._then(FlatMapFunction(given, declared_fields(schema, "flat_map")))
+
+    def flat_each(
+        self, function: ListsFunction | None = None, schema: str | None = None, /, **columns: Column | Split
+    ) -> Stream:
+        """Add fields and repeat each record for each row of them: Trident's `each` with any number of outputs.
+
+        `flat_each(name=array_column)` makes a row of every element, and none of a record whose array is empty or null;
+        `flat_each(function, "name type, …")` takes, for each declared field, an Arrow array of lists: of each record as
+        many elements as it becomes rows, the same number in every field.
+        """
+        if function is None:
+            return self._then(FlatEachColumn(_columns(_arrays(columns), schema, "flat_each")))
+        given = _function(function, "flat_each", columns)
+        return self._then(FlatMapLists(given, declared_fields(schema, "flat_each"), "flat_each", keeps=True))
 
     def project(self, *fields: str) -> Stream:
         """Keep only the named fields, in that order."""
@@ -162,9 +190,57 @@ class Stream:
         rows = self if shape.columns.names == list(self.fields) else self.project(*shape.columns.names)
         self._topology._add_end(SinkNode(RowSink(table, shape), rows._node))
 
+    def name(self, name: str, /) -> Stream:
+        """Give the stream another name, which errors about what follows will say."""
+        return Stream(self._topology, self._node, self._sample, check_given_name("a stream's name", name))
+
+    def apply_assembly(self, assembly: Callable[..., R], /, *arguments: object, **named: object) -> R:
+        """Return what a function makes of the stream and the other arguments: steps that several streams need."""
+        if not callable(assembly) or isinstance(assembly, type):
+            raise ConfigurationError(f"apply_assembly takes a function of a stream, not {type(assembly).__name__}")
+        return assembly(self, *arguments, **named)
+
+    def merge(self, *others: Stream, fields: Sequence[str] | None = None) -> Stream:
+        """See `Topology.merge`."""
+        return merged([self, *others], fields)
+
+    def join(
+        self,
+        other: Stream,
+        /,
+        *,
+        on: Keys | Sequence[Keys],
+        how: str | Sequence[JoinSide | str] = "inner",
+        output: JoinOutput | str = JoinOutput.COMPACT,
+        fields: Sequence[str] | None = None,
+    ) -> Stream:
+        """See `Topology.join`."""
+        return joined([self, other], on, how, output, fields)
+
+    def join_static(self, table: DataFrame, /, *, on: Keys, how: str = "inner") -> Stream:
+        """Add the fields of a table's rows (64 MiB at most) that have equal keys; with `how="left"` all records stay.
+
+        The table is read once, when the topology is built, and sent to every task: every batch of this process, and
+        every re-run of one, finds the same rows. A process that is started later reads it anew, so a batch that it
+        tries again may find other rows; what was pinned before is not computed again.
+        """
+        return joined_with_table(self, table, on, how)
+
     def _then(self, operation: Operation) -> Stream:
-        sample = apply_step(operation, self._sample)
-        return Stream(self._topology, OperationNode(operation, self._node), sample)
+        try:
+            sample = apply_step(operation, self._sample)
+        except FieldError as error:
+            raise FieldError(f"{self._said}{error.problem}", error.field, error.known) from None
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{self._said}{error}") from None
+        return self._followed(OperationNode(operation, self._node), sample)
+
+    def _followed(self, node: Node, sample: DataFrame) -> Stream:
+        return Stream(self._topology, node, sample, self._name)
+
+    @property
+    def _said(self) -> str:
+        return f"stream {self._name!r}: " if self._name else ""
 
     def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator]) -> TridentState:
         wanted = "a state such as PostgresState(name)"
@@ -178,24 +254,21 @@ class Stream:
         return TridentState(state, layout)
 
 
-def _function(function: F, verb: str, columns: Mapping[str, Column] | None = None) -> F:
+def _function(function: F, verb: str, columns: Mapping[str, object] | None = None) -> F:
     if columns:
         raise ConfigurationError(f"{verb} takes either a function with its fields, or named columns")
     if not callable(function) or isinstance(function, type | Column):
         raise ConfigurationError(
             f"{verb} needs a Spark column or a Python function over Arrow batches, not {type(function).__name__}"
         )
-    what = f"the function given to {verb}"
-    check_callable_with_batch(what, function)
-    check_sendable(what, function)
-    return function
+    return checked(function, verb)
+
+
+def _arrays(columns: Mapping[str, Column | Split]) -> dict[str, Column]:
+    return {name: column.array() if isinstance(column, Split) else column for name, column in columns.items()}
 
 
 def _columns(columns: dict[str, Column], schema: str | None, verb: str) -> dict[str, Column]:
     if schema is not None or not columns:
         raise ConfigurationError(f'{verb} needs named columns, or a function and its fields as in "name type, …"')
     return columns
-
-
-def _declared(schema: str | None, verb: str) -> StructType:
-    return parse_fields(check_text(f"{verb}: the fields", schema, allowed='a text as in "name type, …"'), verb)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -24,7 +25,11 @@ from trident.engine.spark import active_session
 from trident.engine.staging import Staging
 from trident.engine.warming import WarmUp
 from trident.graph.nodes import End, PersistNode, SinkNode, SourceNode, sources_of
+from trident.language.grouped import GroupedStream
 from trident.language.stream import Stream
+from trident.language.together import Keys, joined, merged, multi_reduced
+from trident.operations.joining import JoinOutput, JoinSide
+from trident.operations.multi_reducing import MultiReducer
 from trident.spouts.base import BadRecord, LostOffsets, Spout, SpoutKind
 from trident.state.places import shared_place
 from trident.state.target import Sink, State
@@ -63,7 +68,41 @@ class Topology:
         sample = prototype(active_session(), name, spout)
         self._spouts[name] = spout
         self._samples[name] = fields_of(sample).schema
-        return Stream(self, SourceNode(name, spout), sample)
+        return Stream(self, SourceNode(name, spout), sample, name)
+
+    def merge(self, *streams: Stream, fields: Sequence[str] | None = None) -> Stream:
+        """Return the records of all streams in one; they need as many fields, of the same types in their order.
+
+        The fields have the names of the first stream's, or `fields`. Records are in the order of topic, partition and
+        offset where that counts.
+        """
+        return merged(streams, fields)
+
+    def join(
+        self,
+        *streams: Stream,
+        on: Keys | Sequence[Keys],
+        how: str | Sequence[JoinSide | str] = "inner",
+        output: JoinOutput | str = JoinOutput.COMPACT,
+        fields: Sequence[str] | None = None,
+    ) -> Stream:
+        """Return the rows of two streams or more that have equal keys, in all combinations, inside each batch.
+
+        A batch is joined with itself only: what came in another one is not found. `on` is a field, several, or a list
+        of them for each stream. `how` is "inner", "left", "right" or "full", or says of each stream whether it must
+        have the key ("inner") or may lack it ("outer"). Keys are equal as in `group_by`: null equals null, NaN NaN.
+        `fields` names all fields of the result, in the order that `output` says.
+        """
+        return joined(streams, on, how, output, fields)
+
+    def multi_reduce(
+        self, streams: Sequence[Stream | GroupedStream], reducer: MultiReducer[Any], schema: str, /
+    ) -> Stream:
+        """Return the rows that a user's object makes of all rows of a batch of several streams, in one task.
+
+        Of grouped streams it goes through each group by itself, and the group fields come before those of `schema`.
+        """
+        return multi_reduced(streams, reducer, schema)
 
     def compile(self) -> CompiledTopology:
         """Return the topology as it is now, for a coordinator to run; may be called again."""

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructField, StructType
 
 from trident.base.checks import check_able
 from trident.base.control import CONTROL
-from trident.base.errors import ConfigurationError, UncomputableError
+from trident.base.errors import ConfigurationError
 from trident.operations.aggregators.base import Aggregator, OneColumn, StoredColumn
 from trident.operations.aggregators.combiner import Combiner
 from trident.operations.arrow import AnyArray, assemble, bare, split
@@ -28,11 +28,10 @@ from trident.operations.base import (
     guarded,
     nullable,
 )
+from trident.operations.given import values_of
 from trident.operations.sending import check_sendable
 from trident.spouts.arrow_types import arrow_schema
-from trident.state.arrays import unheld
 from trident.state.exact import InexactError, exact_array
-from trident.state.rows import python_values
 
 COPIES = "__trident_copies"
 """How many rows a group had: more than one row with the same control word means that a range was read twice."""
@@ -178,28 +177,10 @@ def fold(combiner: Combiner[object], lists: pa.ListArray[pa.Scalar[pa.DataType]]
     """Return one value per list of records: `init` of each, joined by `combine`; None for a list of Nones."""
     records = lists.flatten()
     assert isinstance(records, pa.StructArray)
-    columns = [_values(records.field(number), name) for number, name in enumerate(combiner.fields)]
+    columns = [values_of(records.field(number), name, "combiner") for number, name in enumerate(combiner.fields)]
     values = [combiner.init(*row) for row in zip(*columns, strict=True)] if columns else _units(combiner, len(records))
     offsets = [0, *_ends(lists)]
     return [_joined(combiner, values[start:stop]) for start, stop in itertools.pairwise(offsets)]
-
-
-def _values(column: AnyArray, name: str) -> list[object]:
-    """Return a field as Python values, moments in UTC: Python compares those of another zone by the clock on the wall.
-
-    Raises UncomputableError for what Python can't hold: without the combiner's result no rows could be diverted.
-    """
-    what = unheld(column)
-    try:
-        if what is None:
-            return python_values(pa.chunked_array([column]))
-    except (ValueError, OverflowError):  # inside of a list or structure
-        what = "a value that Python can't hold"
-    raise UncomputableError(
-        f"the field {name!r} has {what}, so no combiner can be given it; nothing of the batch was applied. Make "
-        "something of it first that Python can hold (of a text Spark's make_valid_utf8, of a day or moment a text), or "
-        "leave such records out (filter), and start again"
-    )
 
 
 def _units(combiner: Combiner[object], count: int) -> list[object]:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, below, log_of
+from trident.operations.user_objects import ready
 
 AnyArray: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
 AnyColumn: TypeAlias = "AnyArray | pa.ChunkedArray[pa.Scalar[pa.DataType]]"
@@ -97,7 +98,8 @@ def bare(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _check_rows(arrays: Sequence[AnyArray], rows: int, verb: str) -> None:
+def check_rows(arrays: Sequence[AnyArray], rows: int, verb: str) -> None:
+    """Refuse arrays that have not one value for each record."""
     for array in arrays:
         if len(array) != rows:
             raise ConfigurationError(
@@ -106,20 +108,28 @@ def _check_rows(arrays: Sequence[AnyArray], rows: int, verb: str) -> None:
             )
 
 
-def _over_records(
-    batches: Iterable[pa.RecordBatch], schema: pa.Schema, work: Callable[[_Records], Iterable[pa.RecordBatch]]
+def over_records(
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    work: Callable[[Records], Iterable[pa.RecordBatch]],
+    user: object,
+    verb: str,
 ) -> Iterator[pa.RecordBatch]:
-    """Do the work on each Arrow batch's records, without the columns that are no fields, and pass its words on."""
-    for batch in batches:
-        records, words = split(batch)
-        if records.num_rows:
-            yield from work(_records(records))
-        if words is not None:
-            yield bare(words, schema)
+    """Do the work on each Arrow batch's records, without the columns that are no fields, and pass its words on.
+
+    `user` is what the work calls, made ready for the task and cleaned up after it.
+    """
+    with ready(user, verb):
+        for batch in batches:
+            records, words = split(batch)
+            if records.num_rows:
+                yield from work(_records(records))
+            if words is not None:
+                yield bare(words, schema)
 
 
 @dataclass(frozen=True, slots=True)
-class _Records:
+class Records:
     """What a user's function is given, and what goes along beside it."""
 
     fields: pa.RecordBatch
@@ -131,24 +141,24 @@ class _Records:
         """The columns that go along as they are."""
         return {} if self.order is None else {ORDER: self.order}
 
-    def runs(self) -> Iterator[_Records]:
+    def runs(self) -> Iterator[Records]:
         """Yield the rows in parts, each of one partition's records."""
         start = 0
         while self.order is not None and start < len(self.order):
             log = log_of(self.order[start].as_py())
             same = np.asarray(pc.starts_with(self.order.slice(start), log))  # type: ignore[call-overload]  # bytes too
             count = len(same) if same.all() else int(same.argmin())
-            yield _Records(self.fields.slice(start, count), self.order.slice(start, count))
+            yield Records(self.fields.slice(start, count), self.order.slice(start, count))
             start += count
         if self.order is None:
             yield self
 
 
-def _records(batch: pa.RecordBatch) -> _Records:
+def _records(batch: pa.RecordBatch) -> Records:
     fields = batch.drop_columns([CONTROL])
     if ORDER not in fields.schema.names:
-        return _Records(fields, None)
-    return _Records(fields.drop_columns([ORDER]), fields.column(ORDER))
+        return Records(fields, None)
+    return Records(fields.drop_columns([ORDER]), fields.column(ORDER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +170,11 @@ class Keep:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        return _over_records(batches, self.schema, self._work)
+        return over_records(batches, self.schema, self._work, self.function, "filter")
 
-    def _work(self, records: _Records) -> Iterator[pa.RecordBatch]:
+    def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
         (found,) = fit(self.function(records.fields), pa.schema([pa.field("mask", pa.bool_())]), "filter")
-        _check_rows([found], records.fields.num_rows, "filter")
+        check_rows([found], records.fields.num_rows, "filter")
         mask = cast(pa.BooleanArray, found)
         kept = records.fields.filter(mask)
         hidden = {name: array.filter(mask) for name, array in records.hidden.items()}
@@ -182,12 +192,12 @@ class Add:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        return _over_records(batches, self.schema, self._work)
+        return over_records(batches, self.schema, self._work, self.function, "each")
 
-    def _work(self, records: _Records) -> Iterator[pa.RecordBatch]:
+    def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
         fields, hidden = records.fields, records.hidden
         added = fit(self.function(fields), self.declared, "each")
-        _check_rows(added, fields.num_rows, "each")
+        check_rows(added, fields.num_rows, "each")
         names = [*fields.schema.names, *self.declared.names, *hidden]
         yield assemble([*fields.columns, *added, *hidden.values()], names, self.schema)
 
@@ -202,11 +212,11 @@ class Replace:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        return _over_records(batches, self.schema, self._work)
+        return over_records(batches, self.schema, self._work, self.function, "map")
 
-    def _work(self, records: _Records) -> Iterator[pa.RecordBatch]:
+    def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
         arrays = fit(self.function(records.fields), self.declared, "map")
-        _check_rows(arrays, records.fields.num_rows, "map")
+        check_rows(arrays, records.fields.num_rows, "map")
         yield assemble([*arrays, *records.hidden.values()], [*self.declared.names, *records.hidden], self.schema)
 
 
@@ -220,13 +230,13 @@ class Expand:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        return _over_records(batches, self.schema, self._work)
+        return over_records(batches, self.schema, self._work, self.function, "flat_map")
 
-    def _work(self, records: _Records) -> Iterator[pa.RecordBatch]:
+    def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
         for run in records.runs():
             yield from self._expanded(run)
 
-    def _expanded(self, records: _Records) -> Iterator[pa.RecordBatch]:
+    def _expanded(self, records: Records) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one run; nobody knows which record a row is of, so their place in the run counts."""
         result = self.function(records.fields)
         if isinstance(result, str | bytes | Mapping) or not isinstance(result, pa.RecordBatch | pa.Table | Iterable):

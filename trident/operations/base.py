@@ -75,6 +75,21 @@ class RecordOperation(Protocol):
     threads at once.
     """
 
+    @property
+    def verb(self) -> str:
+        """The DSL's word for it, for error messages."""
+
+    @property
+    def wants_order(self) -> bool:
+        """Whether what it makes depends on the order of its records, so that they must come with it."""
+
+    @property
+    def runs_user_code(self) -> bool:
+        """See `Operation.runs_user_code`."""
+
+    def result(self, schemas: Sequence[StructType]) -> StructType:
+        """Return the fields after this step; raises `ConfigurationError` where the inputs do not suit."""
+
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         """Return the frame after this step; neither it nor the frames that are given have the control column."""
 

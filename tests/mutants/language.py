@@ -1,0 +1,78 @@
+"""Guards of what streams do with rows, and with each other."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_ROWS: Final = ("integration_tests/dsl/test_row_verbs.py",)
+_TOGETHER: Final = ("integration_tests/dsl/test_streams_together.py",)
+_GRAPH: Final = ("tests/dsl/test_graph.py",)
+
+LANGUAGE: Final = (
+    Mutant(
+        "rows that a record makes are in their order",
+        "trident/operations/arrow_lists.py",
+        "np.arange(len(parents)) - np.repeat(np.cumsum(counts) - counts, counts)",
+        "np.zeros(len(parents), np.int64)",
+        (f"{_ROWS[0]}::test_each_row_adds_drops_and_repeats",),
+    ),
+    Mutant(
+        "lists of one record are of one length",
+        "trident/operations/arrow_lists.py",
+        "    if any((other != counts[0]).any() for other in counts[1:]):\n",
+        "    if False:\n",
+        _ROWS,
+    ),
+    Mutant(
+        "a user's object is cleaned up after an error",
+        "trident/operations/user_objects.py",
+        "    try:\n        yield\n    finally:\n        if cleanup",
+        "    yield\n    if True:\n        if cleanup",
+        _ROWS,
+    ),
+    Mutant(
+        "a null key is a key like any other in a join",
+        "trident/operations/joining.py",
+        ".eqNullSafe(_field(number, own))",
+        " == _field(number, own)",
+        _TOGETHER,
+    ),
+    Mutant(
+        "the order of joined rows is that of both records",
+        "trident/operations/joining.py",
+        "for number in range(count)]",
+        "for number in range(1)]",
+        (f"{_TOGETHER[0]}::test_joined_rows_are_in_the_order_of_their_records",),
+    ),
+    Mutant(
+        "a control row has no partner in a table",
+        "trident/operations/static_join.py",
+        "[control().isNull(), *(",
+        "[F.lit(True), *(",
+        (f"{_TOGETHER[0]}::test_a_join_with_a_table_that_stays_as_it_is",),
+    ),
+    Mutant(
+        "a reducer is given rows in their order",
+        "trident/graph/jobs.py",
+        " and node.operation.wants_order)",
+        " and False)",
+        _GRAPH,
+    ),
+    Mutant(
+        "a reducer without groups runs in every batch",
+        "trident/operations/multi_reducing.py",
+        "        if not keys:\n",
+        "        if False:\n",
+        (f"{_TOGETHER[0]}::test_a_multi_reducer_without_groups_runs_in_a_batch_without_rows",),
+    ),
+    Mutant(
+        "a stream that has nothing in a batch is read by nobody",
+        "trident/engine/reading.py",
+        "if not edges or self._careful_batches",
+        "if self._careful_batches",
+        (f"{_TOGETHER[0]}::test_streams_without_records",),
+    ),
+)
+"""Each guard removed by one change."""

@@ -1,0 +1,105 @@
+"""What a stream does with single rows: renames, looks, and a user's functions over rows in place of Arrow batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql.types import StructType
+
+from trident.base.checks import check_text
+from trident.base.errors import ConfigurationError
+from trident.operations.base import Operation, check_field, nullable
+from trident.operations.functions import FilterFunction, MapFunction, parse_fields
+from trident.operations.reshaping import FlatMapLists, Peek, Rename
+from trident.operations.row_functions import RowFilter, RowFunction, RowLists, RowMask, RowValues
+from trident.operations.sending import check_callable_with_batch, check_sendable
+from trident.spouts.arrow_types import arrow_schema
+
+if TYPE_CHECKING:
+    from trident.language.stream import Stream
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class RowVerbs(ABC):
+    """Base of `Stream`.
+
+    Functions over rows are given a dict by field name with Python's own values, and are several times slower than those
+    over Arrow batches: each value is made for them. A row that they return is a tuple in the order of the declared
+    fields, a dict by their names or, of one field, its bare value; a value that its field can't hold as it is stops the
+    topology, and nothing of the batch was applied. They may run again, so they must depend on nothing but the row. An
+    object with `prepare(context)` and `cleanup()` is told of the begin and end of each task that it is used in.
+    """
+
+    @abstractmethod
+    def _then(self, operation: Operation) -> Stream: ...
+
+    def rename(self, names: Mapping[str, str] | None = None, /, **fields: str) -> Stream:
+        """Give fields other names: `rename(old="new")`, or a mapping; they stay where they are."""
+        wanted = {**_texts(names), **fields}
+        for old, new in wanted.items():
+            check_field("rename", old)
+            check_text("rename: a field", new)
+        return self._then(Rename(wanted))
+
+    def peek(self, function: Callable[[pa.RecordBatch], object], /) -> Stream:
+        """Give the records to a function over Arrow batches, and pass them on as they were.
+
+        What it does has no part in exactly once: a batch that is tried again is shown to it again, and a task may run
+        twice. What it raises fails the batch.
+        """
+        return self._then(Peek(checked(function, "peek")))
+
+    def filter_row(self, function: RowFilter, /) -> Stream:
+        """Keep the records for which a function of the row returns True."""
+        return self._then(FilterFunction(RowMask(checked(function, "filter_row"), "filter_row")))
+
+    def map_row(self, function: RowFunction, schema: str, /) -> Stream:
+        """Replace all fields: the function returns one row of the fields that `schema` ("name type, …") declares."""
+        given = checked(function, "map_row")
+        declared = declared_fields(schema, "map_row")
+        return self._then(MapFunction(RowValues(given, arrow_schema(nullable(declared.fields)), "map_row"), declared))
+
+    def flat_map_row(self, function: RowFunction, schema: str, /) -> Stream:
+        """Replace each record by rows of the fields: none for None, several for a list or generator, else one."""
+        return self._then(_lists(function, schema, "flat_map_row", keeps=False))
+
+    def each_row(self, function: RowFunction, schema: str, /) -> Stream:
+        """Add fields: the record is dropped for None, repeated for each row of a list or generator, else kept once."""
+        return self._then(_lists(function, schema, "each_row", keeps=True))
+
+
+def _lists(function: RowFunction, schema: str, verb: str, *, keeps: bool) -> FlatMapLists:
+    given = checked(function, verb)
+    declared = declared_fields(schema, verb)
+    rows = RowLists(given, arrow_schema(nullable(declared.fields)), verb)
+    return FlatMapLists(rows, declared, verb, keeps=keeps)
+
+
+def checked(function: F, verb: str) -> F:
+    """Return a user's function of one argument; refuses what is none or can't be sent to Spark's workers."""
+    if not callable(function) or isinstance(function, type | Column):
+        raise ConfigurationError(f"{verb} needs a Python function, not {type(function).__name__}")
+    what = f"the function given to {verb}"
+    check_callable_with_batch(what, function)
+    check_sendable(what, function)
+    return function
+
+
+def declared_fields(schema: object, verb: str) -> StructType:
+    """Return the fields that a text declares."""
+    return parse_fields(check_text(f"{verb}: the fields", schema, allowed='a text as in "name type, …"'), verb)
+
+
+def _texts(names: object) -> dict[str, str]:
+    if names is None:
+        return {}
+    if not isinstance(names, Mapping):
+        raise ConfigurationError(
+            f"rename takes names as in rename(old='new'), or a mapping of them, not {type(names).__name__}"
+        )
+    return dict(names)

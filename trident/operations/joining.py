@@ -1,0 +1,136 @@
+"""Joins of streams inside one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import reduce
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
+from trident.operations.base import BatchContext, Fields, check_comparable, field
+from trident.operations.several import aliased, fields_without_order, named, same_type
+
+
+class JoinSide(StrEnum):
+    """Whether a stream must have a key (`inner`), or may lack it (`outer`) and has null fields then."""
+
+    INNER = "inner"
+    OUTER = "outer"
+
+
+class JoinOutput(StrEnum):
+    """Which fields a joined stream has.
+
+    `compact`: the join fields once, under the names of the first stream, then the other fields of each. `preserve`: all
+    fields of all streams; where one lacks the key its fields are null, the join fields too.
+    """
+
+    COMPACT = "compact"
+    PRESERVE = "preserve"
+
+
+_KINDS: Final = {(True, True): "inner", (True, False): "left", (False, True): "right", (False, False): "full"}
+"""Spark's join by whether what is on the left and on the right must have the key."""
+
+
+@dataclass(frozen=True)
+class Join:
+    """Rows of several streams that have equal keys, in all combinations.
+
+    Keys are equal as in `group_by`: null equals null and NaN equals NaN, which SQL's joins do not say.
+    """
+
+    on: tuple[tuple[str, ...], ...]
+    """The join fields of each stream, as many of each."""
+    sides: tuple[JoinSide, ...]
+    output: JoinOutput
+    names: tuple[str, ...] | None = None
+    """The names of the joined stream's fields; without them they keep their own."""
+
+    verb = "join"
+    wants_order = False
+    runs_user_code = False
+
+    def result(self, schemas: Sequence[StructType]) -> StructType:
+        """Return the fields of the joined stream; refuses keys that are not there or of different types."""
+        for number, (keys, schema) in enumerate(zip(self.on, schemas, strict=True), 1):
+            for key, first in zip(keys, self.on[0], strict=True):
+                Fields(schema).require(key, f"join, of stream {number},")
+                check_comparable(schema[key], "join")
+                self._check_types(number, schema[key], schemas[0][first])
+        kept = [self._kept(number, schema.names) for number, schema in enumerate(schemas)]
+        fields = [schema[name] for names, schema in zip(kept, schemas, strict=True) for name in names]
+        names = self.names or tuple(each.name for each in fields)
+        if self.names is None and len({name.lower() for name in names}) < len(names):
+            twice = next(name for place, name in enumerate(names) if name.lower() in map(str.lower, names[:place]))
+            raise ConfigurationError(
+                f"join: two streams have a field {twice!r}; rename one, or name all fields of the result with "
+                f"fields=[…]: {', '.join(names)}"
+            )
+        return named(StructType(fields), names, self.verb)
+
+    def _check_types(self, number: int, mine: StructField, first: StructField) -> None:
+        if not same_type(mine.dataType, first.dataType):
+            raise ConfigurationError(
+                f"join: the field {mine.name!r} of stream {number} is {mine.dataType.simpleString()}, the field "
+                f"{first.name!r} of the first one {first.dataType.simpleString()}; cast one of them, so that equal "
+                "keys are equal"
+            )
+        if "map<" in mine.dataType.simpleString():
+            raise ConfigurationError(f"join: the field {mine.name!r} holds maps, which no store tells apart")
+
+    def _kept(self, number: int, names: Sequence[str]) -> list[str]:
+        if self.output is JoinOutput.PRESERVE:
+            return list(names)
+        keys = self.on[number]
+        others = [name for name in names if name not in keys]
+        return others if number else [*keys, *others]
+
+    def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
+        """See `RecordOperation.lower`."""
+        is_ordered = all(ORDER in frame.columns for frame in frames)
+        sides = [aliased(frame, f"{number}.") for number, frame in enumerate(frames)]
+        joined, needed = sides[0], self.sides[0] is JoinSide.INNER
+        for number, side in enumerate(sides[1:], 1):
+            is_needed = self.sides[number] is JoinSide.INNER
+            joined = joined.join(side, self._condition(number), _KINDS[needed, is_needed])
+            needed = needed or is_needed
+        return joined.select(*self._columns(frames), *([_orders(len(frames))] if is_ordered else []))
+
+    def _condition(self, number: int) -> Column:
+        """Return when a row of this stream belongs to what is joined of those before it."""
+        pairs = []
+        for place, own in enumerate(self.on[number]):
+            pairs.append(self._key(place, number).eqNullSafe(_field(number, own)))
+        return reduce(Column.__and__, pairs)
+
+    def _key(self, place: int, before: int) -> Column:
+        """Return the key of what is joined of the streams before one."""
+        return F.coalesce(*(_field(number, self.on[number][place]) for number in range(before)))
+
+    def _columns(self, frames: Sequence[DataFrame]) -> list[Column]:
+        columns: list[tuple[str, Column]] = []
+        for number, frame in enumerate(frames):
+            for name in self._kept(number, fields_without_order(frame)):
+                is_key = self.output is JoinOutput.COMPACT and name in self.on[0] and number == 0
+                column = self._key(self.on[0].index(name), len(frames)) if is_key else _field(number, name)
+                columns.append((name, column))
+        names = self.names or tuple(name for name, _ in columns)
+        return [column.alias(name) for name, (_, column) in zip(names, columns, strict=True)]
+
+
+def _field(number: int, name: str) -> Column:
+    return field(f"{number}.{name}")
+
+
+def _orders(count: int) -> Column:
+    """Return the order of a row: those of the records that it is made of, one behind the other."""
+    parts = [F.coalesce(_field(number, ORDER), F.lit(b"")) for number in range(count)]
+    return F.concat(*parts).alias(ORDER)

@@ -1,0 +1,155 @@
+"""Multi-reduce: a user's object goes through the rows of several streams of a batch, all at once or by group."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Final, Generic, TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
+from trident.operations.base import BatchContext, Fields, check_comparable, check_new_names, field, nullable
+from trident.operations.given import rows_of
+from trident.operations.row_functions import Row, as_rows, columns_of
+from trident.operations.several import fields_without_order, order_or_none, same_type
+from trident.operations.user_objects import ready
+from trident.spouts.arrow_types import arrow_schema
+
+S = TypeVar("S")
+_STREAM: Final = "__trident_stream"
+_KEY: Final = "__trident_key"
+_ROW: Final = "__trident_row"
+_NOBODY: Final = -1
+"""The stream of the row that is there so that a reducer without groups runs in every batch."""
+
+
+class MultiReducer(ABC, Generic[S]):
+    """Base of a user's own: made once on the driver, pickled, used for every batch, and for every group of one.
+
+    Rows come stream by stream, those of a stream in the order of topic, partition and offset, the same in every re-run.
+    Each method may run again, and its results must depend on its arguments only. `execute` and `complete` return rows
+    as functions over rows do: None for none, a list or generator for several.
+    """
+
+    @abstractmethod
+    def init(self, group: tuple[object, ...]) -> S:
+        """Return what is kept while a group's rows go by; without groups `group` is empty."""
+
+    @abstractmethod
+    def execute(self, kept: S, stream: int, row: Row) -> object:
+        """Take one row of the stream with this number (from 0, as the streams were given); may change what is kept."""
+
+    def complete(self, kept: S) -> object:
+        """Return what is left to be said when all rows have gone by."""
+        return None
+
+
+@dataclass(frozen=True)
+class MultiReduce:
+    """See `RecordOperation`. Groups are those of `group_by`: null is a key like any other."""
+
+    reducer: MultiReducer[Any]
+    declared: StructType
+    keys: tuple[tuple[str, ...], ...] = ()
+    """The group fields of each stream; none for one run over all."""
+
+    verb = "multi_reduce"
+    wants_order = True
+    runs_user_code = True
+
+    def result(self, schemas: Sequence[StructType]) -> StructType:
+        """Return the group fields, under the first stream's names, and the declared ones."""
+        groups = []
+        for number, (names, schema) in enumerate(zip(self.keys, schemas, strict=bool(self.keys)), 1):
+            if len(names) != len(self.keys[0]):
+                raise ConfigurationError(
+                    f"multi_reduce: stream {number} is grouped by {len(names)} fields, the first one by "
+                    f"{len(self.keys[0])}; group all of them alike"
+                )
+            for name, first in zip(names, self.keys[0], strict=True):
+                Fields(schema).require(name, f"multi_reduce, of stream {number},")
+                check_comparable(schema[name], self.verb)
+                if not same_type(schema[name].dataType, schemas[0][first].dataType):
+                    raise ConfigurationError(
+                        f"multi_reduce: the group field {name!r} of stream {number} is "
+                        f"{schema[name].dataType.simpleString()}, the first one's {first!r} "
+                        f"{schemas[0][first].dataType.simpleString()}; cast one of them"
+                    )
+        if self.keys:
+            groups = [StructField(name, schemas[0][name].dataType) for name in self.keys[0]]
+        made = nullable([*groups, *self.declared.fields])
+        check_new_names(made.names, self.verb)
+        return made
+
+    def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
+        """See `RecordOperation.lower`."""
+        rows = reduce(
+            lambda one, other: one.unionByName(other, allowMissingColumns=True),
+            [self._side(number, frame) for number, frame in enumerate(frames)],
+        )
+        keys = [f"{_KEY}{place}" for place in range(len(self.keys[0]) if self.keys else 0)]
+        if not keys:
+            nobody = frames[0].sparkSession.range(1).select(F.lit(_NOBODY).alias(_STREAM))
+            rows = rows.unionByName(nobody, allowMissingColumns=True)
+        grouping = [field(key) for key in keys] or [F.lit(0).alias(_KEY)]
+        made = self.result([frame.drop(ORDER).schema for frame in frames])
+        task = ReduceGroup(self.reducer, len(frames), len(keys), arrow_schema(made))
+
+        # Spark looks for the names of arguments, which an object does not have
+        def reduced(key: tuple[pa.Scalar[pa.DataType], ...], table: pa.Table) -> pa.Table:
+            return task(key, table)
+
+        return rows.groupBy(*grouping).applyInArrow(reduced, made)
+
+    def _side(self, number: int, frame: DataFrame) -> DataFrame:
+        names = self.keys[number] if self.keys else ()
+        keys = [field(name).alias(f"{_KEY}{place}") for place, name in enumerate(names)]
+        row: Column = F.struct(*(field(name) for name in fields_without_order(frame))).alias(f"{_ROW}{number}")
+        return frame.select(*keys, F.lit(number).alias(_STREAM), order_or_none(frame).alias(ORDER), row)
+
+
+@dataclass(frozen=True)
+class ReduceGroup:
+    """Runs in a Python task, once for each group."""
+
+    reducer: MultiReducer[Any]
+    streams: int
+    keys: int
+    schema: pa.Schema
+
+    def __call__(self, key: tuple[pa.Scalar[pa.DataType], ...], table: pa.Table) -> pa.Table:
+        """Return the rows that the group makes."""
+        group = tuple(each.as_py() for each in key) if self.keys else ()
+        declared = pa.schema(list(self.schema)[self.keys :])
+        with ready(self.reducer, "multi_reduce"):
+            made = list(self._made(group, table, declared))
+        columns = columns_of(made, declared, "multi_reduce")
+        groups = [pa.array([value] * len(made), each.type) for value, each in zip(group, self.schema, strict=False)]
+        return pa.Table.from_arrays([*groups, *columns], schema=self.schema)
+
+    def _made(self, group: tuple[object, ...], table: pa.Table, declared: pa.Schema) -> Iterator[Sequence[object]]:
+        kept = self.reducer.init(group)
+        for number in range(self.streams):
+            for row in self._rows(table, number):
+                yield from as_rows(self.reducer.execute(kept, number, row), declared, "multi_reduce")
+        yield from as_rows(self.reducer.complete(kept), declared, "multi_reduce")
+
+    def _rows(self, table: pa.Table, number: int) -> list[Row]:
+        """Return a stream's rows in their order; those without one (of an aggregation) in that of their values."""
+        mine = table.filter(pc.equal(table.column(_STREAM), pa.scalar(number)))
+        whole = mine.column(f"{_ROW}{number}").combine_chunks()
+        rows = rows_of(pa.RecordBatch.from_struct_array(cast("pa.StructArray", whole)), "reducer")
+        orders = mine.column(ORDER).to_pylist()
+        keyed = sorted(
+            (order or b"", "" if order else repr(row), place)
+            for place, (order, row) in enumerate(zip(orders, rows, strict=True))
+        )
+        return [rows[place] for *_, place in keyed]

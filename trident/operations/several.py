@@ -1,0 +1,43 @@
+"""Operations on several streams of one batch: what all of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StructField, StructType
+
+from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
+from trident.operations.base import check_new_names, field, order
+
+
+def fields_without_order(frame: DataFrame) -> list[str]:
+    """Return the names of a frame's fields."""
+    return [name for name in frame.columns if name != ORDER]
+
+
+def order_or_none(frame: DataFrame) -> Column:
+    """Return the order column, null where rows have none."""
+    return order() if ORDER in frame.columns else F.lit(None).cast("binary")
+
+
+def named(schema: StructType, names: Sequence[str], verb: str) -> StructType:
+    """Return the fields under other names, in their order; refuses another number of names, and names that can't be."""
+    if len(names) != len(schema):
+        raise ConfigurationError(
+            f"{verb}: {len(names)} names for {len(schema)} fields ({', '.join(schema.names)}); give one for each"
+        )
+    check_new_names(names, verb)
+    return StructType([StructField(name, old.dataType) for name, old in zip(names, schema.fields, strict=True)])
+
+
+def same_type(left: DataType, right: DataType) -> bool:
+    """Tell whether two fields hold the same kind of values, whatever may be null."""
+    return left.simpleString() == right.simpleString()
+
+
+def aliased(frame: DataFrame, prefix: str) -> DataFrame:
+    """Return the frame with a prefix before each name, so that no two frames share one."""
+    return frame.select(*(field(name).alias(prefix + name) for name in frame.columns))
