@@ -23,6 +23,8 @@ class CrashPoint(StrEnum):
     AFTER_STAGING = "after a state's updates are staged"
     AFTER_ACK = "after everything is acked"
     IN_TURN = "in the commit turn"
+    BEFORE_TURN_WORK = "in the commit turn, before its work"
+    AFTER_TURN_WORK = "in the commit turn, after its work is staged"
     BEFORE_PIN = "before the pin is written"
     IN_PIN_TRANSACTION = "in the transaction of pin, applies and done, before its COMMIT"
     AFTER_PIN = "after the pin is written"

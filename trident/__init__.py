@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from trident.language.timing import batch_time
     from trident.language.topology import Topology
     from trident.language.trident_state import TridentState
+    from trident.language.turning import MapGet, SnapshotGet
     from trident.local.session import local_session
     from trident.managing.deciding import divert, drop, retry, status, undo
     from trident.managing.resets import reset
@@ -81,6 +82,7 @@ _MODULES = {
     "trident.language.stream": ("Stream",),
     "trident.language.topology": ("Topology",),
     "trident.language.trident_state": ("TridentState",),
+    "trident.language.turning": ("MapGet", "SnapshotGet"),
 }
 __all__ = [
     "Aggregator",
@@ -99,6 +101,7 @@ __all__ = [
     "JoinSide",
     "Keep",
     "LeaseHeldError",
+    "MapGet",
     "Max",
     "MemoryLedger",
     "Min",
@@ -113,6 +116,7 @@ __all__ = [
     "RetryableError",
     "RunOptions",
     "RunSummary",
+    "SnapshotGet",
     "Split",
     "SqliteLedger",
     "Staging",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import pyarrow as pa
 
 from trident.base.ranges import RangeManifest
 from trident.coordinators.decided import Diverted
@@ -23,6 +25,8 @@ class Outcome:
     plan_ms: int
     process_ms: int
     diverts: tuple[Diverted, ...] = ()
+    carried: Mapping[str, pa.Table] = field(default_factory=dict)
+    """What the work in the turn is made of; nothing of it is pinned."""
 
     @property
     def records(self) -> int:

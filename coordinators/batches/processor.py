@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
 
 from trident.base.errors import FatalError, RefusedError
 from trident.base.identity import BatchId
@@ -53,7 +55,36 @@ class ProcessResult:
     """(spout, manifest) pairs, each range's once."""
     bad_records: tuple[DeadLetter, ...]
     updates: Mapping[str, HeldUpdates | WrittenUpdates]
-    """By target; every target is there, also with nothing to change."""
+    """By target; every target is there, also with nothing to change, but for those that are made in the turn."""
+    carried: Mapping[str, pa.Table] = field(default_factory=dict)
+    """What the engine will want back in the batch's turn; it goes with the attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """An attempt's work in its turn: every txid before it is done, and nothing of it is seen by a reader."""
+
+    batch: BatchId
+    batch_time: datetime
+    carried: Mapping[str, pa.Table]
+    staged: Mapping[str, pa.Table]
+    """The staged rows of the states whose new values are wanted, by state; not of one that is diverted."""
+    diverts: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class TurnProcessor(Protocol):
+    """Makes what depends on the values that the txid before has left."""
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """The states whose staged rows it wants."""
+
+    def process_turn(self, request: TurnRequest) -> Mapping[str, HeldUpdates]:
+        """Return the updates of each target that is made in the turn, without any effect that a reader could see.
+
+        Called by one thread at a time, in the order of txids, again for another attempt. Raises as `Processor.process`.
+        """
 
 
 class Processor(Protocol):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import RefusedError, RetryableError
+from trident.base.errors import RetryableError
 from trident.base.identity import BatchId
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import BatchEdges
@@ -20,14 +20,12 @@ from trident.coordinators.batches.processor import (
     StagingRefusedError,
     UnprocessableError,
 )
+from trident.coordinators.batches.staging import refused_by, staged_of
 from trident.coordinators.batches.stopped import StoppedError
-from trident.coordinators.decided import Diverted, Refusal, StopKind
+from trident.coordinators.decided import Refusal, StopKind
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.planned import Plan
 from trident.spouts.base import BadRecord, Source, Spout
-from trident.state.capabilities import diverting_of
-from trident.state.rows import json_rows
-from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.target import Target
 
 
@@ -57,14 +55,10 @@ class BatchRunner:
         self._verify_sources(plan)
         self._check_wanted(batch)
         bad = self._judge_bad_records(batch, result)
-        held = plan.diverts
-        diverts = tuple(self._divert(batch, name, staged) for name, staged in result.updates.items() if name in held)
-        updates = {
-            name: WrittenUpdates(()) if name in held else self._stage(batch, name, staged)
-            for name, staged in result.updates.items()
-        }
+        updates, diverts = staged_of(self.stores, batch, result.updates, plan.diverts)
         process_ms = round((self.clock.monotonic() - started) * 1000)
-        return acknowledged, Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts)
+        outcome = Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts, result.carried)
+        return acknowledged, outcome
 
     def _process(self, request: ProcessRequest) -> ProcessResult:
         """Let the engine process it; what it says of the records is said of the attempt, for the ledger."""
@@ -72,7 +66,7 @@ class BatchRunner:
         try:
             return self.processor.process(request)
         except StagingRefusedError as error:
-            raise _refused(batch, error.state, error) from error
+            raise refused_by(error.state, batch, error) from error
         except UnprocessableError as error:
             refusal = Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
             raise StoppedError(str(error), refusal) from error
@@ -101,24 +95,3 @@ class BatchRunner:
                     Refusal(batch.txid, batch.attempt, StopKind.BAD_RECORD, "", where),
                 )
         return tuple(letters)
-
-    def _stage(self, batch: BatchId, name: str, staged: StagedUpdates) -> StagedUpdates:
-        if isinstance(staged, HeldUpdates):
-            try:
-                staged = self.stores[name].stage(batch, staged)
-            except RefusedError as error:
-                raise _refused(batch, name, error) from error
-        elif (writing := self.stores[name].capabilities.writing) is not None:
-            writing.check_written(batch, staged.writes)
-        reached(CrashPoint.AFTER_STAGING, batch.txid)
-        return staged
-
-    def _divert(self, batch: BatchId, name: str, staged: HeldUpdates | WrittenUpdates) -> Diverted:
-        """Take the rows of a state out of the batch, as a person decided."""
-        return Diverted(name, json_rows(diverting_of(self.stores[name]).staged_rows(batch, staged)))
-
-
-def _refused(batch: BatchId, state: str, error: RefusedError) -> StoppedError:
-    """Return the error of a state that can't stage its rows of a batch."""
-    text = f"state {state!r} refused {batch} for good: {error}. Nothing of this txid was applied."
-    return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.REFUSED, state, str(error)))

@@ -21,9 +21,10 @@ from trident.coordinators.batches.lanes import SideBySide
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.pace import Pace
-from trident.coordinators.batches.processor import Processor
+from trident.coordinators.batches.processor import Processor, TurnProcessor
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.threads import BatchCoordinator
+from trident.coordinators.batches.turning import BatchTurn
 from trident.coordinators.batches.work import Parts, Work
 from trident.coordinators.holding.held_back import say_what_is_held_back
 from trident.coordinators.holding.keeping import WaitEndedError, held
@@ -58,6 +59,8 @@ class RunnableTopology:
     make_processor: ProcessorFactory
     check: Callable[[], None] = nothing_wrong
     """Raises what is wrong with it that its targets don't see, before it is registered; may be called twice."""
+    works_in_turn: bool = False
+    """Whether a part of each batch is made in its turn, by a processor that is a `TurnProcessor` too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,21 +167,23 @@ class TopologyRun:
         sources, stores = open_parts.sources, open_parts.stores
         book = PlanBook(snapshot)
         committer = Committer(self._ledger, stores, self._repeater, self._clock)
+        runner = BatchRunner(spouts, sources, stores, processor, self._clock)
         parts = Parts(
             ledger=self._ledger,
             sources=sources,
             stores=stores,
-            runner=BatchRunner(spouts, sources, stores, processor, self._clock),
+            runner=runner,
             plans=PlanMaker(self._ledger, spouts, sources, book, taken.epoch, self._clock),
             book=book,
             committer=committer,
             repeater=self._repeater,
             last_repeater=Repeater(min(self._options.give_up_after, _LONGEST_LAST_WRITE), StopSignal()),
             keep=self._options.keep,
+            turn=self._turn(stores, processor, runner),
         )
         pace = Pace.of(self._options)
         loop = Loop(
-            taken.first_step(stores, self._options),
+            taken.first_step(stores, self._options, turn_work=self._topology.works_in_turn),
             pace,
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
@@ -194,3 +199,9 @@ class TopologyRun:
             snapshot.pin.txid if snapshot.pin else None,
         )
         return coordinator
+
+    def _turn(self, stores: Mapping[str, Target], processor: Processor, runner: BatchRunner) -> BatchTurn | None:
+        if not self._topology.works_in_turn:
+            return None
+        assert isinstance(processor, TurnProcessor)
+        return BatchTurn(stores, processor, runner.is_over)

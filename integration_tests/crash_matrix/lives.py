@@ -17,14 +17,14 @@ import pyarrow as pa
 from integration_tests.crash_matrix.cases import Case
 from integration_tests.crash_matrix.ends import End, Taken
 from integration_tests.crash_matrix.places import Addresses, Place
-from integration_tests.crash_matrix.sites import OF_RELAYS, OF_SESSIONS, TARGET
+from integration_tests.crash_matrix.sites import IN_TURN, OF_RELAYS, OF_SESSIONS, TARGET
 from tests.coordinators.fakes import ListProcessor, ListSpout, Topic
 from trident.base.control import decode
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.errors import RetryableError
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches import pace
-from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, TurnRequest
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, reset_topology, retry_topology
 from trident.coordinators.decisions.wanted import WantedDecision
@@ -37,6 +37,8 @@ from trident.state.target import OpensTarget, Target
 
 _ACCOUNTS = 9
 _PARTITIONS = 2
+_LATE = 1
+"""Which end is made in the turn, where one is."""
 _RENEWALS = (CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL)
 _SENT = (CrashPoint.SENDING, CrashPoint.BEFORE_MARKER, CrashPoint.BEFORE_END_OF_TRANSACTION)
 _ARRIVES = 0.2
@@ -188,6 +190,31 @@ class _Processor(ListProcessor):
         return WrittenUpdates(tuple(word for word in words if isinstance(word, WriteManifest)))
 
 
+@dataclass
+class _TurnProcessor(_Processor):
+    """Makes what the last end gets in the commit turn: of what the first one has staged, as new values are."""
+
+    @property
+    def shown(self) -> frozenset[str]:
+        return frozenset({self.ends[0].name})
+
+    def process(self, request: ProcessRequest) -> ProcessResult:
+        result = super().process(request)
+        late = self.ends[_LATE].name
+        updates = {name: given for name, given in result.updates.items() if name != late}
+        held = result.updates[late]
+        assert isinstance(held, HeldUpdates)
+        return replace(result, updates=updates, carried={late: held.rows})
+
+    def process_turn(self, request: TurnRequest) -> dict[str, HeldUpdates]:
+        (shown,) = request.staged.values()
+        late = self.ends[_LATE].name
+        carried = request.carried[late]
+        is_refused = self.refuser == late and request.batch.txid == TARGET
+        assert is_refused or carried.sort_by("account") == shown.sort_by("account")
+        return {late: HeldUpdates(carried if is_refused else shown)}
+
+
 def _plan(life: Life, death: _Death) -> RunnableTopology:
     topic, ends = life.topic, life.ends
     spout = ListSpout(topic, kind=life.case.spout, limits=Limits(max_records=life.limit))
@@ -207,10 +234,16 @@ def _plan(life: Life, death: _Death) -> RunnableTopology:
         names = [end.name for end in ends if not end.is_sink]
         by_tasks = life.case.point is CrashPoint.AFTER_COPY
         refuser = life.place.refuser() if life.is_refused else ""
-        return _Processor(topic, names, meddle, ends=ends, refuser=refuser, stores=stores, writes=by_tasks)
+        kind = _TurnProcessor if in_turn else _Processor
+        return kind(topic, names, meddle, ends=ends, refuser=refuser, stores=stores, writes=by_tasks)
 
+    in_turn = life.case.site in IN_TURN
     return RunnableTopology(
-        _spec(life), {"s": cast(Spout, spout)}, {end.name: end.open for end in ends}, make_processor
+        _spec(life),
+        {"s": cast(Spout, spout)},
+        {end.name: end.open for end in ends},
+        make_processor,
+        works_in_turn=in_turn,
     )
 
 

@@ -81,6 +81,11 @@ class Place:
                 return (self._state(name), refuses, *(() if self.case.script is Script.UNDO else (other,)))
             case Site.KAFKA | Site.OUTBOX:
                 return (self._state(name), self._topic("alerts"))
+            case Site.TURN | Site.TURN_APART:
+                return (
+                    self._state(f"{name}_early"),
+                    self._state(f"{name}_late", int(self.case.site is Site.TURN_APART)),
+                )
             case Site.OUTBOX_APART:
                 return (self._state(name, 1), self._topic("alerts"))
 

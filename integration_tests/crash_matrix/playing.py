@@ -79,11 +79,11 @@ def _play(life: Life, forker: Forker) -> Iterator[str]:
 def _in_flight(life: Life) -> CrashPoint:
     """Return where the first one dies so that its successor finds as much as possible half done."""
     match life.case.site:
-        case Site.SQLITE | Site.POSTGRES | Site.SQLITE_ROWS | Site.ROWS_BESIDE:
+        case Site.SQLITE | Site.POSTGRES | Site.SQLITE_ROWS | Site.ROWS_BESIDE | Site.TURN:
             return CrashPoint.IN_PIN_TRANSACTION
         case Site.PER_KEY:
             return CrashPoint.BETWEEN_CHUNKS
-        case Site.APART | Site.BESIDE_AND_APART | Site.OUTBOX_APART | Site.ROWS_APART:
+        case Site.APART | Site.BESIDE_AND_APART | Site.OUTBOX_APART | Site.ROWS_APART | Site.TURN_APART:
             return CrashPoint.AFTER_PIN
         case Site.TWO_DATABASES:
             return CrashPoint.AFTER_APPLY

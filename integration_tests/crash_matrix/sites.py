@@ -39,10 +39,17 @@ class Site(StrEnum):
     OUTBOX_APART = "outbox and apart"
     """A sink whose records wait beside the ledger, and a state in a database of its own."""
 
+    TURN = "turn"
+    """Two states in the ledger's database, what one of them gets made in the commit turn: the shortcut."""
+    TURN_APART = "turn and apart"
+    """A state beside the ledger, and one in a database of its own, whose updates are made in the commit turn."""
+
 
 ON_SQLITE: Final = frozenset({Site.SQLITE, Site.PER_KEY, Site.SQLITE_ROWS, Site.KAFKA})
 """Where the ledger is a SQLite file; else it is in PostgreSQL."""
 WITH_KAFKA: Final = frozenset({Site.KAFKA, Site.OUTBOX, Site.OUTBOX_APART})
+IN_TURN: Final = frozenset({Site.TURN, Site.TURN_APART})
+"""Where the last end is made in the commit turn."""
 WITH_ROWS: Final = frozenset({Site.SQLITE_ROWS, Site.ROWS_BESIDE, Site.ROWS_APART})
 WITH_SINKS: Final = WITH_KAFKA | WITH_ROWS
 

@@ -96,12 +96,15 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     **dict.fromkeys(("RowFunction", "RowFilter", "Callable[[pa.RecordBatch], object]"), (None, "a text", 5, b"x", int)),
     "Callable[..., R]": (None, "a text", 5, b"bytes", int),
     "object": (),
+    "MapGet | SnapshotGet": (),
     "Keys": (5, True, b"bytes", "", None, [], [5], [None], [""]),
     "Keys | Sequence[Keys]": (5, True, b"bytes", "", None, [], [5], [None], [""], [["a"]], [["a"], 5]),
     "str | Sequence[JoinSide | str]": (None, 5, b"bytes", "sideways", [], ["inner"], ["inner", "sideways"]),
     "JoinOutput | str": (None, *POLICY),
     "Sequence[str] | None": ("a text", 5, True, b"bytes", [5], [None]),
-    **dict.fromkeys(("Stream", "DataFrame", "MultiReducer[Any]", "Sequence[Stream | GroupedStream]"), (None, *THING)),
+    **dict.fromkeys(
+        ("Stream", "DataFrame", "TridentState", "MultiReducer[Any]", "Sequence[Stream | GroupedStream]"), (None, *THING)
+    ),
     **dict.fromkeys(("Column | Split", "Column | Condition"), (None, "a text", 5, b"bytes", int)),
     "Column | Condition | MaskFunction": (None, "a text", 5, b"bytes", int),
     **{f"{each} | None": ("a text", 5, b"bytes", int) for each in ("BatchFunction", "RowsFunction", "ListsFunction")},
@@ -216,6 +219,9 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Topology.merge": ("merge", {"streams": stream()}),
     "Topology.join": ("join", {"streams": stream(), "on": "a"}),
     "Topology.multi_reduce": ("multi_reduce", {"streams": [stream()], "reducer": Sides(), "schema": "n int"}),
+    "Stream.state_query": ("state_query", {"state": None, "query": trident.MapGet("a")}),
+    "MapGet": (trident.MapGet, {"keys": "a"}),
+    "SnapshotGet": (trident.SnapshotGet, {}),
     "Debug": (trident.Debug, {"label": "a"}),
     "FilterNull": (trident.FilterNull, {"fields": "a"}),
     "Negate": (trident.Negate, {"condition": trident.FilterNull("a")}),
@@ -346,7 +352,7 @@ def test_a_password_that_is_given_in_the_wrong_place_is_not_shown(argument: Publ
 def test_what_is_right_is_taken(owner: str, tmp_path: object) -> None:
     target, given = CALLS[owner]
     assert callable(target)
-    many = {name: value for name, value in given.items() if name == "fields"}
+    many = {name: value for name, value in given.items() if name in ("fields", "keys")}
     made = target(*many.values(), **{name: value for name, value in given.items() if name not in many})
     close = getattr(made, "close", None)
     if close is not None:

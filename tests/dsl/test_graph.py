@@ -1,4 +1,4 @@
-"""What a graph compiles to: jobs that share no source, trunks, and what has to wait for the commit turn."""
+"""What a graph compiles to: jobs that share no source, trunks, and what waits for the commit turn."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import pytest
 
 from tests.dsl.sinks import UnopenedSink
 from trident import ConfigurationError
-from trident.coordinators.ledger import MemoryLedger
-from trident.coordinators.options import RunOptions
+from trident.base.order import ORDER
 from trident.engine.compiled import CompiledTopology
-from trident.engine.running import make_run
-from trident.engine.staging import Staging
 from trident.graph.jobs import Job, Trunk, jobs_of
 from trident.graph.nodes import (
+    Asked,
     End,
+    NewValuesNode,
     Node,
     OperationNode,
     PersistNode,
@@ -29,6 +28,7 @@ from trident.graph.nodes import (
     SourceNode,
     sources_of,
 )
+from trident.graph.turns import Stages, stages_of
 from trident.managing.deciding import _require_another_end
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation
@@ -73,8 +73,12 @@ def in_order(*before: Node) -> RecordOperationNode:
     return RecordOperationNode(cast(RecordOperation, Named("in order", wants_order=True)), before)
 
 
-def query(state: str, before: Node) -> QueryNode:
-    return QueryNode(cast(State, Named(state)), before)
+def query(state: PersistNode, before: Node) -> QueryNode:
+    return QueryNode(state, before, Asked((), {}), LAYOUT.schema())
+
+
+def shown(state: PersistNode) -> NewValuesNode:
+    return NewValuesNode(state, {})
 
 
 def persist(state: str, before: Node) -> PersistNode:
@@ -85,12 +89,11 @@ def topology(*ends: End) -> CompiledTopology:
     return CompiledTopology("t", {}, ends)
 
 
-def names(job: Job) -> tuple[list[str], list[str], list[str]]:
-    return (
-        [trunk.source.name for trunk in job.trunks],
-        [end.name for end in job.processing],
-        [end.name for end in job.commit_turn],
-    )
+def names(job: Job) -> tuple[list[str], list[str]]:
+    return [trunk.source.name for trunk in job.trunks], [end.name for end in job.ends]
+
+
+A = source("a")
 
 
 def test_a_chain_is_a_job_that_needs_nothing_twice() -> None:
@@ -105,14 +108,14 @@ def test_ends_of_one_source_are_one_job() -> None:
     common = step(step(a))
     first, second = persist("one", step(common)), persist("two", common)
     (job,) = jobs_of([first, second])
-    assert names(job) == (["a"], ["one", "two"], [])
+    assert names(job) == (["a"], ["one", "two"])
     assert job.trunks == (Trunk(a, common),)
     assert not job.is_chain
 
 
 def test_sources_that_nothing_connects_are_jobs_of_their_own() -> None:
     ends = [persist("one", source("a")), persist("two", step(source("b")))]
-    assert [names(job) for job in jobs_of(ends)] == [(["a"], ["one"], []), (["b"], ["two"], [])]
+    assert [names(job) for job in jobs_of(ends)] == [(["a"], ["one"]), (["b"], ["two"])]
     assert all(job.is_chain for job in jobs_of(ends))
 
 
@@ -120,8 +123,8 @@ def test_a_step_with_two_inputs_connects_sources() -> None:
     a, b, c = source("a"), source("b"), source("c")
     ends = [persist("of c", c), persist("of a", a), persist("of b", b), persist("both", union(step(a), b))]
     first, second = jobs_of(ends)
-    assert names(first) == (["c"], ["of c"], [])
-    assert names(second) == (["a", "b"], ["of a", "of b", "both"], [])
+    assert names(first) == (["c"], ["of c"])
+    assert names(second) == (["a", "b"], ["of a", "of b", "both"])
     assert [trunk.top for trunk in second.trunks] == [a, b]
 
 
@@ -129,8 +132,8 @@ def test_the_first_end_on_a_trunk_reads_it_once() -> None:
     a, b = source("a"), source("b")
     common = step(a)
     twice, both = persist("twice", union(common, step(common))), persist("both", union(common, b))
-    straight, late = persist("straight", step(step(common))), persist("late", query("straight", common))
-    (job,) = jobs_of([twice, both, late, straight])
+    straight = persist("straight", step(step(common)))
+    (job,) = jobs_of([twice, both, straight])
     of_a, of_b = job.trunks
     assert (of_a.top, job.first_on(of_a)) == (common, straight)
     assert (of_b.top, job.first_on(of_b)) == (b, None)
@@ -150,31 +153,57 @@ def test_one_stream_that_is_used_twice_is_not_a_chain() -> None:
     a = source("a")
     (job,) = jobs_of([persist("s", union(a, step(a)))])
     assert not job.is_chain
-    assert names(job) == (["a"], ["s"], [])
+    assert names(job) == (["a"], ["s"])
     assert job.trunks == (Trunk(a, a),)
 
 
-def test_what_hangs_on_a_query_of_an_own_state_waits_for_the_commit_turn() -> None:
-    a = source("a")
-    asked = query("counts", step(a))
-    ends = [persist("counts", a), persist("late", step(asked)), persist("early", step(a))]
-    (job,) = jobs_of(ends)
-    assert names(job) == (["a"], ["counts", "early"], ["late"])
+def test_without_anything_late_there_is_no_turn() -> None:
+    ends = [persist("one", A), persist("two", step(A))]
+    assert stages_of(ends) == Stages(tuple(ends), ())
 
 
-def test_what_is_joined_with_something_late_is_late() -> None:
-    a, b = source("a"), source("b")
-    ends: list[PersistNode | SinkNode] = [
-        persist("counts", a),
-        SinkNode(UnopenedSink("late", LAYOUT.schema()), union(b, query("counts", a))),
-    ]
-    (job,) = jobs_of(ends)
-    assert names(job) == (["a", "b"], ["counts"], ["late"])
+def test_what_hangs_on_a_query_waits_for_the_turn_and_its_records_are_carried_there() -> None:
+    counts, before = persist("counts", A), step(A)
+    late, early = persist("late", step(query(counts, before))), persist("early", step(A))
+    stages = stages_of([counts, late, early])
+    assert stages.turn == (late,)
+    assert stages.processing[:2] == (counts, early)
+    (carried,) = stages.carried
+    assert (carried.input, carried.schema) == (before, LAYOUT.schema())
+    assert stages.shown == frozenset()
 
 
-def test_a_query_of_another_topologys_state_does_not_wait() -> None:
-    (job,) = jobs_of([persist("s", query("elsewhere", source("a")))])
-    assert names(job) == (["a"], ["s"], [])
+def test_what_is_joined_with_something_late_waits_for_it_and_nothing_else_does() -> None:
+    counts, b = persist("counts", A), source("b")
+    both = RecordOperationNode(
+        cast(RecordOperation, Named("union")), (step(shown(counts)), b), (LAYOUT.schema(), LAYOUT.schema())
+    )
+    late = persist("late", both)
+    stages = stages_of([late, counts])
+    assert stages.turn == (late,)
+    assert stages.processing[0] is counts
+    assert stages.shown == {"counts"}
+    assert [carried.input for carried in stages.carried] == [b]
+
+
+def test_records_that_two_take_are_carried_once_and_in_order_where_one_of_them_is_to_be() -> None:
+    counts, common = persist("counts", A), step(A)
+    schema = LAYOUT.schema().append(pa.field(ORDER, pa.binary()))
+    one = persist("one", query(counts, common))
+    two = SinkNode(UnopenedSink("two", schema), query(counts, common))
+    (carried,) = stages_of([counts, one, two]).carried
+    assert carried.input is common
+    assert carried.schema == schema
+    (job,) = jobs_of(stages_of([counts, one, two]).processing)
+    assert job.ordered == {A}
+
+
+def test_a_state_is_made_before_what_is_made_of_its_new_values() -> None:
+    first = persist("first", A)
+    second = persist("second", shown(first))
+    third = persist("third", step(shown(second)))
+    assert stages_of([third, second, first]).turn == (second, third)
+    assert stages_of([third, second, first]).carried == ()
 
 
 def of_two_ends(shared: Node, *, own: Callable[[Node], Node] = step) -> list[End]:
@@ -193,8 +222,6 @@ PARTING: dict[str, tuple[bool, list[End]]] = {
     "user code that two of three share": (False, [*of_two_ends(function(SOURCE)), persist("three", SOURCE)]),
     "record operation": (False, [persist("s", union(SOURCE))]),
     "record operation of one of two": (False, of_two_ends(step(SOURCE), own=union)),
-    "query": (False, [persist("s", query("elsewhere", SOURCE))]),
-    "commit turn": (False, [persist("counts", SOURCE), persist("late", query("counts", step(SOURCE)))]),
     "two sources": (False, [persist("s", union(SOURCE, source("b")))]),
 }
 
@@ -220,21 +247,6 @@ def test_a_users_function_in_any_of_its_ends_is_one_of_the_job() -> None:
     ):
         (job,) = jobs_of(ends)
         assert job.runs_user_code is runs
-
-
-A = source("a")
-NOT_YET: dict[str, tuple[str, tuple[End, ...]]] = {
-    "commit turn": ("'late' depends on what the topology", (persist("s", A), persist("late", query("s", A)))),
-    "query": ("query the state 'elsewhere'", (persist("s", query("elsewhere", A)),)),
-}
-
-
-@pytest.mark.parametrize("case", NOT_YET)
-def test_what_nothing_can_run_yet_is_refused(case: str) -> None:
-    pattern, ends = NOT_YET[case]
-    with pytest.raises(ConfigurationError, match=f"{pattern}.*nothing was started"):
-        make_run(topology(*ends), None, MemoryLedger(), RunOptions(), Staging.AUTO, lambda: None)  # type: ignore[arg-type]
-    topology(persist("s", A)).check_runnable()
 
 
 def test_what_a_stream_would_be_left_without_is_not_taken_out() -> None:

@@ -9,6 +9,7 @@ from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
 from tests.mutants.sinks import SINKS
 from tests.mutants.starting import STARTING
+from tests.mutants.turning import TURNING
 
 _STATES = ("tests/state/test_contract.py",)
 _LEDGERS = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py", "tests/ledger/test_rules.py")
@@ -156,7 +157,7 @@ _EQUALITY = (
     Mutant(
         "what tasks refuse is recorded with its state",
         "coordinators/batches/runner.py",
-        "            raise _refused(batch, error.state, error) from error\n        except UnprocessableError",
+        "            raise refused_by(error.state, batch, error) from error\n        except UnprocessableError",
         "            raise\n        except UnprocessableError",
         _BAD_NEWS,
     ),
@@ -899,9 +900,9 @@ _COORDINATOR = (
     ),
     Mutant(
         "what depends on an own state is not run while processing",
-        "trident/graph/jobs.py",
-        "isinstance(node, QueryNode) and node.state.name in written",
-        "False",
+        "trident/graph/turns.py",
+        "return any(isinstance(each, NewValuesNode | QueryNode) for each in walk(node))",
+        "return isinstance(node, NewValuesNode | QueryNode)",
         ("tests/dsl/test_graph.py",),
     ),
     Mutant(
@@ -2794,5 +2795,6 @@ MUTANTS = (
     *DOCTOR,
     *DROPPING,
     *STARTING,
+    *TURNING,
     *PREPARING,
 )

@@ -218,9 +218,9 @@ SINKS: Final = (
     ),
     Mutant(
         "what tasks have staged and the driver does not see is not pinned",
-        "coordinators/batches/runner.py",
-        "            writing.check_written(batch, staged.writes)\n",
-        "            pass\n",
+        "coordinators/batches/staging.py",
+        "        writing.check_written(batch, staged.writes)\n",
+        "        pass\n",
         ("tests/coordinators/test_bulk_lives.py",),
     ),
     Mutant(

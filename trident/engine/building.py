@@ -62,7 +62,7 @@ def apply_step(operation: Operation, frame: DataFrame) -> DataFrame:
 def apply_own(operation: Operation, frame: DataFrame) -> DataFrame:
     """Return a prototype of the stream after a step that holds no expression of a user's, or raise what is wrong."""
     operation.check(fields_of(frame))
-    return _empty(frame.sparkSession, operation.lower(frame, BUILD_CONTEXT).drop(CONTROL).schema)
+    return empty_sample(frame.sparkSession, operation.lower(frame, BUILD_CONTEXT).drop(CONTROL).schema)
 
 
 def apply_to_several(operation: RecordOperation, frames: Sequence[DataFrame]) -> DataFrame:
@@ -70,10 +70,11 @@ def apply_to_several(operation: RecordOperation, frames: Sequence[DataFrame]) ->
     schema = operation.result([fields_of(frame).schema for frame in frames])
     after = operation.lower([frame.drop(CONTROL) for frame in frames], BUILD_CONTEXT)
     assert after.columns == schema.names, "what it says of its result is what it makes"
-    return _empty(frames[0].sparkSession, schema)
+    return empty_sample(frames[0].sparkSession, schema)
 
 
-def _empty(spark: SparkSession, schema: StructType) -> DataFrame:
+def empty_sample(spark: SparkSession, schema: StructType) -> DataFrame:
+    """Return a prototype with these fields."""
     return spark.createDataFrame([], StructType([*nullable(schema.fields), StructField(CONTROL, StringType())]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +15,7 @@ from trident.base.ranges import Edge, RangeManifest
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.processor import ProcessResult
 from trident.coordinators.pinned import DeadLetter
-from trident.graph.nodes import End, sources_of
+from trident.graph.nodes import Way, sources_of
 from trident.operations.aggregate import COPIES, REPEATED
 from trident.state.staged import HeldUpdates, WrittenUpdates
 
@@ -85,7 +85,7 @@ class Readings:
                 )
         self._found[spout] = read
 
-    def require_agreement(self, end: End, collected: Collected) -> None:
+    def require_agreement(self, end: Way, collected: Collected) -> None:
         """Raise `RetryableError` unless an action on kept records saw all of its sources as they were read at first.
 
         Kept records that were lost with their executor are read again, under the same edges.
@@ -111,7 +111,7 @@ class Readings:
         return ProcessResult(tuple(manifests), tuple(bad), {target: item.updates for target, item in collected.items()})
 
 
-def empty_result(ends: Sequence[End]) -> ProcessResult:
+def empty_result(ends: Sequence[Way]) -> ProcessResult:
     """Return the result of a job that had nothing to read."""
     return ProcessResult((), (), {end.name: HeldUpdates(end.schema.empty_table()) for end in ends})
 
@@ -124,6 +124,19 @@ def joined(results: Iterable[ProcessResult]) -> ProcessResult:
         tuple(letter for result in found for letter in result.bad_records),
         {target: updates for result in found for target, updates in result.updates.items()},
     )
+
+
+def carrying(result: ProcessResult, names: Sequence[str]) -> ProcessResult:
+    """Return the result with what is carried to the turn apart from what goes to targets."""
+    if not names:
+        return result
+    updates = dict(result.updates)
+    carried: dict[str, pa.Table] = {}
+    for name in names:
+        held = updates.pop(name)
+        assert isinstance(held, HeldUpdates), "tasks stage nothing that is carried"
+        carried[name] = held.rows
+    return replace(result, updates=updates, carried=carried)
 
 
 def _refuse_copies(table: pa.Table) -> None:

@@ -13,7 +13,8 @@ from trident.base.errors import ConfigurationError
 from trident.coordinators.registered import SINK, TopologySpec
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
-from trident.graph.nodes import End, PersistNode, QueryNode, SinkNode, walk
+from trident.graph.nodes import End, PersistNode, SinkNode
+from trident.graph.turns import Stages, stages_of
 from trident.operations.aggregate import Aggregate
 from trident.spouts.base import Spout
 from trident.state.layout import KeyColumn, StateLayout, ValueColumn
@@ -37,8 +38,13 @@ class CompiledTopology:
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """The jobs of every batch."""
-        return jobs_of(self.ends)
+        """The jobs of every batch before its turn."""
+        return jobs_of(self.stages.processing)
+
+    @property
+    def stages(self) -> Stages:
+        """What is made before a batch's turn, and what in it."""
+        return stages_of(self.ends)
 
     def spec(self) -> TopologySpec:
         """Return what the ledger stores of it and compares at every start."""
@@ -47,22 +53,6 @@ class CompiledTopology:
             spouts={name: {**spout.description(), "kind": spout.kind.value} for name, spout in self.spouts.items()},
             states={end.name: _description(end) for end in self.ends},
         )
-
-    def check_runnable(self) -> None:
-        """Raise `ConfigurationError` for what a graph can hold and nothing can run yet."""
-        late = [end.name for job in self.jobs for end in job.commit_turn]
-        if late:
-            raise ConfigurationError(
-                f"the topology {self.name!r} can't run: {late[0]!r} depends on what the topology itself wrote, and "
-                "there is no work in the commit turn yet; nothing was started"
-            )
-        for end in self.ends:
-            for node in walk(end):
-                if isinstance(node, QueryNode):
-                    raise ConfigurationError(
-                        f"the topology {self.name!r} can't run: nothing can query the state {node.state.name!r} yet; "
-                        "nothing was started"
-                    )
 
 
 def _opens(end: End) -> OpensTarget:

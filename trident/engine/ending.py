@@ -14,7 +14,7 @@ from trident.base.secrets import Secret
 from trident.coordinators.batches.processor import ProcessRequest
 from trident.engine.collecting import Collected, read_table
 from trident.engine.staging import WORDS_ONLY, StageRows, Staging, StagingChoice
-from trident.graph.nodes import End, PersistNode
+from trident.graph.nodes import CarriedNode, PersistNode, Way
 from trident.state.target import Target
 
 
@@ -33,7 +33,7 @@ class Ends:
 
     def __init__(
         self,
-        ends: Sequence[End],
+        ends: Sequence[Way],
         stores: Mapping[str, Target],
         staging: Staging,
         threshold: int,
@@ -44,7 +44,7 @@ class Ends:
         self._choices = {end.name: StagingChoice(staging, threshold, end.schema) for end in ends}
         self._only_executors = staging is Staging.EXECUTORS
 
-    def collect(self, end: End, updates: Updates, request: ProcessRequest, width: int) -> Collected:
+    def collect(self, end: Way, updates: Updates, request: ProcessRequest, width: int) -> Collected:
         """Return what the end's job says; `width` is how many positions of sources the batch has for it."""
         is_diverted = end.name in request.diverts
         by_tasks = None if is_diverted else self._stage_rows(end, request.batch, width)
@@ -55,8 +55,10 @@ class Ends:
         self._learn(end.name, width, collected)
         return collected
 
-    def _stage_rows(self, end: End, batch: BatchId, width: int) -> StageRows | None:
+    def _stage_rows(self, end: Way, batch: BatchId, width: int) -> StageRows | None:
         if not self._choices[end.name].by_executors(width):
+            return None
+        if isinstance(end, CarriedNode):
             return None
         writing = self._stores[end.name].capabilities.writing
         if writing is None:

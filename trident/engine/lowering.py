@@ -14,13 +14,14 @@ from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import (
-    End,
+    NewValuesNode,
     Node,
     OperationNode,
+    PersistNode,
     QueryNode,
     RecordOperationNode,
-    SinkNode,
     SourceNode,
+    Way,
     sources_of,
 )
 from trident.operations.base import BatchContext, control
@@ -44,18 +45,21 @@ class Lowering:
             found = self._frames[node] = self._lower(node)
         return found
 
-    def updates(self, end: End, *, for_driver: bool) -> DataFrame:
+    def updates(self, end: Way, *, for_driver: bool) -> DataFrame:
         """Return the end's staged updates and the control rows; `for_driver` says that `read_table` reads it."""
         before = self.frame(end.input)
-        if isinstance(end, SinkNode):
+        if not isinstance(end, PersistNode):
             lacks = ORDER in end.schema.names and ORDER not in before.columns
             return before.withColumn(ORDER, F.lit(None).cast("binary")) if lacks else before
         aggregate = end.aggregate
         return aggregate.lower_last(before, self._batch) if for_driver else aggregate.lower(before, self._batch)
 
-    def of(self, end: End) -> LoweredUpdates:
+    def of(self, end: Way) -> LoweredUpdates:
         """Return the end's updates as `Ends` takes them."""
         return LoweredUpdates(self, end)
+
+    def _words_of(self, node: RecordOperationNode) -> list[DataFrame]:
+        return [self._tops[source].select(control()) for source in sources_of(node)]
 
     def _lower(self, node: Node) -> DataFrame:
         match node:
@@ -63,12 +67,11 @@ class Lowering:
                 return node.operation.lower(self.frame(node.input), self._batch)
             case RecordOperationNode():
                 inputs = [_records(self.frame(each)) for each in node.inputs]
-                words = [self._tops[source].select(control()) for source in sources_of(node)]
-                return _with_words(node.operation.lower(inputs, self._batch), words)
+                return _with_words(node.operation.lower(inputs, self._batch), self._words_of(node))
             case SourceNode():
                 raise ConfigurationError(f"the stream {node.name!r} is not read in this job")
-            case QueryNode():
-                raise ConfigurationError(f"there is nothing yet that queries the state {node.state.name!r}")
+            case QueryNode() | NewValuesNode():
+                raise AssertionError("what waits for the commit turn is not processed before it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class LoweredUpdates:
     """See `Updates`: an end's, of frames that are lowered for one attempt."""
 
     lowering: Lowering
-    end: End
+    end: Way
 
     def table(self) -> pa.Table:
         """Run the frame."""

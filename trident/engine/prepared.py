@@ -29,7 +29,7 @@ from trident.base.control import CONTROL
 from trident.engine.errors import SPARK_FAILURES
 from trident.engine.lowering import from_source
 from trident.engine.spark import is_classic, is_stopped, items_of
-from trident.graph.nodes import End, SourceNode
+from trident.graph.nodes import SourceNode, Way
 from trident.operations.base import BatchContext
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import SmallBatch
@@ -178,7 +178,7 @@ class SmallUpdates:
 
     spark: SparkSession
     plans: PreparedPlans
-    end: End
+    end: Way
     source: SourceNode
     batch: SmallBatch
     context: BatchContext

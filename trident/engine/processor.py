@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge
 from trident.base.signals import StopSignal
-from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, TurnRequest
 from trident.engine.acting import AFTER_STOP, acting
-from trident.engine.collecting import Collected, Readings, empty_result, joined, read_table, words_in
+from trident.engine.collecting import Collected, Readings, carrying, empty_result, joined, read_table, words_in
 from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
 from trident.engine.errors import SPARK_FAILURES, of_state
@@ -27,12 +28,14 @@ from trident.engine.reading import ONE_TASKS, Readers, width_of
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
 from trident.engine.tasks import SparkTasks
+from trident.engine.turning import Turn, tag_of
 from trident.graph.jobs import Job, Trunk
-from trident.graph.nodes import End
+from trident.graph.nodes import Way
 from trident.operations.base import BatchContext
 from trident.spouts.base import SmallBatch, Source
 from trident.spouts.handing_out import hand_out
 from trident.spouts.wanted import reading_until, require_wanted
+from trident.state.staged import HeldUpdates
 from trident.state.target import Target
 
 T = TypeVar("T")
@@ -58,7 +61,15 @@ class SparkProcessor:
         if staging_threshold < 1 or (parallelism is not None and parallelism < 1):
             raise ConfigurationError("staging_threshold and parallelism must be above zero")
         self._jobs = compiled.jobs
-        assert not any(job.commit_turn for job in self._jobs), "check_runnable refuses them"
+        self._stages = compiled.stages
+        self._stores = stores
+        for name in self._stages.asked:
+            if stores[name].capabilities.querying is None:
+                raise ConfigurationError(
+                    f"the state {name!r} can't be asked for the values of keys, so it has no new values and answers no "
+                    "query; nothing was planned"
+                )
+        self._carried = tuple(node.name for node in self._stages.carried)
         parallelism = parallelism or parallelism_of(spark)
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
@@ -69,7 +80,8 @@ class SparkProcessor:
                 store.capabilities.tasking.use(SparkTasks(self._spark))
         self._given_up: dict[BatchId, StopSignal] = {}
         """Of the attempts that are under way, for whoever cancels them."""
-        self._ends = Ends(compiled.ends, stores, staging, staging_threshold, partial(hand_out, self._spark))
+        ends = self._stages.processing
+        self._ends = Ends(ends, stores, staging, staging_threshold, partial(hand_out, self._spark))
 
     def process(self, request: ProcessRequest) -> ProcessResult:
         """Run all jobs of the attempt, side by side."""
@@ -77,7 +89,30 @@ class SparkProcessor:
         runs = [partial(self._run, _Attempt(job, request, given_up)) for job in self._jobs]
         try:
             with self._first_alone.turn(given_up) if goes_alone(request, self._jobs) else nullcontext():
-                return joined(run_all(runs, partial(self.cancel, request.batch)))
+                return carrying(joined(run_all(runs, partial(self.cancel, request.batch))), self._carried)
+        finally:
+            del self._given_up[request.batch]
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """The states whose staged rows are wanted in the turn."""
+        return self._stages.shown
+
+    def process_turn(self, request: TurnRequest) -> Mapping[str, HeldUpdates]:
+        """Make what waits for the attempt's turn, one end after the other."""
+        given_up = self._given_up[request.batch] = StopSignal()
+
+        def on_spark(name: str, action: Callable[[], pa.Table]) -> pa.Table:
+            job = f"{request.batch}, work in the commit turn for {name!r}"
+            with (
+                reading_until(given_up),
+                acting(self._spark, tag_of(request.batch), job, of_refusal=lambda found: of_state(found, name, job)),
+            ):
+                require_wanted()
+                return action()
+
+        try:
+            return Turn(self._spark, self._stages, self._stores, request, on_spark).run()
         finally:
             del self._given_up[request.batch]
 
@@ -87,11 +122,11 @@ class SparkProcessor:
         if (given_up := self._given_up.get(batch)) is not None:
             given_up.set()  # what is read in this process no tag ends
         with suppress(*SPARK_FAILURES, *AFTER_STOP):  # where Spark is gone its jobs are too
-            cancel_tagged(self._spark, _tag(batch))
+            cancel_tagged(self._spark, tag_of(batch))
 
     def _run(self, attempt: _Attempt) -> ProcessResult:
         if not attempt.width:
-            return empty_result(attempt.job.processing)
+            return empty_result(attempt.job.ends)
         small = self._small_batch(attempt) if self._may_part(attempt.job) else None
         if small is not None:
             return self._small(attempt, small)
@@ -116,7 +151,7 @@ class SparkProcessor:
         (trunk,) = attempt.job.trunks
         readings = Readings(attempt.request.edges)
         readings.add(trunk.source.name, words_in(batch.words))
-        ends = attempt.job.processing
+        ends = attempt.job.ends
         runs = [partial(self._collect_small, attempt, end, batch) for end in ends]
         results = run_all(runs, partial(self.cancel, attempt.batch))
         found: dict[str, Collected] = {}
@@ -125,7 +160,7 @@ class SparkProcessor:
             found[end.name] = collected
         return readings.result(found)
 
-    def _collect_small(self, attempt: _Attempt, end: End, batch: SmallBatch) -> Collected:
+    def _collect_small(self, attempt: _Attempt, end: Way, batch: SmallBatch) -> Collected:
         (trunk,) = attempt.job.trunks
         updates = SmallUpdates(self._spark, self._plans, end, trunk.source, batch, attempt.context_of(end))
         return self._on_spark(
@@ -137,7 +172,7 @@ class SparkProcessor:
 
     def _chain(self, attempt: _Attempt) -> ProcessResult:
         """One action does all: what it returns vouches for what it read."""
-        (trunk,), (end,) = attempt.job.trunks, attempt.job.processing
+        (trunk,), (end,) = attempt.job.trunks, attempt.job.ends
 
         def action(frame: DataFrame) -> Collected:
             lowering = from_source(trunk.source, frame, attempt.context_of(end))
@@ -170,7 +205,7 @@ class SparkProcessor:
                 if (first := attempt.job.first_on(trunk)) is not None:
                     found[first.name] = collected
             tops = {trunk: frame for trunk, (frame, _) in zip(attempt.job.trunks, opened, strict=True)}
-            others = [end for end in attempt.job.processing if end.name not in found]
+            others = [end for end in attempt.job.ends if end.name not in found]
             results = run_all([partial(self._collect, attempt, end, tops) for end in others], cancel)
         for end, collected in zip(others, results, strict=True):
             readings.require_agreement(end, collected)
@@ -206,7 +241,7 @@ class SparkProcessor:
         )
         return tops[-1], collected
 
-    def _collect(self, attempt: _Attempt, end: End, tops: Mapping[Trunk, DataFrame]) -> Collected:
+    def _collect(self, attempt: _Attempt, end: Way, tops: Mapping[Trunk, DataFrame]) -> Collected:
         lowering = Lowering(tops, attempt.context_of(end))
         return self._on_spark(
             attempt,
@@ -236,7 +271,7 @@ class SparkProcessor:
         job = f"{attempt.batch}, {what}"
         with (
             reading_until(attempt.given_up),
-            acting(self._spark, _tag(attempt.batch), job, of_refusal=lambda refused: of_state(refused, state, job)),
+            acting(self._spark, tag_of(attempt.batch), job, of_refusal=lambda refused: of_state(refused, state, job)),
         ):
             require_wanted()  # a job that begins after the cancel is not ended by it
             return action()
@@ -262,7 +297,7 @@ class _Attempt:
     def width(self) -> int:
         return sum(width_of(self.edges(trunk)) for trunk in self.job.trunks)
 
-    def context_of(self, end: End) -> BatchContext:
+    def context_of(self, end: Way) -> BatchContext:
         return replace(self.context, is_diverted=end.name in self.request.diverts)
 
     def is_ordered(self, trunk: Trunk) -> bool:
@@ -278,10 +313,5 @@ def goes_alone(request: ProcessRequest, jobs: Sequence[Job]) -> bool:
     return 0 < width <= ONE_TASKS and not any(job.runs_user_code for job in jobs)
 
 
-def _job_of(end: End, stream: str) -> str:
+def _job_of(end: Way, stream: str) -> str:
     return f"stream {stream!r}, job of the state {end.name!r}"
-
-
-def _tag(batch: BatchId) -> str:
-    # attempts are never reused within an incarnation; a tag can't have commas
-    return f"trident-{batch.owner.incarnation}-{batch.attempt}".replace(",", "_")

@@ -40,7 +40,6 @@ def make_run(
 
     `before_batches` is called when it has taken over, and is about to plan.
     """
-    compiled.check_runnable()
 
     def make_processor(sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
         if is_stopped(spark):
@@ -57,6 +56,7 @@ def make_run(
         targets=compiled.targets,
         make_processor=make_processor,
         check=partial(check_places, compiled, options.timeouts),
+        works_in_turn=bool(compiled.stages.turn),
     )
     return TopologyRun(topology, ledger or SqliteLedger(DEFAULT_LEDGER), options)
 

@@ -113,7 +113,7 @@ class WarmUp:
     def _warm(self, job: Job, session: SparkSession) -> None:
         """Run each end's action as a batch does, as large ones are read and as small ones are."""
         for frame in (read_as_large, read_as_small):
-            for end in job.processing:
+            for end in job.ends:
                 if self._over.is_set():
                     return
                 sources = [trunk.source for trunk in job.trunks]

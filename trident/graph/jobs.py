@@ -1,8 +1,4 @@
-"""What is to be run per batch: jobs that share no source, each in two stages.
-
-*Processing* is all that depends on sources only; it runs for several batches at once. The *commit turn* is all that
-depends on what this topology wrote, and everything behind it: it can run for T only after `done(T-1)`.
-"""
+"""What is to be run per batch before its turn: jobs that share no source. What waits for the turn: `turns.py`."""
 
 from __future__ import annotations
 
@@ -11,13 +7,12 @@ from dataclasses import dataclass
 
 from trident.base.order import ORDER
 from trident.graph.nodes import (
-    End,
     Node,
     OperationNode,
     PersistNode,
-    QueryNode,
     RecordOperationNode,
     SourceNode,
+    Way,
     sources_of,
     walk,
 )
@@ -36,15 +31,9 @@ class Job:
     """Ends that are connected by the sources that they share: each source is read once for all of them."""
 
     trunks: tuple[Trunk, ...]
-    processing: tuple[End, ...]
-    commit_turn: tuple[End, ...]
+    ends: tuple[Way, ...]
     ordered: frozenset[SourceNode] = frozenset()
     """The sources of whose records an end wants to know the order."""
-
-    @property
-    def ends(self) -> tuple[End, ...]:
-        """All of them."""
-        return (*self.processing, *self.commit_turn)
 
     @property
     def is_chain(self) -> bool:
@@ -54,9 +43,9 @@ class Job:
     @property
     def can_part(self) -> bool:
         """Whether each end may go its own way from the one source, and all find what one run of the ways would make."""
-        ways = [frozenset(node for node in walk(end) if node is not end) for end in self.processing]
-        nodes = frozenset[Node | End]().union(*ways)
-        if self.commit_turn or len(self.trunks) != 1:
+        ways = [frozenset(node for node in walk(end) if node is not end) for end in self.ends]
+        nodes = frozenset[Node | Way]().union(*ways)
+        if len(self.trunks) != 1:
             return False
         if not all(isinstance(node, SourceNode | OperationNode) for node in nodes):
             return False
@@ -72,23 +61,22 @@ class Job:
             isinstance(node, PersistNode) and node.aggregate.runs_user_code for node in nodes
         )
 
-    def first_on(self, trunk: Trunk) -> End | None:
+    def first_on(self, trunk: Trunk) -> Way | None:
         """Return an end to which one way leads from the trunk, and none from another: its action reads the trunk once.
 
         None where every end takes the trunk's records by several ways, or with another source's.
         """
-        return next((end for end in self.processing if _is_straight(end, trunk)), None)
+        return next((end for end in self.ends if _is_straight(end, trunk)), None)
 
 
-def jobs_of(ends: Sequence[End]) -> tuple[Job, ...]:
+def jobs_of(ends: Sequence[Way]) -> tuple[Job, ...]:
     """Return the jobs of a topology with these ends, in the order of their first ends."""
-    written = {end.name for end in ends}
-    return tuple(_job(group, written) for group in _groups(ends))
+    return tuple(map(_job, _groups(ends)))
 
 
-def _groups(ends: Sequence[End]) -> list[list[End]]:
+def _groups(ends: Sequence[Way]) -> list[list[Way]]:
     """Return the ends, those together that are connected by a source."""
-    groups: list[tuple[set[SourceNode], list[End]]] = []
+    groups: list[tuple[set[SourceNode], list[Way]]] = []
     for end in ends:
         mine = set(sources_of(end))
         met = [group for group in groups if group[0] & mine]
@@ -106,23 +94,21 @@ def _groups(ends: Sequence[End]) -> list[list[End]]:
     return [sorted(members, key=order.__getitem__) for _, members in groups]
 
 
-def _job(ends: Sequence[End], written: set[str]) -> Job:
-    followers: dict[Node | End, set[Node | End]] = {}
+def _job(ends: Sequence[Way]) -> Job:
+    followers: dict[Node | Way, set[Node | Way]] = {}
     for end in ends:
         for node in walk(end):
             for before in node.inputs:
                 followers.setdefault(before, set()).add(node)
     sources = dict.fromkeys(source for end in ends for source in sources_of(end))
-    late = {end for end in ends if _is_late(end, written)}
     return Job(
         tuple(Trunk(source, _top(source, followers)) for source in sources),
-        tuple(end for end in ends if end not in late),
-        tuple(end for end in ends if end in late),
+        tuple(ends),
         frozenset(source for node in _wanting_order(ends) for source in _records_of(node)),
     )
 
 
-def _wanting_order(ends: Sequence[End]) -> Iterator[Node | End]:
+def _wanting_order(ends: Sequence[Way]) -> Iterator[Node | Way]:
     """Yield the ends and operations to which it matters in which order their records are."""
     for end in ends:
         if ORDER in end.schema.names:
@@ -130,7 +116,7 @@ def _wanting_order(ends: Sequence[End]) -> Iterator[Node | End]:
         yield from (node for node in walk(end) if isinstance(node, RecordOperationNode) and node.operation.wants_order)
 
 
-def _records_of(end: Node | End) -> Iterator[SourceNode]:
+def _records_of(end: Node | Way) -> Iterator[SourceNode]:
     """Yield the sources whose records come to an end, or to an operation, one by one."""
     todo: list[Node] = list(end.inputs)
     while todo:
@@ -141,7 +127,7 @@ def _records_of(end: Node | End) -> Iterator[SourceNode]:
             todo.extend(node.inputs)
 
 
-def _top(source: SourceNode, followers: dict[Node | End, set[Node | End]]) -> Node:
+def _top(source: SourceNode, followers: dict[Node | Way, set[Node | Way]]) -> Node:
     """Go up as long as there is one follower, and it takes control rows along."""
     top: Node = source
     while len(followers[top]) == 1:
@@ -152,14 +138,10 @@ def _top(source: SourceNode, followers: dict[Node | End, set[Node | End]]) -> No
     return top
 
 
-def _is_straight(end: End, trunk: Trunk) -> bool:
-    node: Node | End = end
+def _is_straight(end: Way, trunk: Trunk) -> bool:
+    node: Node | Way = end
     while isinstance(node, OperationNode) or node is end:
         (node,) = node.inputs
         if node is trunk.top:
             return True
     return False
-
-
-def _is_late(end: End, written: set[str]) -> bool:
-    return any(isinstance(node, QueryNode) and node.state.name in written for node in walk(end))

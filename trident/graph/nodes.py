@@ -6,7 +6,7 @@ Two nodes are the same when they are one object.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -17,8 +17,14 @@ from trident.state.layout import StateLayout
 from trident.state.target import Sink, State
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from trident.operations.aggregate import Aggregate
     from trident.operations.base import Operation, RecordOperation
+
+
+Shown: TypeAlias = "Callable[[str], Column]"
+"""Returns a result as a column over what a state keeps, given what stands before the names of those columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,14 +59,34 @@ class RecordOperationNode:
 
     operation: RecordOperation
     inputs: tuple[Node, ...]
+    schemas: tuple[pa.Schema, ...] = ()
+    """The fields of each input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a query asks of a state, and what it adds to a record."""
+
+    keys: tuple[str, ...]
+    """The fields that hold the state's keys, in their order; none of a state without keys."""
+    shown: Mapping[str, Shown]
+    """The fields that are added, by name, as columns over what the state keeps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryNode:
-    """What a state has for the records of its input; exact, so of one that the topology writes after `done(T-1)`."""
+    """What a state has for each record, as the txid before has left it: so it is asked in the commit turn."""
 
-    state: State
+    persist: PersistNode
     input: Node
+    asked: Asked
+    schema: pa.Schema
+    """The fields of its input."""
+
+    @property
+    def state(self) -> State:
+        """The state that is asked."""
+        return self.persist.state
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -91,6 +117,35 @@ class PersistNode:
     def schema(self) -> pa.Schema:
         """The columns of its staged updates."""
         return self.layout.schema()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewValuesNode:
+    """What a batch makes of a state: a row for each key that it touches, with the values after it."""
+
+    persist: PersistNode
+    shown: Mapping[str, Shown]
+    """The fields behind the keys, by name, as columns over what the state keeps (before the batch too)."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """What the state's updates are made of."""
+        return (self.persist.input,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CarriedNode:
+    """An end of processing that has no effect: records that the commit turn needs, kept until then."""
+
+    input: Node
+    name: str
+    """None that an end can have."""
+    schema: pa.Schema
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """Its one input."""
+        return (self.input,)
 
 
 BY_COLUMN: Final = "by column"
@@ -128,14 +183,16 @@ class SinkNode:
         return (self.input,)
 
 
-Node: TypeAlias = SourceNode | OperationNode | RecordOperationNode | QueryNode
+Node: TypeAlias = SourceNode | OperationNode | RecordOperationNode | QueryNode | NewValuesNode
 End: TypeAlias = PersistNode | SinkNode
+Way: TypeAlias = End | CarriedNode
+"""What processing makes the rows of."""
 
 
-def walk(end: Node | End) -> Iterator[Node | End]:
+def walk(end: Node | Way) -> Iterator[Node | Way]:
     """Return the node and all before it, each once; a node comes before its inputs."""
-    seen: set[Node | End] = set()
-    todo: list[Node | End] = [end]
+    seen: set[Node | Way] = set()
+    todo: list[Node | Way] = [end]
     while todo:
         node = todo.pop()
         if node not in seen:
@@ -144,6 +201,6 @@ def walk(end: Node | End) -> Iterator[Node | End]:
             todo.extend(reversed(node.inputs))
 
 
-def sources_of(end: Node | End) -> tuple[SourceNode, ...]:
+def sources_of(end: Node | Way) -> tuple[SourceNode, ...]:
     """Return the sources that it depends on, each once."""
     return tuple(node for node in walk(end) if isinstance(node, SourceNode))

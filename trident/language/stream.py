@@ -20,6 +20,7 @@ from trident.language.to_kafka import check_no_markers, checked_parts, described
 from trident.language.to_table import row_shape_of
 from trident.language.together import Keys, joined, joined_with_table, merged
 from trident.language.trident_state import TridentState
+from trident.language.turning import MapGet, SnapshotGet, queried
 from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.base import Aggregator
 from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
@@ -139,6 +140,14 @@ class Stream(RowVerbs):
         """Keep a single row in the state, changed once per txid by what its batch holds."""
         return self._keep(state, (), aggregators)
 
+    def state_query(self, state: TridentState, query: MapGet | SnapshotGet, /) -> Stream:
+        """Add the results of a state of this topology, exactly as the txid before has left them, to each record.
+
+        `MapGet()` asks for the key that the record names, `SnapshotGet()` asks a state without keys; where nothing is
+        stored the added fields are null. It is asked in the batch's turn, so what follows waits for the batches before.
+        """
+        return queried(self, state, query)
+
     def to_kafka(
         self,
         topic: str | Column,
@@ -235,6 +244,9 @@ class Stream(RowVerbs):
             raise ConfigurationError(f"{self._said}{error}") from None
         return self._followed(OperationNode(operation, self._node), sample)
 
+    def _apart(self, node: Node, sample: DataFrame, name: str) -> Stream:
+        return Stream(self._topology, node, sample, name)
+
     def _followed(self, node: Node, sample: DataFrame) -> Stream:
         return Stream(self._topology, node, sample, self._name)
 
@@ -248,10 +260,12 @@ class Stream(RowVerbs):
         check_instance(f"the kind of state {state.name!r}", state.kind, StateKind)
         check_given_name("a state's name", state.name)
         aggregate = Aggregate(keys, aggregators, stored=True)
-        layout = layout_of(state.name, aggregate, self._then(aggregate).schema)
+        kept = self._then(aggregate)
+        layout = layout_of(state.name, aggregate, kept.schema)
         table_shape(state.name, state.name, state.kind, layout)  # names of columns, the derived ones too
-        self._topology._add_end(PersistNode(state, layout, aggregate, self._node))
-        return TridentState(state, layout)
+        persist = PersistNode(state, layout, aggregate, self._node)
+        self._topology._add_end(persist)
+        return TridentState(state, layout, persist, self, kept._sample)
 
 
 def _function(function: F, verb: str, columns: Mapping[str, object] | None = None) -> F:

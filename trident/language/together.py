@@ -13,12 +13,13 @@ from trident.base.policies import policy_of
 from trident.engine.building import apply_own, apply_to_several, fields_of
 from trident.graph.nodes import OperationNode, RecordOperationNode
 from trident.language.row_verbs import declared_fields
-from trident.operations.base import RecordOperation, check_field
+from trident.operations.base import RecordOperation, check_field, nullable
 from trident.operations.joining import Join, JoinOutput, JoinSide
 from trident.operations.multi_reducing import MultiReduce, MultiReducer
 from trident.operations.sending import check_sendable
 from trident.operations.static_join import StaticJoin
 from trident.operations.uniting import Merge
+from trident.spouts.arrow_types import arrow_schema
 
 if TYPE_CHECKING:
     from trident.language.grouped import GroupedStream
@@ -101,7 +102,8 @@ def _read(spark: SparkSession, table: DataFrame) -> DataFrame:
 
 def _of_several(operation: RecordOperation, streams: Sequence[Stream]) -> Stream:
     sample = apply_to_several(operation, [each._sample for each in streams])
-    return streams[0]._followed(RecordOperationNode(operation, tuple(each._node for each in streams)), sample)
+    schemas = tuple(arrow_schema(nullable(each.schema.fields)) for each in streams)
+    return streams[0]._followed(RecordOperationNode(operation, tuple(each._node for each in streams), schemas), sample)
 
 
 def _check_streams(streams: Sequence[Stream], verb: str, least: int = 2) -> None:

@@ -58,6 +58,11 @@ class Aggregate:
         check_new_names((*keys, *(name for name, _ in kept)), self.verb)
         self.kept: Mapping[str, StoredColumn] = dict(kept)
         """The columns that a state keeps, by name."""
+        self.results: Mapping[str, tuple[tuple[str, ...], Aggregator]] = {
+            name: (tuple(name + column.suffix for column in columns[name]), aggregator)
+            for name, aggregator in aggregators.items()
+        }
+        """The columns that each result is shown of, and by what."""
         self._grouping = [*(field(key) for key in keys), control()]
         self._selected = [*(field(name) for name in (*keys, *self.kept)), _words()]
         shows = not stored and not all(isinstance(each, OneColumn) for each in aggregators.values())

@@ -1,0 +1,52 @@
+"""From what the engine made to what the pin says: updates are staged, or kept for a person who diverts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import RefusedError
+from trident.base.identity import BatchId
+from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.decided import Diverted, Refusal, StopKind
+from trident.state.capabilities import diverting_of
+from trident.state.rows import json_rows
+from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
+from trident.state.target import Target
+
+
+def staged_of(
+    stores: Mapping[str, Target], batch: BatchId, made: Mapping[str, StagedUpdates], diverts: tuple[str, ...]
+) -> tuple[dict[str, StagedUpdates], tuple[Diverted, ...]]:
+    """Return what was made, staged as the pin needs it, and the rows of the states that a person has diverted.
+
+    Raises StoppedError for a state that refuses its rows.
+    """
+    kept = tuple(_diverted(stores, batch, name, rows) for name, rows in made.items() if name in diverts)
+    updates = {
+        name: WrittenUpdates(()) if name in diverts else _staged(stores, batch, name, rows)
+        for name, rows in made.items()
+    }
+    return updates, kept
+
+
+def refused_by(state: str, batch: BatchId, error: RefusedError) -> StoppedError:
+    """Return the error of a state that can't take its rows of a batch."""
+    text = f"state {state!r} refused {batch} for good: {error}. Nothing of this txid was applied."
+    return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.REFUSED, state, str(error)))
+
+
+def _staged(stores: Mapping[str, Target], batch: BatchId, name: str, staged: StagedUpdates) -> StagedUpdates:
+    if isinstance(staged, HeldUpdates):
+        try:
+            staged = stores[name].stage(batch, staged)
+        except RefusedError as error:
+            raise refused_by(name, batch, error) from error
+    elif (writing := stores[name].capabilities.writing) is not None:
+        writing.check_written(batch, staged.writes)
+    reached(CrashPoint.AFTER_STAGING, batch.txid)
+    return staged
+
+
+def _diverted(stores: Mapping[str, Target], batch: BatchId, name: str, staged: StagedUpdates) -> Diverted:
+    return Diverted(name, json_rows(diverting_of(stores[name]).staged_rows(batch, staged)))

@@ -1,0 +1,42 @@
+"""What the engine asks of states in a turn, without Spark."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pyarrow as pa
+import pytest
+
+from trident.base.errors import MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.batches.processor import TurnRequest
+from trident.engine.turning import Turn
+from trident.graph.turns import Stages
+from trident.state.capabilities import Capabilities, Found
+from trident.state.positions import Position
+
+OWNER = Owner("t", "incarnation")
+BATCH = BatchId(OWNER, Epoch(1, "token"), 5, 9)
+ROWS = pa.table({"n": [1]})
+
+
+class Store:
+    def __init__(self, txid: int) -> None:
+        self.capabilities = Capabilities(querying=cast(Any, self))
+        self.txid = txid
+
+    def find(self, topology: str, keys: pa.Table) -> Found:
+        return Found(Position(OWNER, self.txid, 8, 0), ROWS)
+
+
+@pytest.mark.parametrize(("txid", "is_right"), [(4, True), (3, False), (5, False)])
+def test_values_are_those_of_the_txid_before_or_nothing_is_made_of_them(txid: int, is_right: bool) -> None:
+    request = TurnRequest(BATCH, cast(Any, None), {}, {})
+    turn = Turn(cast(Any, None), Stages((), ()), {"s": cast(Any, Store(txid))}, request, cast(Any, None))
+    persist = cast(Any, SimpleNamespace(name="s"))
+    if is_right:
+        assert turn.stored(persist, ROWS) is ROWS
+    else:
+        with pytest.raises(MismatchError, match=f"stands at txid {txid}.*nothing of the batch was applied"):
+            turn.stored(persist, ROWS)
