@@ -68,6 +68,11 @@ def greatest(left: V, right: V) -> V:
     return right if _is_less(left, right) else left
 
 
+def are_equal(left: object, right: object) -> bool:
+    """Tell whether two values of one column are one."""
+    return not _is_less(left, right) and not _is_less(right, left)
+
+
 def added(left: object, right: object) -> object:
     """Return the exact sum of two integers or decimals; integers may leave the range of their column."""
     if isinstance(left, Decimal) and isinstance(right, Decimal):

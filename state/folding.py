@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from trident.base.errors import MismatchError, RefusedError, TridentError
 from trident.base.user_code import type_and_place
-from trident.state.comparing import NAN, added, greatest, least
+from trident.state.comparing import NAN, added, are_equal, greatest, least
 from trident.state.layout import Merge, StateKind, StateLayout, Value, ValueColumn
 from trident.state.rows import array_of, conform, distinct, python_values
 from trident.state.values import OpaqueValue, TransactionalValue, Update
@@ -52,12 +52,11 @@ def current(stored: StoredRow) -> Row:
 
 def merged_with(layout: StateLayout, staged: Row) -> Update[Row]:
     """Return the function that merges one staged row into the stored one."""
-    folds = [_fold(column) for column in layout.values]
+    places = {column.name: place for place, column in enumerate(layout.values)}
+    folds = [_row_fold(column, place, places.get(column.by, place)) for place, column in enumerate(layout.values)]
 
     def update(stored: Row | None) -> Row:
-        if stored is None:
-            return staged
-        return tuple(_keep(fold, old, new) for fold, old, new in zip(folds, stored, staged, strict=True))
+        return staged if stored is None else tuple(fold(stored, staged) for fold in folds)
 
     return update
 
@@ -123,6 +122,27 @@ def settled_row(row: Row) -> Row:
     return row
 
 
+def _row_fold(column: ValueColumn, place: int, by: int) -> Callable[[Row, Row], Value]:
+    """Return what makes a column's value of a stored and a staged row."""
+    if column.merge is Merge.LEAST_BY or column.merge is Merge.GREATEST_BY:
+        is_least = column.merge is Merge.LEAST_BY
+        return lambda stored, staged: _kept_by(stored[by], stored[place], staged[by], staged[place], is_least=is_least)
+    fold = _fold(column)
+    return lambda stored, staged: _keep(fold, stored[place], staged[place])
+
+
+def _kept_by(stored_by: Value, stored: Value, staged_by: Value, staged: Value, *, is_least: bool) -> Value:
+    """Return the value of whichever stands first by another column; a row that has nothing there says nothing."""
+    if stored_by is None or staged_by is None:
+        return staged if stored_by is None else stored
+    if are_equal(stored_by, staged_by):
+        if stored is None or staged is None:
+            return None if is_least else _keep(greatest, stored, staged)
+        return least(stored, staged) if is_least else greatest(stored, staged)
+    first = least(stored_by, staged_by) if is_least else greatest(stored_by, staged_by)
+    return stored if first is stored_by else staged
+
+
 def _fold(column: ValueColumn) -> Callable[[Value, Value], Value]:
     match column.merge:
         case Merge.ADD:
@@ -131,6 +151,8 @@ def _fold(column: ValueColumn) -> Callable[[Value, Value], Value]:
             return least
         case Merge.GREATEST:
             return greatest
+        case Merge.LEAST_BY | Merge.GREATEST_BY:
+            raise AssertionError("such a column is folded with another one")
         case Merge.COMBINE:
             return lambda stored, staged: _held(column, combined(column, stored, staged))
 

@@ -27,6 +27,10 @@ class Merge(StrEnum):
     ADD = "add"
     LEAST = "least"
     GREATEST = "greatest"
+    LEAST_BY = "least_by"
+    """With the column `by`, a `LEAST`: the value of whichever has less there; of equal ones the smaller, null first."""
+    GREATEST_BY = "greatest_by"
+    """With the column `by`, a `GREATEST`: of equal ones the greater value, null last."""
     COMBINE = "combine"
     """By the column's own Python function, on the coordinator."""
 
@@ -47,6 +51,8 @@ class ValueColumn:
     type: pa.DataType
     merge: Merge
     combine: Callable[[Value, Value], Value] | None = field(default=None, compare=False, repr=False)
+    by: str = ""
+    """For `Merge.LEAST_BY` and `GREATEST_BY`: the value column that decides which value is kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,22 +35,30 @@ if TYPE_CHECKING:
     from trident.local.session import local_session
     from trident.managing.deciding import divert, drop, retry, status, undo
     from trident.managing.resets import reset
-    from trident.operations.aggregators.base import Aggregator
+    from trident.operations.aggregators.base import Aggregation
+    from trident.operations.aggregators.choices import First, Last, MaxBy, MinBy
+    from trident.operations.aggregators.collections import CollectList, CollectSet, CountDistinct, TopN
     from trident.operations.aggregators.combiner import Combiner
     from trident.operations.aggregators.counting import Count
     from trident.operations.aggregators.extremes import Max, Min
+    from trident.operations.aggregators.means import Mean
     from trident.operations.aggregators.sums import Sum
+    from trident.operations.aggregators.truths import BoolAnd, BoolOr
     from trident.operations.conditions import Debug, Equals, FilterNull, Negate, Split
     from trident.operations.joining import JoinOutput, JoinSide
     from trident.operations.multi_reducing import MultiReducer
     from trident.operations.user_objects import OperationContext
 
 _MODULES = {
-    "trident.operations.aggregators.base": ("Aggregator",),
+    "trident.operations.aggregators.base": ("Aggregation",),
     "trident.operations.aggregators.combiner": ("Combiner",),
     "trident.operations.aggregators.counting": ("Count",),
     "trident.operations.aggregators.extremes": ("Max", "Min"),
     "trident.operations.aggregators.sums": ("Sum",),
+    "trident.operations.aggregators.choices": ("First", "Last", "MaxBy", "MinBy"),
+    "trident.operations.aggregators.collections": ("CollectList", "CollectSet", "CountDistinct", "TopN"),
+    "trident.operations.aggregators.means": ("Mean",),
+    "trident.operations.aggregators.truths": ("BoolAnd", "BoolOr"),
     "trident.operations.conditions": ("Debug", "Equals", "FilterNull", "Negate", "Split"),
     "trident.operations.joining": ("JoinOutput", "JoinSide"),
     "trident.operations.multi_reducing": ("MultiReducer",),
@@ -85,10 +93,15 @@ _MODULES = {
     "trident.language.turning": ("MapGet", "SnapshotGet"),
 }
 __all__ = [
-    "Aggregator",
+    "Aggregation",
+    "BoolAnd",
+    "BoolOr",
+    "CollectList",
+    "CollectSet",
     "Combiner",
     "ConfigurationError",
     "Count",
+    "CountDistinct",
     "Debug",
     "DecisionNeededError",
     "Equals",
@@ -96,15 +109,20 @@ __all__ = [
     "FencedError",
     "FieldError",
     "FilterNull",
+    "First",
     "GroupedStream",
     "JoinOutput",
     "JoinSide",
     "Keep",
+    "Last",
     "LeaseHeldError",
     "MapGet",
     "Max",
+    "MaxBy",
+    "Mean",
     "MemoryLedger",
     "Min",
+    "MinBy",
     "MismatchError",
     "MultiReducer",
     "Negate",
@@ -122,6 +140,7 @@ __all__ = [
     "Staging",
     "Stream",
     "Sum",
+    "TopN",
     "Topology",
     "TridentError",
     "TridentState",

@@ -9,6 +9,8 @@ rows are merged per null pattern (which of the key columns are null), mostly the
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from trident.state.layout import Merge, ValueColumn
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.names import quote
@@ -80,7 +82,7 @@ def patterns_statement(shape: TableShape, source: str) -> str:
 
 def _changes(shape: TableShape, dialect: Dialect) -> tuple[list[str], list[str]]:
     """Return what is set in a stored row, and what must be true of it."""
-    changes = [f"{quote(column.name)} = {_merged(column, dialect)}" for column in shape.values]
+    changes = [f"{quote(column.name)} = {_merged(shape, column, dialect)}" for column in shape.values]
     if shape.has_previous:
         changes += [f"{quote(PREVIOUS + column.name)} = t.{quote(column.name)}" for column in shape.values]
         changes.append(f"{PREVIOUS_TXID} = t.{TXID}")
@@ -106,15 +108,40 @@ def _of_pattern(shape: TableShape, pattern: NullPattern) -> list[str]:
     ]
 
 
-def _merged(column: ValueColumn, dialect: Dialect) -> str:
-    stored, staged = f"t.{quote(column.name)}", f"s.{quote(column.name)}"
+def _merged(shape: TableShape, column: ValueColumn, dialect: Dialect) -> str:
+    stored, staged = _both(column)
     match column.merge:
         case Merge.ADD:
             return f"COALESCE({dialect.add(column, stored, staged)}, {stored}, {staged})"
         case Merge.LEAST | Merge.GREATEST:
             return dialect.pick(column, stored, staged)
+        case Merge.LEAST_BY | Merge.GREATEST_BY:
+            (by,) = (other for other in shape.values if other.name == column.by)
+            return _kept_by(column, by, dialect)
         case Merge.COMBINE:
             return staged  # the staged column already holds the folded value
+
+
+def _kept_by(column: ValueColumn, by: ValueColumn, dialect: Dialect) -> str:
+    """Return the value of whichever row stands first by another column; see `folding`, which this must agree with."""
+    stored, staged = _both(column)
+    stored_by, staged_by = _both(by)
+    alike = replace(column, merge=by.merge)
+    either = f"({stored} IS NULL OR {staged} IS NULL)"
+    if by.merge is Merge.LEAST:
+        tie = f"CASE WHEN {either} THEN NULL ELSE {dialect.pick(alike, stored, staged)} END"
+    else:
+        tie = f"CASE WHEN {either} THEN COALESCE({stored}, {staged}) ELSE {dialect.pick(alike, stored, staged)} END"
+    return (
+        f"CASE WHEN {stored_by} IS NULL THEN {staged} WHEN {staged_by} IS NULL THEN {stored} "
+        f"WHEN {stored_by} = {staged_by} THEN {tie} "
+        f"WHEN {dialect.pick(by, stored_by, staged_by)} = {stored_by} THEN {stored} ELSE {staged} END"
+    )
+
+
+def _both(column: ValueColumn) -> tuple[str, str]:
+    """Return a column's stored and its staged value."""
+    return f"t.{quote(column.name)}", f"s.{quote(column.name)}"
 
 
 def matches(shape: TableShape, pattern: NullPattern) -> list[str]:

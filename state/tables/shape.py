@@ -101,6 +101,7 @@ def table_shape(state: str, table: str, kind: StateKind, layout: StateLayout) ->
         _check_type(state, column)
     for column in layout.values:
         _check_merge(state, column)
+        _check_by(state, column, layout)
     return shape
 
 
@@ -119,6 +120,15 @@ def _check_type(state: str, column: KeyColumn | ValueColumn) -> None:
     if not (held or (types.is_timestamp(type_) and type_.unit in ("s", "ms", "us"))):
         raise ConfigurationError(
             f"state {state!r} can't hold the column {column.name!r} of type {type_}; cast it to a type that SQL has"
+        )
+
+
+def _check_by(state: str, column: ValueColumn, layout: StateLayout) -> None:
+    wanted = {Merge.LEAST_BY: Merge.LEAST, Merge.GREATEST_BY: Merge.GREATEST}.get(column.merge)
+    if wanted is not None and not any(each.name == column.by and each.merge is wanted for each in layout.values):
+        raise ConfigurationError(
+            f"state {state!r}: column {column.name!r} is kept by {column.by!r}, which is no column that keeps the "
+            f"{wanted.value}"
         )
 
 

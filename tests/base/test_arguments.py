@@ -84,7 +84,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     # things
     **dict.fromkeys(("Spout", "Ledger", "State", "Topology", "Keep", "Decoder", "RangeReader"), (None, *THING)),
     **dict.fromkeys(
-        ("BackingMap", "SparkSession", "Aggregator", "Column", "LedgerDatabase", "RowStore"), (None, *THING)
+        ("BackingMap", "SparkSession", "Aggregation", "Column", "LedgerDatabase", "RowStore"), (None, *THING)
     ),
     **{f"{each} | None": THING for each in ("Clock", "MemoryDatabase", "Ledger", "RunOptions", "KafkaNode")},
     "Topology | str": (None, 5, b"bytes", "", "a\nb", OTHER, type),
@@ -186,6 +186,17 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Sum": (trident.Sum, {"field": "n"}),
     "Min": (trident.Min, {"field": "n"}),
     "Max": (trident.Max, {"field": "n"}),
+    "First": (trident.First, {"field": "a", "by": "n"}),
+    "Last": (trident.Last, {"field": "a", "by": "n"}),
+    "MinBy": (trident.MinBy, {"field": "a", "by": "n"}),
+    "MaxBy": (trident.MaxBy, {"field": "a", "by": "n"}),
+    "Mean": (trident.Mean, {"field": "n"}),
+    "BoolAnd": (trident.BoolAnd, {"field": "n"}),
+    "BoolOr": (trident.BoolOr, {"field": "n"}),
+    "CollectList": (trident.CollectList, {"field": "n"}),
+    "CollectSet": (trident.CollectSet, {"field": "n"}),
+    "CountDistinct": (trident.CountDistinct, {"field": "n"}),
+    "TopN": (trident.TopN, {"field": "n"}),
     "Combiner": (Longest, {"fields": "a"}),
     "MemoryLedger": (MemoryLedger, {}),
     "PostgresLedger": (trident.PostgresLedger, {"dsn": "postgresql://127.0.0.1:9/none"}),

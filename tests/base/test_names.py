@@ -129,7 +129,7 @@ def test_a_column_is_refused_when_the_topology_is_built(
 
 
 def fake_aggregate(keys: tuple[str, ...], aggregators: dict[str, object], *, stored: bool) -> object:
-    kept = {name: SimpleNamespace(merge=Merge.ADD, combine=None) for name in aggregators}
+    kept = {name: SimpleNamespace(by=None, suffix="", merge=Merge.ADD, combine=None) for name in aggregators}
     return SimpleNamespace(keys=keys, kept=kept, stored=stored)
 
 

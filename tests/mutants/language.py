@@ -68,6 +68,27 @@ LANGUAGE: Final = (
         (f"{_TOGETHER[0]}::test_a_multi_reducer_without_groups_runs_in_a_batch_without_rows",),
     ),
     Mutant(
+        "of two that are equal by another column the smaller value is kept",
+        "state/folding.py",
+        "            return None if is_least else _keep(greatest, stored, staged)\n",
+        "            return staged\n",
+        ("tests/state/test_contract.py",),
+    ),
+    Mutant(
+        "a staged row that has nothing to be chosen by leaves the stored value",
+        "state/tables/merge.py",
+        "WHEN {staged_by} IS NULL THEN {stored} ",
+        "",
+        ("tests/state/test_contract.py",),
+    ),
+    Mutant(
+        "what two results do not say together is kept in no state",
+        "trident/operations/aggregate.py",
+        "        if any(column.merge is None for column in several):\n",
+        "        if False:\n",
+        ("integration_tests/dsl/test_aggregations.py",),
+    ),
+    Mutant(
         "a stream that has nothing in a batch is read by nobody",
         "trident/engine/reading.py",
         "if not edges or self._careful_batches",

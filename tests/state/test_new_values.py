@@ -22,6 +22,7 @@ LAYOUT = StateLayout(
         ValueColumn("d", pa.decimal128(12, 2), Merge.ADD),
         ValueColumn("low", pa.float64(), Merge.LEAST),
         ValueColumn("high", pa.string(), Merge.GREATEST),
+        ValueColumn("first", pa.string(), Merge.LEAST_BY, by="low"),
         ValueColumn("all", pa.string(), Merge.COMBINE, lambda left, right: "".join(sorted(f"{left}{right}"))),
     ),
 )
@@ -30,7 +31,7 @@ DECIMALS = st.none() | st.decimals(-1000, 1000, places=2, allow_nan=False)
 FLOATS = st.sampled_from([None, 0.0, -0.0, 1.5, -1.5, math.inf, math.nan])
 TEXTS = st.sampled_from([None, "", "a", "b", "ab"])
 KEYS = st.tuples(TEXTS, FLOATS)
-VALUES = st.tuples(NUMBERS, DECIMALS, FLOATS, TEXTS, TEXTS)
+VALUES = st.tuples(NUMBERS, DECIMALS, FLOATS, TEXTS, TEXTS, TEXTS)
 
 
 def canonical(key: tuple[object, ...]) -> tuple[str, str]:
@@ -82,6 +83,6 @@ def test_what_the_state_would_refuse_is_refused() -> None:
 
 
 def test_a_key_that_was_staged_twice_is_noticed() -> None:
-    row: tuple[tuple[object, ...], tuple[object, ...]] = (("a", 0.0), (1, Decimal(1), 1.0, "a", "a"))
+    row: tuple[tuple[object, ...], tuple[object, ...]] = (("a", 0.0), (1, Decimal(1), 1.0, "a", "a", "a"))
     with pytest.raises(MismatchError, match="staged twice"):
         new_values(LAYOUT, table([]), table([row, row]))

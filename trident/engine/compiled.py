@@ -16,6 +16,7 @@ from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, SinkNode
 from trident.graph.turns import Stages, stages_of
 from trident.operations.aggregate import Aggregate
+from trident.operations.aggregators.base import StoredColumn
 from trident.spouts.base import Spout
 from trident.state.layout import KeyColumn, StateLayout, ValueColumn
 from trident.state.target import OpensTarget
@@ -77,6 +78,12 @@ def _type_name(type_: pa.DataType) -> str:
     return str(type_).replace("decimal128", "decimal")
 
 
+def _value_column(name: str, type_: pa.DataType, column: StoredColumn) -> ValueColumn:
+    assert column.merge is not None, "what no state can merge is refused before"
+    by = "" if column.by is None else name.removesuffix(column.suffix) + column.by
+    return ValueColumn(name, type_, column.merge, column.combine, by)
+
+
 def layout_of(state: str, aggregate: Aggregate, schema: StructType) -> StateLayout:
     """Return the columns of a state that keeps an aggregation with this result schema."""
     for name in (*aggregate.keys, *aggregate.kept):
@@ -88,7 +95,5 @@ def layout_of(state: str, aggregate: Aggregate, schema: StructType) -> StateLayo
     types = {field.name: column_type(field, state) for field in schema.fields if field.name in wanted}
     return StateLayout(
         keys=tuple(KeyColumn(key, types[key]) for key in aggregate.keys),
-        values=tuple(
-            ValueColumn(name, types[name], column.merge, column.combine) for name, column in aggregate.kept.items()
-        ),
+        values=tuple(_value_column(name, types[name], column) for name, column in aggregate.kept.items()),
     )

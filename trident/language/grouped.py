@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trident.operations.aggregate import Aggregate
-from trident.operations.aggregators.base import Aggregator
+from trident.operations.aggregators.base import Aggregation
 from trident.state.target import State
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ class GroupedStream:
         """The fields that records are grouped by; null is a key like any other."""
         return self._keys
 
-    def aggregate(self, **aggregators: Aggregator) -> Stream:
+    def aggregate(self, **aggregators: Aggregation) -> Stream:
         """Return a stream with one row per group and batch: the key fields, then a field per aggregator."""
         return self._stream._then(Aggregate(self._keys, aggregators))
 
-    def persistent_aggregate(self, state: State, /, **aggregators: Aggregator) -> TridentState:
+    def persistent_aggregate(self, state: State, /, **aggregators: Aggregation) -> TridentState:
         """Keep one row per key in the state, changed once per txid by what its batch holds for that key.
 
         Raises `ConfigurationError` when the state is used already or can't hold a field.

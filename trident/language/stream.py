@@ -22,7 +22,7 @@ from trident.language.together import Keys, joined, joined_with_table, merged
 from trident.language.trident_state import TridentState
 from trident.language.turning import MapGet, SnapshotGet, queried
 from trident.operations.aggregate import Aggregate
-from trident.operations.aggregators.base import Aggregator
+from trident.operations.aggregators.base import Aggregation
 from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
 from trident.operations.arrow_lists import ListsFunction
 from trident.operations.base import Operation
@@ -132,11 +132,11 @@ class Stream(RowVerbs):
             fields_of(self._sample).require(name, "group_by")
         return GroupedStream(self, fields)
 
-    def aggregate(self, **aggregators: Aggregator) -> Stream:
+    def aggregate(self, **aggregators: Aggregation) -> Stream:
         """Return a stream with one row per batch that has records: a field per aggregator."""
         return self._then(Aggregate((), aggregators))
 
-    def persistent_aggregate(self, state: State, /, **aggregators: Aggregator) -> TridentState:
+    def persistent_aggregate(self, state: State, /, **aggregators: Aggregation) -> TridentState:
         """Keep a single row in the state, changed once per txid by what its batch holds."""
         return self._keep(state, (), aggregators)
 
@@ -254,7 +254,7 @@ class Stream(RowVerbs):
     def _said(self) -> str:
         return f"stream {self._name!r}: " if self._name else ""
 
-    def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator]) -> TridentState:
+    def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation]) -> TridentState:
         wanted = "a state such as PostgresState(name)"
         check_able("persistent_aggregate: the state", state, ("open", "description"), wanted, has=("name", "kind"))
         check_instance(f"the kind of state {state.name!r}", state.kind, StateKind)

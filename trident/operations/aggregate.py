@@ -15,7 +15,7 @@ from pyspark.sql.types import StructField, StructType
 from trident.base.checks import check_able
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
-from trident.operations.aggregators.base import Aggregator, OneColumn, StoredColumn
+from trident.operations.aggregators.base import Aggregation, OneColumn, StoredColumn
 from trident.operations.aggregators.combiner import Combiner
 from trident.operations.arrow import AnyArray, assemble, bare, split
 from trident.operations.base import (
@@ -48,17 +48,19 @@ class Aggregate:
     verb = "aggregate"
     makes_groups = True
 
-    def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregator], *, stored: bool = False) -> None:
+    def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation], *, stored: bool = False) -> None:
         self.keys = keys
         self._stored = stored
         self._aggregators = dict(aggregators)
         self._check_aggregators()
         columns = {name: aggregator.columns() for name, aggregator in aggregators.items()}
+        if stored:
+            _check_kept(columns)
         kept = [(name + column.suffix, column) for name, several in columns.items() for column in several]
         check_new_names((*keys, *(name for name, _ in kept)), self.verb)
         self.kept: Mapping[str, StoredColumn] = dict(kept)
         """The columns that a state keeps, by name."""
-        self.results: Mapping[str, tuple[tuple[str, ...], Aggregator]] = {
+        self.results: Mapping[str, tuple[tuple[str, ...], Aggregation]] = {
             name: (tuple(name + column.suffix for column in columns[name]), aggregator)
             for name, aggregator in aggregators.items()
         }
@@ -121,6 +123,15 @@ class Aggregate:
         types = {name: combiner_type(name, combiner) for name, combiner in self._combiners.items()}
         schema = nullable([types.get(old.name, old) for old in grouped.schema.fields])
         return grouped.mapInArrow(Fold(self._combiners, arrow_schema(schema)), schema)
+
+
+def _check_kept(columns: Mapping[str, tuple[StoredColumn, ...]]) -> None:
+    for name, several in columns.items():
+        if any(column.merge is None for column in several):
+            raise ConfigurationError(
+                f"persistent_aggregate: {name!r} can be made of one batch's records only: two such results do not say "
+                "what both batches' records would; use it in aggregate, or keep something that can be merged"
+            )
 
 
 def _words() -> Column:

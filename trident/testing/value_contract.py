@@ -141,6 +141,33 @@ class ValueContract:
             expected = [repr(pa.scalar(ORDER[type_][number], type_)) for number in (min(one, other), max(one, other))]
             assert merged == expected
 
+    def test_a_value_that_another_column_chooses_depends_on_no_order_of_batches(self, harness: StateHarness) -> None:
+        """A row for each pair of (what it is chosen by, the value), nulls among them; batches in both orders."""
+        pairs = [(by, value) for by in (None, Decimal("-1.50"), Decimal("2.00")) for value in (None, "a", "B")]
+        given = [(by, None if by is None else value) for by, value in pairs]
+        kept_by = pa.decimal128(10, 2)
+        layout = _layout(
+            pa.int64(),
+            ValueColumn("low", pa.string(), Merge.LEAST_BY, by="low_by"),
+            ValueColumn("low_by", kept_by, Merge.LEAST),
+            ValueColumn("high", pa.string(), Merge.GREATEST_BY, by="high_by"),
+            ValueColumn("high_by", kept_by, Merge.GREATEST),
+        )
+        store = ready(harness, layout=layout)
+        cases = list(product(given, given))
+        for txid, side in ((1, 0), (2, 1)):
+            rows = [(key, value, by, value, by) for key, (by, value) in enumerate(case[side] for case in cases)]
+            put(harness, store, batch_of(txid), held(layout, *rows))
+        found = querying(store).find("orders", pa.table([pa.array(range(len(cases)), pa.int64())], names=["k"])).rows
+        rows_by_key = {row["k"]: row for row in found.to_pylist()}
+        for key, case in enumerate(cases):
+            known = [(by, value) for by, value in case if by is not None]
+            low = min(known, key=lambda pair: (pair[0], pair[1] is not None, pair[1] or ""), default=(None, None))
+            high = max(known, key=lambda pair: (pair[0], pair[1] is not None, pair[1] or ""), default=(None, None))
+            row = rows_by_key[key]
+            assert (row["low_by"], row["low"]) == low, case
+            assert (row["high_by"], row["high"]) == high, case
+
     def test_sums_are_exact_whatever_the_process_does_with_decimals(self, harness: StateHarness) -> None:
         layout = _layout(pa.string(), ValueColumn("n", pa.decimal128(38, 2), Merge.ADD))
         store = ready(harness, layout=layout)

@@ -34,17 +34,19 @@ class StoredColumn:
     suffix: str
     expression: Column
     """Spark's aggregate over a group's records; a `Combiner`'s collects the values that its Python code folds."""
-    merge: Merge
-    """How a state joins a batch's value with the stored one."""
+    merge: Merge | None
+    """How a state joins a batch's value with the stored one; None where that can't be told from the two."""
     combine: Callable[[Value, Value], Value] | None = None
     """For `Merge.COMBINE` only."""
     checked: Column | None = None
     """The same for a state: refuses what it can't hold in this library's own words, as the state itself would."""
+    by: str | None = None
+    """For `Merge.LEAST_BY` and `GREATEST_BY`: the suffix of the column that decides."""
     lenient: Column | None = None
     """The same for rows that are only kept for a person: null for what can't be held."""
 
 
-class Aggregator(Protocol):
+class Aggregation(Protocol):
     """Immutable; shared by all batches and threads."""
 
     def check(self, name: str, fields: Fields) -> None:

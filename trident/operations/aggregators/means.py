@@ -1,0 +1,44 @@
+"""The mean of exact numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from trident.operations.aggregators.base import StoredColumn
+from trident.operations.aggregators.sums import Sum
+from trident.operations.base import Fields, check_field, field
+from trident.state.layout import Merge
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean of an integer or decimal field, nulls left out: a double, or a decimal; null of no values.
+
+    A state keeps the exact sum and the count, as `…_sum` and `…_count`: what is taken back by a record of the opposite
+    sign is gone from the sum and not from the count. In SQL: `price_sum / NULLIF(price_count, 0)`.
+    """
+
+    field: str
+
+    def __post_init__(self) -> None:
+        """Check the name."""
+        check_field("Mean", self.field)
+
+    def check(self, name: str, fields: Fields) -> None:
+        """As a sum's: exact numbers."""
+        fields.require(self.field, f"Mean for {name!r}")
+        Sum(self.field).check(name, fields)
+
+    def columns(self) -> tuple[StoredColumn, ...]:
+        """Return sum and count."""
+        (total,) = Sum(self.field).columns()
+        kept = StoredColumn("_sum", total.expression, Merge.ADD, checked=total.checked, lenient=total.lenient)
+        return kept, StoredColumn("_count", F.count(field(self.field)), Merge.ADD)
+
+    def shown(self, *stored: Column) -> Column:
+        """Divide one by the other."""
+        total, count = stored
+        return F.when(count > 0, total / count)
