@@ -132,11 +132,9 @@ def _kept_by(column: ValueColumn, by: ValueColumn, dialect: Dialect) -> str:
         tie = f"CASE WHEN {either} THEN NULL ELSE {dialect.pick(alike, stored, staged)} END"
     else:
         tie = f"CASE WHEN {either} THEN COALESCE({stored}, {staged}) ELSE {dialect.pick(alike, stored, staged)} END"
-    return (
-        f"CASE WHEN {stored_by} IS NULL THEN {staged} WHEN {staged_by} IS NULL THEN {stored} "
-        f"WHEN {stored_by} = {staged_by} THEN {tie} "
-        f"WHEN {dialect.pick(by, stored_by, staged_by)} = {stored_by} THEN {stored} ELSE {staged} END"
-    )
+    # a pick leaves null out, so who has nothing to be chosen by loses
+    wins = f"{dialect.pick(by, stored_by, staged_by)} = {stored_by}"
+    return f"CASE WHEN {stored_by} = {staged_by} THEN {tie} WHEN {wins} THEN {stored} ELSE {staged} END"
 
 
 def _both(column: ValueColumn) -> tuple[str, str]:

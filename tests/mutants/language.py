@@ -75,10 +75,10 @@ LANGUAGE: Final = (
         ("tests/state/test_contract.py",),
     ),
     Mutant(
-        "a staged row that has nothing to be chosen by leaves the stored value",
+        "of two rows that are equal by another column the value decides in tables too",
         "state/tables/merge.py",
-        "WHEN {staged_by} IS NULL THEN {stored} ",
-        "",
+        "CASE WHEN {stored_by} = {staged_by} THEN {tie} WHEN {wins}",
+        "CASE WHEN {wins}",
         ("tests/state/test_contract.py",),
     ),
     Mutant(
