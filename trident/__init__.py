@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from trident.coordinators.registered import Keep
     from trident.engine.recommended import recommended_options
     from trident.engine.staging import Staging
+    from trident.language.explaining import ExplainForm
     from trident.language.grouped import GroupedStream
     from trident.language.stream import Stream
     from trident.language.timing import batch_time
@@ -83,6 +84,7 @@ _MODULES = {
     "trident.coordinators.holding.run": ("RunSummary",),
     "trident.managing.deciding": ("divert", "drop", "retry", "status", "undo"),
     "trident.engine.staging": ("Staging",),
+    "trident.language.explaining": ("ExplainForm",),
     "trident.language.grouped": ("GroupedStream",),
     "trident.managing.resets": ("reset",),
     "trident.local.session": ("local_session",),
@@ -105,6 +107,7 @@ __all__ = [
     "Debug",
     "DecisionNeededError",
     "Equals",
+    "ExplainForm",
     "FatalError",
     "FencedError",
     "FieldError",

@@ -101,6 +101,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "Keys | Sequence[Keys]": (5, True, b"bytes", "", None, [], [5], [None], [""], [["a"]], [["a"], 5]),
     "str | Sequence[JoinSide | str]": (None, 5, b"bytes", "sideways", [], ["inner"], ["inner", "sideways"]),
     "JoinOutput | str": (None, *POLICY),
+    "ExplainForm | str": (),
     "Sequence[str] | None": ("a text", 5, True, b"bytes", [5], [None]),
     **dict.fromkeys(
         ("Stream", "DataFrame", "TridentState", "MultiReducer[Any]", "Sequence[Stream | GroupedStream]"), (None, *THING)
@@ -227,6 +228,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Stream.merge": ("merge", {"others": stream()}),
     "Stream.join": ("join", {"other": stream(), "on": "a"}),
     "Stream.join_static": ("join_static", {"table": TABLE, "on": "a"}),
+    "Topology.explain": ("explain", {}),
     "Topology.merge": ("merge", {"streams": stream()}),
     "Topology.join": ("join", {"streams": stream(), "on": "a"}),
     "Topology.multi_reduce": ("multi_reduce", {"streams": [stream()], "reducer": Sides(), "schema": "n int"}),

@@ -49,6 +49,10 @@ class Named:
     runs_user_code: bool = False
     wants_order: bool = False
 
+    @property
+    def verb(self) -> str:
+        return self.name
+
     def description(self) -> dict[str, str]:
         return {}
 

@@ -25,6 +25,7 @@ from trident.engine.spark import active_session
 from trident.engine.staging import Staging
 from trident.engine.warming import WarmUp
 from trident.graph.nodes import End, PersistNode, SinkNode, SourceNode, sources_of
+from trident.language.explaining import ExplainForm, explained
 from trident.language.grouped import GroupedStream
 from trident.language.stream import Stream
 from trident.language.together import Keys, joined, merged, multi_reduced
@@ -103,6 +104,13 @@ class Topology:
         Of grouped streams it goes through each group by itself, and the group fields come before those of `schema`.
         """
         return multi_reduced(streams, reducer, schema)
+
+    def explain(self, form: ExplainForm | str = ExplainForm.TEXT) -> str:
+        """Return what the topology will do: its steps, in which stage, lowered to what, per batch or over all.
+
+        As text, or as a graph for Mermaid or Graphviz ("mermaid", "dot"). Reads nothing and runs nothing.
+        """
+        return explained(self.compile(), policy_of(ExplainForm, form, "form"))
 
     def compile(self) -> CompiledTopology:
         """Return the topology as it is now, for a coordinator to run; may be called again."""
