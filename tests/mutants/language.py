@@ -8,6 +8,7 @@ from tests.mutants.mutant import Mutant
 
 _ROWS: Final = ("integration_tests/dsl/test_row_verbs.py",)
 _TOGETHER: Final = ("integration_tests/dsl/test_streams_together.py",)
+_PARTITIONS: Final = ("integration_tests/dsl/test_partitions.py",)
 _GRAPH: Final = ("tests/dsl/test_graph.py",)
 
 LANGUAGE: Final = (
@@ -66,6 +67,20 @@ LANGUAGE: Final = (
         "        if not keys:\n",
         "        if False:\n",
         (f"{_TOGETHER[0]}::test_a_multi_reducer_without_groups_runs_in_a_batch_without_rows",),
+    ),
+    Mutant(
+        "rows of a record stay in its partition",
+        "trident/operations/arrow_lists.py",
+        "records.partition.take(parents)",
+        "pa.array([0] * len(parents), pa.int32())",
+        (f"{_PARTITIONS[0]}::test_records_stay_where_they_are_through_what_keeps_them_records",),
+    ),
+    Mutant(
+        "a partition without records has a row",
+        "trident/operations/partition_aggregate.py",
+        ', "left")',
+        ', "inner")',
+        (f"{_PARTITIONS[0]}::test_an_empty_batch_has_a_row_for_each_partition",),
     ),
     Mutant(
         "of two that are equal by another column the smaller value is kept",

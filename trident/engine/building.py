@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import pyarrow as pa
 from py4j.java_gateway import JavaObject, JVMView
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -14,10 +15,13 @@ from pyspark.sql.types import StringType, StructField, StructType
 from trident.base.closing import giving_back
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
+from trident.base.order import ORDER
+from trident.base.partitions import PARTITION
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic, items_of
-from trident.operations.base import BUILD_CONTEXT, Fields, Operation, RecordOperation, check_new_names, nullable
+from trident.operations.base import BUILD_CONTEXT, HIDDEN, Fields, Operation, RecordOperation, check_new_names, nullable
 from trident.operations.moments import WORDS, moves_on
+from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import Spout
 
 _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
@@ -27,8 +31,8 @@ _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "Logi
 
 
 def fields_of(frame: DataFrame) -> Fields:
-    """Return a frame's fields without the control column."""
-    return Fields(StructType([field for field in frame.schema.fields if field.name != CONTROL]))
+    """Return a frame's fields without the columns that only go along."""
+    return Fields(StructType([field for field in frame.schema.fields if field.name not in HIDDEN]))
 
 
 def prototype(spark: SparkSession, name: str, spout: Spout) -> DataFrame:
@@ -69,8 +73,16 @@ def apply_to_several(operation: RecordOperation, frames: Sequence[DataFrame]) ->
     """Return a prototype of the stream behind an operation on several, or raise what is wrong with it."""
     schema = operation.result([fields_of(frame).schema for frame in frames])
     after = operation.lower([frame.drop(CONTROL) for frame in frames], BUILD_CONTEXT)
-    assert after.columns == schema.names, "what it says of its result is what it makes"
+    assert [name for name in after.columns if name != ORDER] == schema.names, (
+        "what it says of its result is what it makes"
+    )
     return empty_sample(frames[0].sparkSession, schema)
+
+
+def carried_schema(frame: DataFrame) -> pa.Schema:
+    """Return the columns of records that are kept for the turn: the fields, and the partition where they have one."""
+    kept = [each for each in frame.schema.fields if each.name not in HIDDEN or each.name == PARTITION]
+    return arrow_schema(nullable(kept))
 
 
 def empty_sample(spark: SparkSession, schema: StructType) -> DataFrame:

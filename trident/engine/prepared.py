@@ -125,7 +125,7 @@ class PreparedPlans:
             raise
 
     def _prepare(self, small: SmallUpdates) -> pa.Table:
-        noticing = _Noticing(small.context.batch_time, small.context.is_diverted)
+        noticing = _Noticing(small.context.batch_time, small.context.txid, small.context.is_diverted)
         rows = small.rows()
         updates = from_source(small.source, rows, noticing).updates(small.end, for_driver=True)
         table = updates.toArrow()

@@ -291,7 +291,7 @@ class _Attempt:
 
     @property
     def context(self) -> BatchContext:
-        return BatchContext(self.request.batch_time)
+        return BatchContext(self.request.batch_time, self.request.batch.txid)
 
     @property
     def width(self) -> int:

@@ -18,7 +18,7 @@ from trident.engine.collecting import read_table
 from trident.engine.lowering import Lowering
 from trident.graph.nodes import End, NewValuesNode, Node, PersistNode, QueryNode, RecordOperationNode
 from trident.graph.turns import Stages
-from trident.operations.base import BatchContext, field
+from trident.operations.base import HIDDEN, BatchContext, field
 from trident.operations.several import aliased
 from trident.state.capabilities import Queryable
 from trident.state.new_values import new_values, new_values_schema
@@ -43,7 +43,7 @@ class Turn:
         """Return the updates of each end, a state's before those of what is made of its new values."""
         request = self.request
         staged, made = dict(request.staged), dict[str, HeldUpdates]()
-        context = BatchContext(request.batch_time)
+        context = BatchContext(request.batch_time, request.batch.txid)
         lowering = TurnLowering(self, staged, context)
         for end in self.stages.turn:
             lowered = lowering.within(replace(context, is_diverted=end.name in request.diverts))
@@ -120,8 +120,8 @@ class TurnLowering(Lowering):
         frame = self._turn.spark.createDataFrame(rows)
         answers = aliased(self._turn.spark.createDataFrame(found), _STATE)
         joined = frame.join(F.broadcast(answers), self._belongs(node), "left")
-        own = [field(name) for name in rows.column_names if not name.startswith("__trident")]
-        hidden = [field(name) for name in rows.column_names if name.startswith("__trident")]
+        own = [field(name) for name in rows.column_names if name not in HIDDEN]
+        hidden = [field(name) for name in rows.column_names if name in HIDDEN]
         shown = [column(_STATE).alias(name) for name, column in node.asked.shown.items()]
         return joined.select(*own, *shown, *hidden)
 

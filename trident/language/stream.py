@@ -15,22 +15,24 @@ from trident.engine.building import apply_step, fields_of
 from trident.engine.compiled import layout_of
 from trident.graph.nodes import Node, OperationNode, PersistNode, SinkNode
 from trident.language.grouped import GroupedStream
+from trident.language.partition_verbs import PartitionVerbs
 from trident.language.row_verbs import RowVerbs, checked, declared_fields
 from trident.language.to_kafka import check_no_markers, checked_parts, described_topic, sink_of
 from trident.language.to_table import row_shape_of
-from trident.language.together import Keys, joined, joined_with_table, merged
+from trident.language.together import Keys, joined, joined_with_table, merged, of_several
 from trident.language.trident_state import TridentState
 from trident.language.turning import MapGet, SnapshotGet, queried
 from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.base import Aggregation
 from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
 from trident.operations.arrow_lists import ListsFunction
-from trident.operations.base import Operation
+from trident.operations.base import Operation, RecordOperation
 from trident.operations.columns import EachColumns, FilterColumn, FlatMapColumn, MapColumns, Project
 from trident.operations.conditions import Condition, Split
 from trident.operations.functions import EachFunction, FilterFunction, FlatMapFunction, MapFunction
 from trident.operations.joining import JoinOutput, JoinSide
 from trident.operations.kafka_records import KafkaRecords, Part
+from trident.operations.partitioning import direct
 from trident.operations.reshaping import FlatEachColumn, FlatMapLists
 from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import StateKind
@@ -46,7 +48,7 @@ F = TypeVar("F", bound=Callable[..., object])
 R = TypeVar("R")
 
 
-class Stream(RowVerbs):
+class Stream(RowVerbs, PartitionVerbs):
     """An immutable step of a topology: every method returns a new stream, so that one may have several followers.
 
     Spark columns are evaluated inside the JVM; Python functions get Arrow record batches of any size in Spark's
@@ -54,11 +56,14 @@ class Stream(RowVerbs):
     A name that is not a field raises `FieldError` at once, and whatever else can't work `ConfigurationError`.
     """
 
-    def __init__(self, topology: Topology, node: Node, sample: DataFrame, name: str = "") -> None:
+    def __init__(
+        self, topology: Topology, node: Node, sample: DataFrame, name: str = "", direct_field: str | None = None
+    ) -> None:
         self._topology = topology
         self._node = node
         self._sample = sample
         self._name = name
+        self._direct_field = direct_field
 
     @property
     def schema(self) -> StructType:
@@ -248,7 +253,29 @@ class Stream(RowVerbs):
         return Stream(self._topology, node, sample, name)
 
     def _followed(self, node: Node, sample: DataFrame) -> Stream:
-        return Stream(self._topology, node, sample, self._name)
+        kept = self._direct_field if self._direct_field in sample.columns else None
+        return Stream(self._topology, node, sample, self._name, kept)
+
+    def direct(self) -> Stream:
+        """Put each record into the partition that its field names, of a stream that was declared direct.
+
+        A number that is no partition fails the batch, with nothing applied.
+        """
+        if self._direct_field is None:
+            raise ConfigurationError(
+                f"{self._said}direct needs a stream that says which field names the partition: declare_direct(field)"
+            )
+        return self._then(direct(self._direct_field, self._partitions))
+
+    def _declared(self, checked_by: Stream, field: str) -> Stream:
+        return Stream(self._topology, self._node, self._sample, self._name, field)
+
+    def _onto(self, operation: RecordOperation) -> Stream:
+        return of_several(operation, [self])
+
+    @property
+    def _partitions(self) -> int:
+        return self._topology.partitions
 
     @property
     def _said(self) -> str:

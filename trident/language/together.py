@@ -10,16 +10,15 @@ from pyspark.sql import DataFrame, SparkSession
 from trident.base.checks import check_able, check_instance, check_text, refused
 from trident.base.errors import ConfigurationError
 from trident.base.policies import policy_of
-from trident.engine.building import apply_own, apply_to_several, fields_of
+from trident.engine.building import apply_own, apply_to_several, carried_schema, fields_of
 from trident.graph.nodes import OperationNode, RecordOperationNode
 from trident.language.row_verbs import declared_fields
-from trident.operations.base import RecordOperation, check_field, nullable
+from trident.operations.base import RecordOperation, check_field
 from trident.operations.joining import Join, JoinOutput, JoinSide
 from trident.operations.multi_reducing import MultiReduce, MultiReducer
 from trident.operations.sending import check_sendable
 from trident.operations.static_join import StaticJoin
 from trident.operations.uniting import Merge
-from trident.spouts.arrow_types import arrow_schema
 
 if TYPE_CHECKING:
     from trident.language.grouped import GroupedStream
@@ -40,7 +39,7 @@ def merged(streams: Sequence[Stream], fields: Sequence[str] | None) -> Stream:
     """Return the records of all streams in one."""
     _check_streams(streams, "merge")
     names = _names(fields, "merge") or streams[0].fields
-    return _of_several(Merge(names), streams)
+    return of_several(Merge(names), streams)
 
 
 def joined(
@@ -53,7 +52,7 @@ def joined(
     """Return the join of several streams."""
     _check_streams(streams, "join")
     keys = _keys(on, len(streams))
-    return _of_several(
+    return of_several(
         Join(keys, _sides(how, len(streams)), policy_of(JoinOutput, output, "output"), _names(fields, "join")), streams
     )
 
@@ -72,7 +71,7 @@ def multi_reduced(streams: Sequence[Stream | GroupedStream], reducer: MultiReduc
     check_able("multi_reduce: reducer", reducer, ("init", "execute", "complete"), "a MultiReducer object")
     check_sendable(f"{type(reducer).__name__} given to multi_reduce", reducer)
     keys = tuple(each.keys for each in grouped)
-    return _of_several(MultiReduce(reducer, declared_fields(schema, "multi_reduce"), keys), plain)
+    return of_several(MultiReduce(reducer, declared_fields(schema, "multi_reduce"), keys), plain)
 
 
 def joined_with_table(stream: Stream, table: DataFrame, on: Keys, how: str) -> Stream:
@@ -100,9 +99,10 @@ def _read(spark: SparkSession, table: DataFrame) -> DataFrame:
     return spark.createDataFrame(rows, table.schema)
 
 
-def _of_several(operation: RecordOperation, streams: Sequence[Stream]) -> Stream:
+def of_several(operation: RecordOperation, streams: Sequence[Stream]) -> Stream:
+    """Return the stream behind an operation on these."""
     sample = apply_to_several(operation, [each._sample for each in streams])
-    schemas = tuple(arrow_schema(nullable(each.schema.fields)) for each in streams)
+    schemas = tuple(carried_schema(each._sample) for each in streams)
     return streams[0]._followed(RecordOperationNode(operation, tuple(each._node for each in streams), schemas), sample)
 
 

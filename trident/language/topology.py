@@ -27,6 +27,7 @@ from trident.engine.warming import WarmUp
 from trident.graph.nodes import End, PersistNode, SinkNode, SourceNode, sources_of
 from trident.language.explaining import ExplainForm, explained
 from trident.language.grouped import GroupedStream
+from trident.language.partition_verbs import partitions_of
 from trident.language.stream import Stream
 from trident.language.together import Keys, joined, merged, multi_reduced
 from trident.operations.joining import JoinOutput, JoinSide
@@ -43,10 +44,12 @@ _LEDGER = "a ledger such as SqliteLedger(path) or PostgresLedger(dsn), or None"
 class Topology:
     """A graph under construction; build it in one thread, then run it.
 
-    Its name stands for its ledger entry: the same name means the same topology, over restarts.
+    Its name stands for its ledger entry: the same name means the same topology, over restarts. `partitions` is how many
+    logical partitions its streams have; another number in a later version counts from the first batch that it plans.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, partitions: int = 4) -> None:
+        self.partitions = partitions_of(partitions)
         self.name = check_given_name("a topology's name", name)
         self._spouts: dict[str, Spout] = {}
         self._samples: dict[str, StructType] = {}

@@ -12,10 +12,9 @@ from pyspark.sql.types import StructField, StructType
 
 from trident.base.checks import refused
 from trident.base.errors import ConfigurationError
-from trident.engine.building import empty_sample, fields_of
+from trident.engine.building import carried_schema, empty_sample, fields_of
 from trident.graph.nodes import Asked, NewValuesNode, QueryNode
-from trident.operations.base import check_field, check_new_names, field, nullable
-from trident.spouts.arrow_types import arrow_schema
+from trident.operations.base import check_field, check_new_names, field
 from trident.state.new_values import BEFORE
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def queried(stream: Stream, state: TridentState, query: MapGet | SnapshotGet) ->
     fields = fields_of(stream._sample)
     fields.refuse(list(shown), "state_query")
     types = _types(state, shown)
-    node = QueryNode(state.persist, stream._node, Asked(keys, shown), arrow_schema(nullable(fields.schema.fields)))
+    node = QueryNode(state.persist, stream._node, Asked(keys, shown), carried_schema(stream._sample))
     sample = empty_sample(
         stream._sample.sparkSession, StructType([*fields.schema.fields, *(types[name] for name in shown)])
     )

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, below, log_of
+from trident.base.partitions import PARTITION
 from trident.operations.user_objects import ready
 
 AnyArray: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
@@ -135,30 +136,41 @@ class Records:
     fields: pa.RecordBatch
     order: AnyArray | None
     """Which record each row is of, where that was asked for."""
+    partition: AnyArray | None = None
+    """Which logical partition each row is in, where that was asked for."""
 
     @property
     def hidden(self) -> dict[str, AnyArray]:
         """The columns that go along as they are."""
-        return {} if self.order is None else {ORDER: self.order}
+        columns = {ORDER: self.order, PARTITION: self.partition}
+        return {name: column for name, column in columns.items() if column is not None}
 
     def runs(self) -> Iterator[Records]:
-        """Yield the rows in parts, each of one partition's records."""
-        start = 0
-        while self.order is not None and start < len(self.order):
-            log = log_of(self.order[start].as_py())
-            same = np.asarray(pc.starts_with(self.order.slice(start), log))  # type: ignore[call-overload]  # bytes too
-            count = len(same) if same.all() else int(same.argmin())
-            yield Records(self.fields.slice(start, count), self.order.slice(start, count))
-            start += count
-        if self.order is None:
+        """Yield the rows in parts, each of one source partition's records, and of one logical partition."""
+        if self.order is None and self.partition is None:
             yield self
+            return
+        start, rows = 0, self.fields.num_rows
+        while start < rows:
+            same = np.ones(rows - start, dtype=bool)
+            if self.order is not None:
+                log = log_of(self.order[start].as_py())
+                same &= np.asarray(pc.starts_with(self.order.slice(start), log))  # type: ignore[call-overload]  # bytes too
+            if self.partition is not None:
+                same &= np.asarray(pc.equal(self.partition.slice(start), self.partition[start]))
+            count = len(same) if same.all() else int(same.argmin())
+            yield self._part(start, count)
+            start += count
+
+    def _part(self, start: int, count: int) -> Records:
+        parts = (None if each is None else each.slice(start, count) for each in (self.order, self.partition))
+        return Records(self.fields.slice(start, count), *parts)
 
 
 def _records(batch: pa.RecordBatch) -> Records:
     fields = batch.drop_columns([CONTROL])
-    if ORDER not in fields.schema.names:
-        return Records(fields, None)
-    return Records(fields.drop_columns([ORDER]), fields.column(ORDER))
+    found = {name: fields.column(name) for name in (ORDER, PARTITION) if name in fields.schema.names}
+    return Records(fields.drop_columns(list(found)), found.get(ORDER), found.get(PARTITION))
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +257,9 @@ class Expand:
         count = 0
         for part in [result] if isinstance(result, pa.RecordBatch | pa.Table) else result:
             arrays = fit(part, self.declared, "flat_map")
-            hidden: dict[str, AnyArray] = {} if first is None else {ORDER: below(first, count, len(arrays[0]))}
+            rows = len(arrays[0])
+            hidden: dict[str, AnyArray] = {} if first is None else {ORDER: below(first, count, rows)}
+            if records.partition is not None:
+                hidden[PARTITION] = pa.array([records.partition[0].as_py()] * rows, pa.int32())
             yield assemble([*arrays, *hidden.values()], [*self.declared.names, *hidden], self.schema)
             count += len(arrays[0])

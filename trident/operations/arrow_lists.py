@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
+from trident.base.partitions import PARTITION
 from trident.operations.arrow import AnyArray, Arrays, Records, assemble, check_rows, fit, over_records
 
 ListsFunction = Callable[[pa.RecordBatch], Arrays]
@@ -44,6 +45,8 @@ class Repeat:
             columns = dict(zip(kept.schema.names, kept.columns, strict=True)) | columns
         if records.order is not None:
             columns[ORDER] = _orders(records.order, parents, counts)
+        if records.partition is not None:
+            columns[PARTITION] = records.partition.take(parents)
         yield assemble(list(columns.values()), list(columns), self.schema)
 
 

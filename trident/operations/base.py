@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -15,12 +15,15 @@ from trident.base.checks import check_text, may_hold_a_secret, refused
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.base.order import ORDER
+from trident.base.partitions import PARTITION
 from trident.operations.moments import refuse_moments
 
 RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"
 """The hidden column that `batch_time()` names; it is there only while an expression that uses it is evaluated."""
 
+HIDDEN: Final = (ORDER, PARTITION, CONTROL)
+"""The columns that go along without being fields."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -29,6 +32,8 @@ class BatchContext:
     """What a lowering may know of the batch: the planned time, the same in every job of an attempt."""
 
     batch_time: datetime
+    txid: int = 0
+    """The same for each attempt. A kept plan has the one of its first batch: only what is planned anew may use it."""
     is_diverted: bool = False
     """Whether its rows are only kept for a person, so that a value that can't be held is left out of them."""
 
@@ -175,8 +180,8 @@ def order() -> Column:
 
 
 def hidden(frame: DataFrame) -> list[Column]:
-    """Return the columns that go along without being fields: the order, where it was asked for, and the control."""
-    return [order(), control()] if ORDER in frame.columns else [control()]
+    """Return the columns that go along without being fields: order and partition where there are such, and control."""
+    return [field(name) for name in HIDDEN if name in frame.columns]
 
 
 def guarded(expression: Column) -> Column:

@@ -6,11 +6,9 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
-from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
-from trident.base.order import ORDER
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
-from trident.operations.base import BatchContext, Fields, check_new_names, nullable
+from trident.operations.base import HIDDEN, BatchContext, Fields, check_new_names, nullable
 from trident.spouts.arrow_types import arrow_schema
 
 
@@ -107,4 +105,4 @@ class FlatMapFunction:
 
 
 def _hidden_fields(frame: DataFrame) -> list[StructField]:
-    return [each for each in frame.schema.fields if each.name in (ORDER, CONTROL)]
+    return [each for each in frame.schema.fields if each.name in HIDDEN]

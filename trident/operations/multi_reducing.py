@@ -16,6 +16,7 @@ from pyspark.sql.types import StructField, StructType
 
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
+from trident.base.partitions import PARTITION
 from trident.operations.base import BatchContext, Fields, check_comparable, check_new_names, field, nullable
 from trident.operations.given import rows_of
 from trident.operations.row_functions import Row, as_rows, columns_of
@@ -100,7 +101,7 @@ class MultiReduce:
             nobody = frames[0].sparkSession.range(1).select(F.lit(_NOBODY).alias(_STREAM))
             rows = rows.unionByName(nobody, allowMissingColumns=True)
         grouping = [field(key) for key in keys] or [F.lit(0).alias(_KEY)]
-        made = self.result([frame.drop(ORDER).schema for frame in frames])
+        made = self.result([frame.drop(ORDER, PARTITION).schema for frame in frames])
         task = ReduceGroup(self.reducer, len(frames), len(keys), arrow_schema(made))
 
         # Spark looks for the names of arguments, which an object does not have

@@ -15,6 +15,7 @@ from trident.base.order import ORDER
 from trident.operations.arrow_lists import ListsFunction, Look, Repeat
 from trident.operations.base import (
     BATCH_TIME,
+    HIDDEN,
     BatchContext,
     Fields,
     check_columns,
@@ -52,8 +53,7 @@ class Rename:
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        others = (ORDER, *(column for column in frame.columns if column.startswith("__trident")))
-        kept = [field(name).alias(self.names.get(name, name)) for name in frame.columns if name not in others]
+        kept = [field(name).alias(self.names.get(name, name)) for name in frame.columns if name not in HIDDEN]
         return frame.select(*kept, *hidden(frame))
 
 

@@ -10,12 +10,12 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
-from trident.operations.base import check_new_names, field, order
+from trident.operations.base import HIDDEN, check_new_names, field, order
 
 
 def fields_without_order(frame: DataFrame) -> list[str]:
     """Return the names of a frame's fields."""
-    return [name for name in frame.columns if name != ORDER]
+    return [name for name in frame.columns if name not in HIDDEN]
 
 
 def order_or_none(frame: DataFrame) -> Column:
