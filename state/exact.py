@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from numbers import Integral
 
@@ -22,6 +22,8 @@ def exact_array(values: Sequence[object], type_: pa.DataType) -> AnyArray:
 
     Floats may be rounded to the precision of a float column, as arithmetic does; nothing else is.
     """
+    if pa.types.is_nested(type_):
+        values = _exact_inside(values, type_)
     kinds = {type(value) for value in values if value is not None}
     if any(not _suits(kind, type_) for kind in kinds) or not _fit(values, kinds, type_):
         raise InexactError
@@ -33,8 +35,40 @@ def exact_array(values: Sequence[object], type_: pa.DataType) -> AnyArray:
         raise InexactError
     if unheld(array) is not None:
         raise InexactError
+    if pa.types.is_nested(type_):
+        return array
     settled: AnyArray = settled_array(pa.chunked_array([array])).combine_chunks()
     return settled
+
+
+def _exact_inside(values: Sequence[object], type_: pa.DataType) -> Sequence[object]:
+    """Return lists, structures and maps as Arrow takes them; raises InexactError unless all inside is held exactly."""
+    present = [value for value in values if value is not None]
+    if isinstance(type_, pa.MapType):
+        pairs = [None if value is None else _items(value) for value in values]
+        inside = [pair for several in pairs if several is not None for pair in several]
+        exact_array([key for key, _ in inside], type_.key_type)
+        exact_array([item for _, item in inside], type_.item_type)
+        return pairs
+    if isinstance(type_, pa.StructType):
+        names = {field.name for field in type_.fields}
+        if not all(isinstance(value, Mapping) and set(value) <= names for value in present):
+            raise InexactError
+        for field in type_.fields:
+            exact_array([value.get(field.name) for value in present], field.type)  # type: ignore[attr-defined]
+        return values
+    if not all(isinstance(value, list | tuple) for value in present):
+        raise InexactError
+    exact_array([each for value in present for each in value], type_.value_type)  # type: ignore[attr-defined]
+    return values
+
+
+def _items(value: object) -> list[tuple[object, object]]:
+    if isinstance(value, Mapping):
+        return list(value.items())
+    if isinstance(value, list) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value):
+        return value
+    raise InexactError
 
 
 def _suits(kind: type, type_: pa.DataType) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from trident.base.errors import MismatchError
+from trident.base.errors import RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.batches.processor import TurnRequest
 from trident.engine.turning import Turn
@@ -38,5 +38,5 @@ def test_values_are_those_of_the_txid_before_or_nothing_is_made_of_them(txid: in
     if is_right:
         assert turn.stored(persist, ROWS) is ROWS
     else:
-        with pytest.raises(MismatchError, match=f"stands at txid {txid}.*nothing of the batch was applied"):
+        with pytest.raises(RetryableError, match=f"stands at txid {txid}.*nothing of the batch was applied"):
             turn.stored(persist, ROWS)

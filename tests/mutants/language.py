@@ -69,6 +69,13 @@ LANGUAGE: Final = (
         (f"{_TOGETHER[0]}::test_a_multi_reducer_without_groups_runs_in_a_batch_without_rows",),
     ),
     Mutant(
+        "what is inside of lists is held exactly too",
+        "state/exact.py",
+        "        values = _exact_inside(values, type_)\n",
+        "        pass\n",
+        ("tests/state/test_exact_inside.py",),
+    ),
+    Mutant(
         "rows of a record stay in its partition",
         "trident/operations/arrow_lists.py",
         "records.partition.take(parents)",

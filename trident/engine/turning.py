@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from trident.base.control import CONTROL
-from trident.base.errors import MismatchError, RefusedError
+from trident.base.errors import RefusedError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.batches.processor import StagingRefusedError, TurnRequest
 from trident.engine.collecting import read_table
@@ -60,7 +60,8 @@ class Turn:
         batch = self.request.batch
         found = _querying(self.stores[persist.name]).find(batch.owner.topology, keys)
         if found.position.txid != batch.txid - 1:
-            raise MismatchError(
+            # whoever was replaced finds that out from the ledger, with the attempt that it drops now
+            raise RetryableError(
                 f"state {persist.name!r} stands at txid {found.position.txid} where {batch} is about to be committed, "
                 f"not at {batch.txid - 1}; nothing of the batch was applied"
             )
