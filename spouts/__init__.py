@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trident.spouts.decoders.raw import Raw
     from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
     from trident.spouts.memory import FeederBatchSpout, FixedBatchSpout
+    from trident.spouts.python.spout import PythonSpout
 
 _MODULES = {
     "trident.spouts.base": (
@@ -31,6 +32,7 @@ _MODULES = {
         "FeederBatchSpout",
         "FixedBatchSpout",
     ),
+    "trident.spouts.python.spout": ("PythonSpout",),
 }
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "LostOffsets",
     "OffsetsLostError",
     "OpaqueKafkaSpout",
+    "PythonSpout",
     "Raw",
     "SpoutKind",
     "StartAt",

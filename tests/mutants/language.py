@@ -9,6 +9,7 @@ from tests.mutants.mutant import Mutant
 _ROWS: Final = ("integration_tests/dsl/test_row_verbs.py",)
 _TOGETHER: Final = ("integration_tests/dsl/test_streams_together.py",)
 _PARTITIONS: Final = ("integration_tests/dsl/test_partitions.py",)
+_SPOUTS: Final = ("integration_tests/spouts/test_python_spouts.py",)
 _GRAPH: Final = ("tests/dsl/test_graph.py",)
 
 LANGUAGE: Final = (
@@ -74,6 +75,27 @@ LANGUAGE: Final = (
         "        values = _exact_inside(values, type_)\n",
         "        pass\n",
         ("tests/state/test_exact_inside.py",),
+    ),
+    Mutant(
+        "a user's spout yields no more than its range",
+        "spouts/python/source.py",
+        "            if position + len(some) > range_.stop:\n",
+        "            if False:\n",
+        (f"{_SPOUTS[0]}::test_what_a_read_must_not_yield_stops_the_topology",),
+    ),
+    Mutant(
+        "a short read of a user's spout is no end",
+        "spouts/python/source.py",
+        "[tally.manifest(position)]",
+        "[tally.manifest(range_.stop)]",
+        (f"{_SPOUTS[0]}::test_a_short_read_is_tried_again_and_nothing_is_skipped",),
+    ),
+    Mutant(
+        "what a user's spout yields is held as it is",
+        "spouts/python/source.py",
+        " and array.to_pylist() != values:",
+        " and False:",
+        (f"{_SPOUTS[0]}::test_what_a_read_must_not_yield_stops_the_topology",),
     ),
     Mutant(
         "rows of a record stay in its partition",

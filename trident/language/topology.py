@@ -32,7 +32,9 @@ from trident.language.stream import Stream
 from trident.language.together import Keys, joined, merged, multi_reduced
 from trident.operations.joining import JoinOutput, JoinSide
 from trident.operations.multi_reducing import MultiReducer
+from trident.operations.sending import check_sendable
 from trident.spouts.base import BadRecord, LostOffsets, Spout, SpoutKind
+from trident.spouts.python.spout import PythonSpout
 from trident.state.places import shared_place
 from trident.state.target import Sink, State
 
@@ -69,6 +71,8 @@ class Topology:
         check_instance(f"the kind of the spout of stream {name!r}", spout.kind, SpoutKind)
         check_instance(f"on_bad_record of the spout of stream {name!r}", spout.on_bad_record, BadRecord)
         check_instance(f"on_lost_offsets of the spout of stream {name!r}", spout.on_lost_offsets, LostOffsets)
+        if isinstance(spout, PythonSpout):
+            check_sendable(f"the spout of stream {name!r}", spout)
         sample = prototype(active_session(), name, spout)
         self._spouts[name] = spout
         self._samples[name] = fields_of(sample).schema

@@ -1,0 +1,1 @@
+"""Spouts that a user writes in plain Python: positions on the driver, rows in tasks."""
