@@ -108,6 +108,7 @@ class MultiReduce:
         def reduced(key: tuple[pa.Scalar[pa.DataType], ...], table: pa.Table) -> pa.Table:
             return task(key, table)
 
+        reduced.__annotations__ = {}  # newer ones read them, and Arrow's classes take no parameters at run time
         return rows.groupBy(*grouping).applyInArrow(reduced, made)
 
     def _side(self, number: int, frame: DataFrame) -> DataFrame:
