@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final, Generic, TypeVar, cast
@@ -28,6 +28,7 @@ S = TypeVar("S")
 _STREAM: Final = "__trident_stream"
 _KEY: Final = "__trident_key"
 _ROW: Final = "__trident_row"
+_ROWS: Final = "__trident_rows"
 _NOBODY: Final = -1
 """The stream of the row that is there so that a reducer without groups runs in every batch."""
 
@@ -100,16 +101,11 @@ class MultiReduce:
         if not keys:
             nobody = frames[0].sparkSession.range(1).select(F.lit(_NOBODY).alias(_STREAM))
             rows = rows.unionByName(nobody, allowMissingColumns=True)
-        grouping = [field(key) for key in keys] or [F.lit(0).alias(_KEY)]
         made = self.result([frame.drop(ORDER, PARTITION).schema for frame in frames])
-        task = ReduceGroup(self.reducer, len(frames), len(keys), arrow_schema(made))
-
-        # Spark looks for the names of arguments, which an object does not have
-        def reduced(key: tuple[pa.Scalar[pa.DataType], ...], table: pa.Table) -> pa.Table:
-            return task(key, table)
-
-        reduced.__annotations__ = {}  # newer ones read them, and Arrow's classes take no parameters at run time
-        return rows.groupBy(*grouping).applyInArrow(reduced, made)
+        sides = [field(f"{_ROW}{number}") for number in range(len(frames))]
+        together = F.collect_list(F.struct(field(_STREAM), field(ORDER), *sides)).alias(_ROWS)
+        grouped = rows.groupBy(*(field(key) for key in keys)).agg(together)
+        return grouped.mapInArrow(ReduceGroups(self.reducer, len(frames), len(keys), arrow_schema(made)), made)
 
     def _side(self, number: int, frame: DataFrame) -> DataFrame:
         names = self.keys[number] if self.keys else ()
@@ -119,23 +115,32 @@ class MultiReduce:
 
 
 @dataclass(frozen=True)
-class ReduceGroup:
-    """Runs in a Python task, once for each group."""
+class ReduceGroups:
+    """Runs in a Python task: goes through the rows of each of its groups."""
 
     reducer: MultiReducer[Any]
     streams: int
     keys: int
     schema: pa.Schema
 
-    def __call__(self, key: tuple[pa.Scalar[pa.DataType], ...], table: pa.Table) -> pa.Table:
-        """Return the rows that the group makes."""
-        group = tuple(each.as_py() for each in key) if self.keys else ()
-        declared = pa.schema(list(self.schema)[self.keys :])
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run over one task's groups."""
         with ready(self.reducer, "multi_reduce"):
-            made = list(self._made(group, table, declared))
+            for batch in batches:
+                for place in range(batch.num_rows):
+                    yield self._reduced(batch, place)
+
+    def _reduced(self, batch: pa.RecordBatch, place: int) -> pa.RecordBatch:
+        """Return the rows that one group makes."""
+        group = tuple(batch.column(number)[place].as_py() for number in range(self.keys))
+        lists = batch.column(self.keys).slice(place, 1)
+        assert isinstance(lists, pa.ListArray)
+        rows = pa.Table.from_batches([pa.RecordBatch.from_struct_array(cast("pa.StructArray", lists.flatten()))])
+        declared = pa.schema(list(self.schema)[self.keys :])
+        made = list(self._made(group, rows, declared))
         columns = columns_of(made, declared, "multi_reduce")
         groups = [pa.array([value] * len(made), each.type) for value, each in zip(group, self.schema, strict=False)]
-        return pa.Table.from_arrays([*groups, *columns], schema=self.schema)
+        return pa.RecordBatch.from_arrays([*groups, *columns], schema=self.schema)
 
     def _made(self, group: tuple[object, ...], table: pa.Table, declared: pa.Schema) -> Iterator[Sequence[object]]:
         kept = self.reducer.init(group)
