@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from trident.engine.compiled import CompiledTopology
 from trident.graph.nodes import (
@@ -21,6 +22,9 @@ from trident.graph.nodes import (
 )
 from trident.graph.turns import is_late
 from trident.operations.aggregate import Aggregate
+
+_PROCESSING: Final = "processing, of several batches at once:"
+_IN_TURN: Final = "commit turn, one batch at a time, once the txid before is done:"
 
 
 class ExplainForm(StrEnum):
@@ -73,43 +77,41 @@ def explained(compiled: CompiledTopology, form: ExplainForm) -> str:
             return _dot(compiled.name, steps)
 
 
-def _text(name: str, steps: Sequence[Step]) -> str:
-    lines = [f"topology {name!r}"]
-    for title, in_turn in (
-        ("processing, of several batches at once:", False),
-        ("commit turn, one batch at a time, once the txid before is done:", True),
-    ):
+def _by_stage(steps: Sequence[Step]) -> Iterator[tuple[bool, list[Step]]]:
+    """Yield the stages that there are, processing first, each with its steps."""
+    for in_turn in (False, True):
         mine = [step for step in steps if step.in_turn is in_turn]
         if mine:
-            lines += ["", title]
-            lines += [f"  {step.number}. {step.says}{_behind(step)}" for step in mine]
+            yield in_turn, mine
+
+
+def _text(name: str, steps: Sequence[Step]) -> str:
+    lines = [f"topology {name!r}"]
+    for in_turn, mine in _by_stage(steps):
+        lines += ["", _IN_TURN if in_turn else _PROCESSING]
+        for step in mine:
+            behind = f"   <- {', '.join(map(str, step.before))}" if step.before else ""
+            lines.append(f"  {step.number}. {step.says}{behind}")
     return "\n".join(lines)
-
-
-def _behind(step: Step) -> str:
-    return f"   <- {', '.join(map(str, step.before))}" if step.before else ""
 
 
 def _mermaid(steps: Sequence[Step]) -> str:
     lines = ["flowchart TD"]
-    for title, in_turn in (("processing", False), ("commit turn", True)):
-        mine = [step for step in steps if step.in_turn is in_turn]
-        if mine:
-            lines.append(f'    subgraph {title.replace(" ", "_")}["{title}"]')
-            lines += [f'        s{step.number}["{_plain(step.says)}"]' for step in mine]
-            lines.append("    end")
+    for in_turn, mine in _by_stage(steps):
+        lines.append(f"    subgraph {'turn[commit turn]' if in_turn else 'processing'}")
+        lines += [f'        s{step.number}["{_plain(step.says)}"]' for step in mine]
+        lines.append("    end")
     lines += [f"    s{before} --> s{step.number}" for step in steps for before in step.before]
     return "\n".join(lines)
 
 
 def _dot(name: str, steps: Sequence[Step]) -> str:
     lines = [f'digraph "{_plain(name)}" {{', "    node [shape=box];"]
-    for title, in_turn in (("processing", False), ("commit turn", True)):
-        mine = [step for step in steps if step.in_turn is in_turn]
-        if mine:
-            lines.append(f'    subgraph "cluster {title}" {{ label="{title}";')
-            lines += [f'        s{step.number} [label="{_plain(step.says)}"];' for step in mine]
-            lines.append("    }")
+    for in_turn, mine in _by_stage(steps):
+        title = "commit turn" if in_turn else "processing"
+        lines.append(f'    subgraph "cluster {title}" {{ label="{title}";')
+        lines += [f'        s{step.number} [label="{_plain(step.says)}"];' for step in mine]
+        lines.append("    }")
     lines += [f"    s{before} -> s{step.number};" for step in steps for before in step.before]
     return "\n".join([*lines, "}"])
 

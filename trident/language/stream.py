@@ -33,7 +33,7 @@ from trident.operations.functions import EachFunction, FilterFunction, FlatMapFu
 from trident.operations.joining import JoinOutput, JoinSide
 from trident.operations.kafka_records import KafkaRecords, Part
 from trident.operations.partitioning import direct
-from trident.operations.reshaping import FlatEachColumn, FlatMapLists
+from trident.operations.reshaping import FlatMapLists
 from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import StateKind
 from trident.state.row_tables.shape import RowWrite
@@ -121,7 +121,7 @@ class Stream(RowVerbs, PartitionVerbs):
         many elements as it becomes rows, the same number in every field.
         """
         if function is None:
-            return self._then(FlatEachColumn(_columns(_arrays(columns), schema, "flat_each")))
+            return self._then(FlatMapColumn(_columns(_arrays(columns), schema, "flat_each"), "flat_each", keeps=True))
         given = _function(function, "flat_each", columns)
         return self._then(FlatMapLists(given, declared_fields(schema, "flat_each"), "flat_each", keeps=True))
 

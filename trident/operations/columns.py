@@ -11,6 +11,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.operations.base import (
     BATCH_TIME,
+    HIDDEN,
     BatchContext,
     Fields,
     check_columns,
@@ -94,34 +95,38 @@ class MapColumns:
 
 
 class FlatMapColumn:
-    """Replaces each record by one per element of an array; none for an empty or missing array."""
+    """Makes a row of each element of an array, none of an empty or missing one; `keeps` the record's own fields."""
 
-    verb = "flat_map"
     makes_groups = False
     runs_user_code = False
 
-    def __init__(self, columns: dict[str, Column]) -> None:
-        check_columns(columns, self.verb)
+    def __init__(self, columns: dict[str, Column], verb: str = "flat_map", *, keeps: bool = False) -> None:
+        self.verb = verb
+        check_columns(columns, verb)
         if len(columns) != 1:
-            raise ConfigurationError(f"flat_map takes one array column, not {len(columns)}; put several into a struct")
+            raise ConfigurationError(f"{verb} takes one array column, not {len(columns)}; put several into a struct")
         ((name, column),) = columns.items()
-        self._uses_time = uses_batch_time(self.verb, [column])
+        self._uses_time = uses_batch_time(verb, [column])
         # a control row gets an array of one null, so that it comes out of explode once, as it went in
         elements = F.when(control().isNull(), column).otherwise(F.array(F.lit(None)))
         self._name = name
+        self._keeps = keeps
         self._exploded = F.posexplode(elements).alias(_POSITION, name)
 
     def check(self, fields: Fields) -> None:
-        """Nothing to check before Spark does."""
+        """A name beside fields that stay must be new; Spark checks the rest."""
+        if self._keeps:
+            fields.refuse((self._name,), self.verb)
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         source = with_batch_time(frame, batch) if self._uses_time else frame
-        rows = source.select(self._exploded, *hidden(frame))
+        own = [field(name) for name in frame.columns if self._keeps and name not in HIDDEN]
+        rows = source.select(*own, self._exploded, *hidden(frame))
         if ORDER in frame.columns:
             level = F.unhex(F.lpad(F.hex(field(_POSITION)), 8, "0"))
             rows = rows.withColumn(ORDER, F.concat(order(), level))
-        return rows.select(field(self._name), *hidden(frame))
+        return rows.select(*own, field(self._name), *hidden(frame))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,31 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
-from trident.base.order import ORDER
 from trident.operations.arrow_lists import ListsFunction, Look, Repeat
 from trident.operations.base import (
-    BATCH_TIME,
     HIDDEN,
     BatchContext,
     Fields,
-    check_columns,
     check_new_names,
-    control,
     field,
     hidden,
     nullable,
-    order,
-    uses_batch_time,
-    with_batch_time,
 )
 from trident.spouts.arrow_types import arrow_schema
-
-_POSITION = "__trident_position"
 
 
 @dataclass(frozen=True)
@@ -106,38 +96,6 @@ class FlatMapLists:
     def _names(self, frame: DataFrame) -> list[str]:
         own = [name for name in frame.columns if not name.startswith("__trident")] if self._keeps else []
         return [*own, *self._declared.names]
-
-
-class FlatEachColumn:
-    """Repeats each record for each element of an array, which becomes one more field; none for an empty array."""
-
-    verb = "flat_each"
-    makes_groups = False
-    runs_user_code = False
-
-    def __init__(self, columns: dict[str, Column]) -> None:
-        check_columns(columns, self.verb)
-        if len(columns) != 1:
-            raise ConfigurationError(f"flat_each takes one array column, not {len(columns)}; put several into a struct")
-        ((name, column),) = columns.items()
-        self._uses_time = uses_batch_time(self.verb, [column])
-        # a control row gets an array of one null, so that it comes out of explode once, as it went in
-        elements = F.when(control().isNull(), column).otherwise(F.array(F.lit(None)))
-        self._name = name
-        self._exploded = F.posexplode(elements).alias(_POSITION, name)
-
-    def check(self, fields: Fields) -> None:
-        """The new name must be new."""
-        fields.refuse((self._name,), self.verb)
-
-    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
-        """See `Operation.lower`."""
-        source = with_batch_time(frame, batch) if self._uses_time else frame
-        rows = source.select("*", self._exploded)
-        if ORDER in frame.columns:
-            level = F.unhex(F.lpad(F.hex(field(_POSITION)), 8, "0"))
-            rows = rows.withColumn(ORDER, F.concat(order(), level))
-        return rows.drop(_POSITION, BATCH_TIME)
 
 
 def _elements(declared: StructType) -> pa.Schema:
