@@ -65,6 +65,14 @@ def _is_count(given: object, least: int) -> TypeGuard[int]:
     return isinstance(given, int) and not isinstance(given, bool) and given >= least
 
 
+def check_share(what: str, given: object, *, least: float, most: float) -> float:
+    """Return a number within these bounds."""
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not is_number or not least <= given <= most:  # type: ignore[operator]  # a number, as asked
+        raise refused(what, f"a number from {least} to {most}", given)
+    return given  # type: ignore[return-value]  # a number, as asked
+
+
 def check_seconds(what: str, given: object, *, may_be_zero: bool = False) -> float:
     """Return a finite number of seconds."""
     is_number = isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given)

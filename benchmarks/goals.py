@@ -12,6 +12,7 @@ BASELINE = "structured_streaming"
 MEASURED = "trident"
 _FLOOR = "floor"
 _FOUR_STATES = "trident_four_states"
+_NEW_VALUES = "trident_new_values"
 _WITHOUT = "trident_without"
 _WHOLE = {(workload.name, workload.records, workload.batch) for workload in WORKLOADS}
 
@@ -77,6 +78,7 @@ GOALS = (
     Goal("large: records/s beside a plain loop", "large", "records_per_s", 0.75, _FLOOR, is_least=True),
     Goal("wide: records/s beside a plain loop", "wide", "records_per_s", 0.8, _FLOOR, is_least=True),
     Goal("large: records/s of four states beside one", "large", "records_per_s", 0.7, MEASURED, True, _FOUR_STATES),
+    Goal("large: records/s with new values beside none", "large", "records_per_s", 0.6, MEASURED, True, _NEW_VALUES),
     Goal(
         "large: records/s beside the same without exactly-once", "large", "records_per_s", 0.9, _WITHOUT, is_least=True
     ),

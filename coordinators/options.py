@@ -62,7 +62,7 @@ class RunOptions:
     None: as long as an earlier batch is being processed, and no longer, which adapts to the load. Zero: not at all.
     Any other time: a batch that does not fill its limits waits that long, also where nothing else is to be done:
     fewer and larger batches, for records that may be late. A spout without limits never fills a batch, and a run until
-    caught up waits for its last batch, too. The first batch of a run does not wait, nor one that is read as it was.
+    caught up waits for its last batch, too. What a run finds at first does not wait, nor what is read as it was.
     """
     retry_pause: timedelta = timedelta(milliseconds=200)
     """Pause before a second attempt; doubled for each further one, up to ten seconds."""

@@ -14,6 +14,7 @@ from trident.coordinators.planned import Plan, StartPosition
 
 SINK: Final = "sink"
 """The kind of what is no state."""
+_LONGEST_PAUSE_S: Final = 0.5
 _LONGEST_AGE = timedelta(days=36_500)
 """A moment that lies further back can't be computed in every database."""
 
@@ -80,6 +81,15 @@ class Lease:
 
     holder: str
     duration: timedelta
+
+
+def pause_between_beats(lease: timedelta) -> float:
+    """Return how many seconds pass between two heartbeats of a holder.
+
+    Three times per lease would keep it. More often, for a successor waits for two of them before it takes a holder for
+    dead whose session with the server is gone.
+    """
+    return min(lease.total_seconds() / 3, _LONGEST_PAUSE_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
     python examples/overdrawn.py --bootstrap-servers HOST:PORT --dsn postgresql://...
 
 Bookings come from a topic; balances are kept in Postgres; the alert leaves for another topic in txid order, once
-for each time that a balance falls below the limit, whatever is killed.
+for each batch that takes a balance below the limit, whatever is killed. What falls below it and is back above it
+within one batch is no change that a batch makes, and raises no alert.
 """
 
 from __future__ import annotations

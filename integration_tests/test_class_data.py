@@ -31,6 +31,7 @@ def says(monkeypatch: pytest.MonkeyPatch, cache: Path) -> str:
     return "\n".join(line for line in lines if "incubator modules" not in line)
 
 
+@pytest.mark.verify
 def test_what_is_no_such_file_is_passed_over_in_silence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TRIDENT_CACHE", str(tmp_path))
     garbage = b"garbage" * 1000

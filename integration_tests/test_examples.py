@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
-from examples import devices, enrichment, overdrawn, refunds, word_count
+from examples import devices, enrichment, overdrawn, reach, refunds, word_count
 from integration_tests.fix_kafka import Kafka
 from integration_tests.fix_postgres import Postgres
 from integration_tests.records import payments, produce
@@ -57,6 +57,18 @@ def test_enrichment(spark: SparkSession, tmp_path: Path) -> None:
     found = rows(spark, enrichment.enrichment(spark), tmp_path, "SELECT number, total FROM priced ORDER BY number")
     totals = [(number, None if total is None else Decimal(str(total))) for number, total in found]
     assert totals == [(1, Decimal("3.60")), (2, Decimal("4.99")), (3, None), (4, Decimal("1.20"))]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 5])
+def test_reach(spark: SparkSession, tmp_path: Path, batch: int) -> None:
+    topology = reach.reach(spark, batch=batch)
+    found = rows(spark, topology, tmp_path, "SELECT number, link, reach FROM reach ORDER BY number")
+    expected = []
+    for number, link in enumerate(reach.QUESTIONS, 1):
+        people = [person for shared, person in reach.SHARED if shared == link]
+        expected.append((number, link, len({each for person in people for each in reach.FOLLOWERS.get(person, [])})))
+    assert found == expected
+    assert [people for *_, people in expected] == [6, 2, 0, 0, 6]
 
 
 def test_overdrawn(spark: SparkSession, kafka: Kafka, postgres: Postgres) -> None:

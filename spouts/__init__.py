@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from trident.spouts.base import BadRecord, LostOffsets, OffsetsLostError, SpoutKind, StartAt
     from trident.spouts.decoders.json import Json
     from trident.spouts.decoders.raw import Raw
+    from trident.spouts.files.spout import FileFormat, FileSpout
     from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
     from trident.spouts.memory import FeederBatchSpout, FixedBatchSpout
     from trident.spouts.python.spout import PythonSpout
@@ -24,6 +25,10 @@ _MODULES = {
     ),
     "trident.spouts.decoders.json": ("Json",),
     "trident.spouts.decoders.raw": ("Raw",),
+    "trident.spouts.files.spout": (
+        "FileFormat",
+        "FileSpout",
+    ),
     "trident.spouts.kafka.spout": (
         "OpaqueKafkaSpout",
         "TransactionalKafkaSpout",
@@ -38,6 +43,8 @@ _MODULES = {
 __all__ = [
     "BadRecord",
     "FeederBatchSpout",
+    "FileFormat",
+    "FileSpout",
     "FixedBatchSpout",
     "Json",
     "LostOffsets",

@@ -158,6 +158,22 @@ class Source(Protocol):
 
 
 @runtime_checkable
+class FollowsPositions(Protocol):
+    """A source that has to know where it is read from before it can say what there is."""
+
+    def follow(self, positions: Mapping[PartitionId, int]) -> None:
+        """Hear, before `Source.bounds`, of every partition ever seen where the plan before stops."""
+
+
+@runtime_checkable
+class NamesPlaces(Protocol):
+    """A source whose users know its records by other places than topic, partition and offset."""
+
+    def place_of(self, id_: PartitionId, position: int) -> str:
+        """Return how an error names a record's place, such as a line of a file; never raises for one that was read."""
+
+
+@runtime_checkable
 class ReportsPositions(Protocol):
     """A source that lets others see how far a topology is; nothing is ever read back from there."""
 
@@ -226,3 +242,8 @@ class Spout(Protocol):
 
     def open(self, name: str) -> Source:
         """Connect; `name` is the stream's name in its topology."""
+
+
+def has_moments(spout: Spout) -> bool:
+    """Tell whether a stream can start at a moment: one of bare positions says `has_moments = False`."""
+    return bool(getattr(spout, "has_moments", True))

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from trident.base.errors import ConfigurationError, FatalError
 from trident.base.logs import LogCut
 from trident.base.order import ORDER, order_of
 from trident.base.policies import policy_of
+from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
@@ -28,7 +29,7 @@ from trident.spouts.spread import spread
 from trident.spouts.tally import RangeTally
 
 Row = Mapping[str, object] | Sequence[object]
-"""A record: a mapping by field name (missing fields are null), or a sequence in the schema's order."""
+"""A record: a mapping by the names of all fields, or a tuple or list in the schema's order; a null is None."""
 
 TOPIC_ID: Final = "memory"
 _ROWS: Final = "a list of rows"
@@ -62,6 +63,8 @@ class FixedBatchSpout:
     Rows are mappings or tuples for the fields of `schema` (Spark DDL). The log is the same in every
     process that builds it from the same rows, so a restarted topology goes on where it stood.
     """
+
+    has_moments: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -204,16 +207,16 @@ class MemorySource:
         """Do nothing: there is no connection."""
 
     def _rows_of(self, spark: SparkSession, range_: OffsetRange) -> pa.Table:
-        schema = self.schema(spark)
-        names = schema.names
+        fields = self.schema(spark).fields
+        types = [each.dataType.simpleString() for each in fields]
+        schema = arrow_schema(self.schema(spark))
         try:
-            rows = [
-                dict(row) if isinstance(row, Mapping) else dict(zip(names, row, strict=True))
-                for row in self._log.slice(range_.start, range_.stop)
-            ]
-            return pa.Table.from_pylist(rows, schema=arrow_schema(schema))
-        except (pa.ArrowInvalid, pa.ArrowTypeError, ValueError, TypeError) as error:
-            raise ConfigurationError(f"stream {self._id.topic!r}: rows do not fit the schema {self._ddl!r}") from error
+            columns = columns_of(self._log.slice(range_.start, range_.stop), list(schema), types)
+        except UnfitRowError as error:
+            raise ConfigurationError(
+                f"stream {self._id.topic!r}: a row does not fit the schema {self._ddl!r}: {error}; nothing was applied"
+            ) from error
+        return pa.Table.from_arrays(columns, schema=schema)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,11 @@ def reading_until(given_up: StopSignal) -> Iterator[None]:
 
 def require_wanted() -> None:
     """Raise RetryableError once the attempt that this thread reads was given up; asked often while it reads."""
-    given_up = _given_up.get()
-    if given_up is not None and given_up.is_set():
+    if not is_wanted():
         raise RetryableError("the attempt was given up while it was read; nothing of it was applied")
+
+
+def is_wanted() -> bool:
+    """Tell whether nobody has given up the attempt that this thread is at work for."""
+    given_up = _given_up.get()
+    return given_up is None or not given_up.is_set()

@@ -127,6 +127,8 @@ def _row_fold(column: ValueColumn, place: int, by: int) -> Callable[[Row, Row], 
     if column.merge is Merge.LEAST_BY or column.merge is Merge.GREATEST_BY:
         is_least = column.merge is Merge.LEAST_BY
         return lambda stored, staged: _kept_by(stored[by], stored[place], staged[by], staged[place], is_least=is_least)
+    if column.merge is Merge.REPLACE:
+        return lambda stored, staged: staged[place]
     fold = _fold(column)
     return lambda stored, staged: _keep(fold, stored[place], staged[place])
 
@@ -151,8 +153,8 @@ def _fold(column: ValueColumn) -> Callable[[Value, Value], Value]:
             return least
         case Merge.GREATEST:
             return greatest
-        case Merge.LEAST_BY | Merge.GREATEST_BY:
-            raise AssertionError("such a column is folded with another one")
+        case Merge.LEAST_BY | Merge.GREATEST_BY | Merge.REPLACE:
+            raise AssertionError("such a column is not folded with its own stored value")
         case Merge.COMBINE:
             return lambda stored, staged: _held(column, combined(column, stored, staged))
 

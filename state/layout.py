@@ -22,7 +22,7 @@ class StateKind(StrEnum):
 
 
 class Merge(StrEnum):
-    """How a staged value and the stored one become the new one; a missing one leaves the other."""
+    """How a staged value and the stored one become the new one; a missing one leaves the other, but for `REPLACE`."""
 
     ADD = "add"
     LEAST = "least"
@@ -31,6 +31,9 @@ class Merge(StrEnum):
     """With the column `by`, a `LEAST`: the value of whichever has less there; of equal ones the smaller, null first."""
     GREATEST_BY = "greatest_by"
     """With the column `by`, a `GREATEST`: of equal ones the greater value, null last."""
+    REPLACE = "replace"
+    """The staged value, also a missing one: whoever stages it has seen the stored one. A key is removed by a row of
+    nulls, which stays in its place: what was before it must be there for a batch that is undone or comes again."""
     COMBINE = "combine"
     """By the column's own Python function, on the coordinator."""
 
@@ -53,6 +56,8 @@ class ValueColumn:
     combine: Callable[[Value, Value], Value] | None = field(default=None, compare=False, repr=False)
     by: str = ""
     """For `Merge.LEAST_BY` and `GREATEST_BY`: the value column that decides which value is kept."""
+    text_of: pa.DataType | None = None
+    """Of a column of texts whose values are arrays, structures or maps: what they are; stores need not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,10 @@ class StateLayout:
 
     keys: tuple[KeyColumn, ...]
     values: tuple[ValueColumn, ...]
+
+    def texts(self) -> dict[str, pa.DataType]:
+        """Return the columns of texts whose values are something else, and what they are."""
+        return {column.name: column.text_of for column in self.values if column.text_of is not None}
 
     def key_schema(self) -> pa.Schema:
         """Return the schema of the key columns alone."""

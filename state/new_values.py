@@ -9,8 +9,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from trident.state.folding import Row, keyed_rows, merged_with, table_of
+from trident.state.folding_columns import folded_columns
 from trident.state.layout import StateLayout
+from trident.state.pairing import stored_beside
 from trident.state.rows import conform
 
 BEFORE: Final = "previous_"
@@ -29,11 +30,9 @@ def new_values(layout: StateLayout, stored: pa.Table, staged: pa.Table) -> pa.Ta
     `stored` has the values of these keys as the txid before has left them, in any order, and those of others if it
     likes; both are in the layout's schema. Raises RefusedError where the state would refuse the merged value.
     """
-    before = keyed_rows(layout, stored)
-    changes = keyed_rows(layout, conform(staged, layout.schema()))
-    after = {key: merged_with(layout, row)(before.get(key)) for key, row in changes.items()}
-    nothing: Row = (None,) * len(layout.values)
-    kept = table_of(layout, {key: before.get(key, nothing) for key in changes})
-    made = table_of(layout, after)
-    columns = [*made.columns, *(kept.column(column.name) for column in layout.values)]
-    return pa.Table.from_arrays(columns, schema=new_values_schema(layout))
+    changes = conform(staged, layout.schema()).combine_chunks()
+    keys = [changes.column(column.name) for column in layout.keys]
+    given = [changes.column(column.name).combine_chunks() for column in layout.values]
+    before = stored_beside(layout, stored, changes)
+    after = folded_columns(layout, before, given)
+    return pa.Table.from_arrays([*keys, *after, *before], schema=new_values_schema(layout))

@@ -13,10 +13,10 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trident.base.arrays import AnyArray, AnyChunks, is_text, settled_array, unheld
 from trident.base.errors import ConfigurationError, RefusedError
-from trident.state.arrays import AnyArray, AnyChunks, is_text, settled_array, unheld
+from trident.base.exact import InexactError, exact_array
 from trident.state.comparing import NAN
-from trident.state.exact import InexactError, exact_array
 
 _AT_ONCE: Final = 4096
 """No other thread of the process runs while Arrow makes Python objects, nor the one that keeps the lease."""

@@ -14,12 +14,14 @@ from tests.effort import Length
 
 FOLDERS: Final = {
     "integration_tests/crash_matrix/": 1,
-    "integration_tests/test_": 1,
-    "integration_tests/doctor/": 2,
-    "integration_tests/": 4,
-    "tests/coordinators/": 3,
-    "tests/cli/": 2,
+    "integration_tests/test_": 2,
+    "integration_tests/doctor/": 4,
+    "integration_tests/": 6,
+    "tests/coordinators/": 5,
+    "tests/cli/": 3,
     "tests/hazards/": 2,
+    "tests/state/": 2,
+    "tests/spouts/": 2,
 }
 """Of how many tests in these folders the short form plays one; the first that fits counts, elsewhere it plays all."""
 LONG_ONE_IN: Final = 3

@@ -30,7 +30,9 @@ class Effort:
     must_meet_everything: bool
     """Whether so many worlds have to show every move, fault and outcome that there is."""
     every_scope: bool
-    """Whether every small scope is explored to its end, or one that is drawn."""
+    """Whether every small scope is explored, or one that is drawn."""
+    scenes: int
+    """How many scenes of a scope are visited at most, those with the shortest ways first."""
     loop_walks: int
     """Random walks over the bare loop."""
     state_lives: int
@@ -68,9 +70,10 @@ class Effort:
 _EFFORTS = {
     Length.TEST: Effort(
         length=Length.TEST,
-        seeds=400,
+        seeds=200,
         must_meet_everything=False,
         every_scope=False,
+        scenes=30_000,
         loop_walks=1_000,
         state_lives=10,
         state_steps=20,
@@ -93,6 +96,7 @@ _EFFORTS = {
         seeds=6_000,
         must_meet_everything=True,
         every_scope=True,
+        scenes=10_000_000,
         loop_walks=10_000,
         state_lives=60,
         state_steps=40,

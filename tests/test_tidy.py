@@ -23,7 +23,9 @@ ONE_CLOCK = ("base/", "spouts/", "state/", "coordinators/")
 CLOCKS = tuple(f"time.{name}" for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "sleep"))
 TASK_CLOCKS = (
     "base/kafka/admin.py",
+    "spouts/files/folder.py",
     "spouts/kafka/progress.py",
+    "spouts/kafka/topics.py",
     "state/kafka/clients/producing.py",
     "state/kafka/clients/python_cluster.py",
     "state/postgres/looking.py",

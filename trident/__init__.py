@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from trident.engine.recommended import recommended_options
     from trident.engine.staging import Staging
     from trident.language.explaining import ExplainForm
+    from trident.language.first import FirstN
     from trident.language.grouped import GroupedStream
+    from trident.language.static_state import CollectionGet, StaticState
     from trident.language.stream import Stream
     from trident.language.timing import batch_time
     from trident.language.topology import Topology
@@ -37,32 +39,44 @@ if TYPE_CHECKING:
     from trident.managing.deciding import divert, drop, retry, status, undo
     from trident.managing.resets import reset
     from trident.operations.aggregators.base import Aggregation
+    from trident.operations.aggregators.by_row import Aggregator, Reducer
     from trident.operations.aggregators.choices import First, Last, MaxBy, MinBy
     from trident.operations.aggregators.collections import CollectList, CollectSet, CountDistinct, TopN
     from trident.operations.aggregators.combiner import Combiner
     from trident.operations.aggregators.counting import Count
+    from trident.operations.aggregators.deviations import StdDev, StdDevOf
+    from trident.operations.aggregators.distinct import ApproxCountDistinct
     from trident.operations.aggregators.extremes import Max, Min
     from trident.operations.aggregators.means import Mean
+    from trident.operations.aggregators.quantiles import Quantiles
     from trident.operations.aggregators.sums import Sum
     from trident.operations.aggregators.truths import BoolAnd, BoolOr
+    from trident.operations.asking import QueryFunction, StoredRows
     from trident.operations.conditions import Debug, Equals, FilterNull, Negate, Split
     from trident.operations.joining import JoinOutput, JoinSide
     from trident.operations.multi_reducing import MultiReducer
+    from trident.operations.updating import StateChanges, StateUpdater
     from trident.operations.user_objects import OperationContext
 
 _MODULES = {
     "trident.operations.aggregators.base": ("Aggregation",),
+    "trident.operations.aggregators.by_row": ("Aggregator", "Reducer"),
     "trident.operations.aggregators.combiner": ("Combiner",),
     "trident.operations.aggregators.counting": ("Count",),
     "trident.operations.aggregators.extremes": ("Max", "Min"),
     "trident.operations.aggregators.sums": ("Sum",),
     "trident.operations.aggregators.choices": ("First", "Last", "MaxBy", "MinBy"),
     "trident.operations.aggregators.collections": ("CollectList", "CollectSet", "CountDistinct", "TopN"),
+    "trident.operations.aggregators.deviations": ("StdDev", "StdDevOf"),
+    "trident.operations.aggregators.distinct": ("ApproxCountDistinct",),
     "trident.operations.aggregators.means": ("Mean",),
+    "trident.operations.aggregators.quantiles": ("Quantiles",),
     "trident.operations.aggregators.truths": ("BoolAnd", "BoolOr"),
+    "trident.operations.asking": ("QueryFunction", "StoredRows"),
     "trident.operations.conditions": ("Debug", "Equals", "FilterNull", "Negate", "Split"),
     "trident.operations.joining": ("JoinOutput", "JoinSide"),
     "trident.operations.multi_reducing": ("MultiReducer",),
+    "trident.operations.updating": ("StateChanges", "StateUpdater"),
     "trident.operations.user_objects": ("OperationContext",),
     "trident.base.errors": (
         "ConfigurationError",
@@ -85,10 +99,12 @@ _MODULES = {
     "trident.managing.deciding": ("divert", "drop", "retry", "status", "undo"),
     "trident.engine.staging": ("Staging",),
     "trident.language.explaining": ("ExplainForm",),
+    "trident.language.first": ("FirstN",),
     "trident.language.grouped": ("GroupedStream",),
     "trident.managing.resets": ("reset",),
     "trident.local.session": ("local_session",),
     "trident.engine.recommended": ("recommended_options",),
+    "trident.language.static_state": ("CollectionGet", "StaticState"),
     "trident.language.stream": ("Stream",),
     "trident.language.topology": ("Topology",),
     "trident.language.trident_state": ("TridentState",),
@@ -96,10 +112,13 @@ _MODULES = {
 }
 __all__ = [
     "Aggregation",
+    "Aggregator",
+    "ApproxCountDistinct",
     "BoolAnd",
     "BoolOr",
     "CollectList",
     "CollectSet",
+    "CollectionGet",
     "Combiner",
     "ConfigurationError",
     "Count",
@@ -113,6 +132,7 @@ __all__ = [
     "FieldError",
     "FilterNull",
     "First",
+    "FirstN",
     "GroupedStream",
     "JoinOutput",
     "JoinSide",
@@ -133,6 +153,9 @@ __all__ = [
     "OperationContext",
     "OutcomeUnknownError",
     "PostgresLedger",
+    "Quantiles",
+    "QueryFunction",
+    "Reducer",
     "RefusedError",
     "RetryableError",
     "RunOptions",
@@ -141,6 +164,12 @@ __all__ = [
     "Split",
     "SqliteLedger",
     "Staging",
+    "StateChanges",
+    "StateUpdater",
+    "StaticState",
+    "StdDev",
+    "StdDevOf",
+    "StoredRows",
     "Stream",
     "Sum",
     "TopN",

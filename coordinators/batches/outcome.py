@@ -27,6 +27,8 @@ class Outcome:
     diverts: tuple[Diverted, ...] = ()
     carried: Mapping[str, pa.Table] = field(default_factory=dict)
     """What the work in the turn is made of; nothing of it is pinned."""
+    turn_ms: int = 0
+    """How long that work took; 0 of a topology that has none."""
 
     @property
     def records(self) -> int:

@@ -9,6 +9,7 @@ from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.base.identity import BatchId
+from trident.base.ranges import BadRecordRow
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.completeness import complete_edges
@@ -25,7 +26,7 @@ from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Refusal, StopKind
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.planned import Plan
-from trident.spouts.base import BadRecord, Source, Spout
+from trident.spouts.base import BadRecord, NamesPlaces, Source, Spout
 from trident.state.target import Target
 
 
@@ -85,13 +86,17 @@ class BatchRunner:
         for bad in letters:
             if self.spouts[bad.spout].on_bad_record is BadRecord.FAIL:
                 record = bad.record
-                where = (
-                    f"stream {bad.spout!r}: the record at offset {record.offset} of partition {record.id.partition} "
-                    f"of topic {record.id.topic!r} does not decode ({record.reason})"
-                )
+                place = _place_of(self.sources.get(bad.spout), record)
+                where = f"stream {bad.spout!r}: the record at {place} does not decode ({record.reason})"
                 raise StoppedError(
                     f"{where}. Nothing of its batch was applied. Mend the stream's schema, where it has one, or "
                     "set on_bad_record=BadRecord.DEAD_LETTER: such records are then kept in the ledger's dead letters.",
                     Refusal(batch.txid, batch.attempt, StopKind.BAD_RECORD, "", where),
                 )
         return tuple(letters)
+
+
+def _place_of(source: Source | None, record: BadRecordRow) -> str:
+    if isinstance(source, NamesPlaces):
+        return source.place_of(record.id, record.offset)
+    return f"offset {record.offset} of partition {record.id.partition} of topic {record.id.topic!r}"

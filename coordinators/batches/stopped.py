@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from trident.base.errors import FatalError
 from trident.base.identity import BatchId
 from trident.coordinators.decided import Refusal, StopKind
+
+_NOTHING: Final = re.compile(r"([.;:] nothing of the batch was applied)?[. ]*$", re.IGNORECASE)
+"""How a reason may end: of the whole txid it is said once."""
 
 
 class StoppedError(FatalError):
@@ -27,8 +33,9 @@ class StoppedError(FatalError):
 
 def gave_up(batch: BatchId, tries: int, reason: str) -> StoppedError:
     """Return the error of a txid that failed too often; the next start tries it again."""
+    said = _NOTHING.sub("", reason)
     return StoppedError(
-        f"{batch} failed {tries} times; the last reason was: {reason.rstrip('.')}. Nothing of this txid was applied, "
+        f"{batch} failed {tries} times; the last reason was: {said}. Nothing of this txid was applied, "
         "all before it is done. Mend the cause and run the topology again: it goes on with this txid.",
         Refusal(batch.txid, batch.attempt, StopKind.GAVE_UP, "", f"failed {tries} times, at last: {reason}"),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.base.identity import BatchId
@@ -32,12 +33,14 @@ class BatchTurn:
 
     stores: Mapping[str, Target]
     processor: TurnProcessor
+    clock: Clock
     is_over: StopSignal
     """Set when the run has ended without waiting any longer for its engine."""
 
     def work(self, batch: BatchId, outcome: Outcome) -> Outcome:
         """See `TurnWorker.work`."""
         reached(CrashPoint.BEFORE_TURN_WORK, batch.txid)
+        started = self.clock.monotonic()
         plan = outcome.plan
         rows = self._rows(batch, outcome)
         made = self._made(TurnRequest(batch, plan.batch_time, outcome.carried, rows, plan.diverts))
@@ -46,7 +49,11 @@ class BatchTurn:
         updates, diverts = staged_of(self.stores, batch, made, plan.diverts)
         reached(CrashPoint.AFTER_TURN_WORK, batch.txid)
         return replace(
-            outcome, updates={**outcome.updates, **updates}, diverts=(*outcome.diverts, *diverts), carried={}
+            outcome,
+            updates={**outcome.updates, **updates},
+            diverts=(*outcome.diverts, *diverts),
+            carried={},
+            turn_ms=round((self.clock.monotonic() - started) * 1000),
         )
 
     def _rows(self, batch: BatchId, outcome: Outcome) -> dict[str, pa.Table]:

@@ -137,7 +137,7 @@ class Work:
                 self._finished(batch, outcome, committer.done(batch, outcome))
 
     def _finished(self, batch: BatchId, outcome: Outcome, commit: Commit) -> None:
-        log_batch(batch, outcome.plan, commit, self._parts.book.lag)
+        log_batch(batch, outcome.plan, commit, self._parts.book.lag, outcome.turn_ms)
         for spout in {item.spout for item in outcome.plan.ranges}:
             read = [manifest for name, manifest in outcome.manifests if name == spout]
             width = sum(item.range.width for item in outcome.plan.ranges if item.spout == spout)

@@ -17,7 +17,7 @@ from trident.base.identity import Epoch
 from trident.base.signals import StopSignal
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
-from trident.coordinators.registered import Lease
+from trident.coordinators.registered import Lease, pause_between_beats
 from trident.coordinators.retrying import Repeater
 
 _log = logging.getLogger("trident.coordinator")
@@ -82,7 +82,7 @@ def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Re
 
 
 class Heartbeat:
-    """A thread that renews the lease three times per duration, until it is closed.
+    """A thread that renews the lease at least three times per duration, until it is closed.
 
     A renewal that fails is tried again at the next beat: losing the lease is safe, since every
     write checks the epoch. Being fenced is reported at once through `on_fenced`.
@@ -99,7 +99,8 @@ class Heartbeat:
         self._ledger = ledger
         self._topology = topology
         self._epoch = epoch
-        self._pause = duration.total_seconds() / 3
+        self._pause = pause_between_beats(duration)
+        self._told_every = max(1, round(duration.total_seconds() / 3 / self._pause))
         self._on_fenced = on_fenced
         self._closing = StopSignal()
         self._thread = threading.Thread(target=self._beat, name=f"trident-lease-{topology}", daemon=True)
@@ -113,6 +114,7 @@ class Heartbeat:
         self._thread.join()
 
     def _beat(self) -> None:
+        failed = 0
         while not self._closing.wait(self._pause):
             try:
                 reached(CrashPoint.BEFORE_RENEWAL)
@@ -122,4 +124,8 @@ class Heartbeat:
                 self._on_fenced(error)
                 return
             except TridentError as error:
-                _log.warning("could not renew the lease of %r: %s; trying again", self._topology, error)
+                if failed % self._told_every == 0:
+                    _log.warning("could not renew the lease of %r: %s; trying again", self._topology, error)
+                failed += 1
+            else:
+                failed = 0

@@ -204,4 +204,4 @@ class TopologyRun:
         if not self._topology.works_in_turn:
             return None
         assert isinstance(processor, TurnProcessor)
-        return BatchTurn(stores, processor, runner.is_over)
+        return BatchTurn(stores, processor, runner.clock, runner.is_over)

@@ -19,7 +19,7 @@ from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
 from trident.coordinators.plans.sharing import record_limit
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
-from trident.spouts.base import Source, Spout, SpoutKind, TopicsMissingError
+from trident.spouts.base import FollowsPositions, Source, Spout, SpoutKind, TopicsMissingError, has_moments
 
 _log = logging.getLogger("trident.coordinator")
 
@@ -173,6 +173,7 @@ class PlanMaker:
             cuts=source.recognize(unproven(seen, {bound.id: bound for bound in bounds})),
             ends=_ends(source, positions, bounds),
             turn=txid,
+            has_moments=has_moments(spout),
         )
 
     def _tell_of_waiting(self, views: Sequence[SpoutView]) -> None:
@@ -193,6 +194,8 @@ class PlanMaker:
 
 
 def _bounds(name: str, source: Source, positions: Mapping[PartitionId, OffsetRange]) -> tuple[PartitionBounds, ...]:
+    if isinstance(source, FollowsPositions):
+        source.follow({id_: known.stop for id_, known in positions.items()})
     try:
         return source.bounds()
     except TopicsMissingError as error:

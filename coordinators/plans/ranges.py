@@ -24,6 +24,10 @@ _AFTER_A_CUT: Final = (
 )
 
 
+_RESUME: Final = "Run with on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST"
+_RESUME_IN_CLASS: Final = "Run with on_lost_offsets = LostOffsets.RESUME_AT_EARLIEST in the spout's class"
+
+
 @dataclass(frozen=True, slots=True)
 class SpoutView:
     """All that decides what one spout adds to a plan.
@@ -52,6 +56,8 @@ class SpoutView:
     """Where the logs end of which a committed-only read may have less than was read before."""
     turn: int = 0
     """The plan's number: whose turn it is when not every partition gets something."""
+    has_moments: bool = True
+    """Whether the stream can start at a moment."""
 
     @property
     def waiting(self) -> tuple[PartitionBounds, ...]:
@@ -126,23 +132,40 @@ def _start(
     if bound is None:
         assert known is not None
         return replace(known, start=known.stop), None
-    position = known.stop if known is not None else 0
+    position = _position(view, bound.id, bound)
     if known is not None and known.topic_id != bound.topic_id:
         raise FatalError(
             f"stream {view.name!r}: topic {bound.id.topic!r} was created anew (id {known.topic_id} is now "
-            f"{bound.topic_id}). Nothing was read from the new one. To read it, {RESET_ANEW}."
+            f"{bound.topic_id}). Nothing was read from the new one. To read it, {_anew(view)}."
         )
     if known is not None and view.waits(bound):
         return replace(known, start=known.stop), None  # with its proof: of that offset nothing was learned
     if bound.stop < position:
         raise FatalError(
-            f"stream {view.name!r}: partition {bound.id.partition} of topic {bound.id.topic!r} ends at {bound.stop}, "
+            f"stream {view.name!r}: {_where(view, bound)} ends at {bound.stop}, "
             f"before the position {position} that was already read: it was truncated or created anew. "
-            f"Nothing more was read. {_AFTER_A_CUT}"
+            f"Nothing more was read. {_AFTER_A_CUT if view.has_moments else f'To go on, {RESET_CLEARING}.'}"
         )
     if bound.earliest <= position:
         return _empty(bound, position), None
     return _empty(bound, bound.earliest), _loss(view, bound, position)
+
+
+def _position(view: SpoutView, id_: PartitionId, bound: PartitionBounds | None) -> int:
+    """Return where to read from: where the batch before ends, and of a partition that is found later at 0.
+
+    Bare positions count from wherever they begin, which of an attempt that is tried again stays where it was.
+    """
+    known = view.positions.get(id_)
+    if known is not None:
+        return known.stop
+    if view.has_moments:
+        return 0
+    before = next((item.start for item in view.repeated or () if item.id == id_), None)
+    if before is not None:
+        return before
+    assert bound is not None, "nobody else has named this partition"
+    return bound.earliest
 
 
 def _empty(bound: PartitionBounds, position: int) -> OffsetRange:
@@ -183,18 +206,28 @@ def _shown(cut: LogCut, was: str) -> str:
 
 
 def _loss(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
-    where = f"partition {bound.id.partition} of topic {bound.id.topic!r}"
+    where, of_source = _where(view, bound), "the broker" if view.has_moments else "its source"
     if view.kind is SpoutKind.TRANSACTIONAL or view.on_lost is LostOffsets.STOP:
         advice = (
-            f"To go on, {RESET_ANEW}."
+            f"To go on, {_anew(view)}."
             if view.kind is SpoutKind.TRANSACTIONAL
-            else "Run with on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST to record the loss and go on."
+            else f"{_RESUME if view.has_moments else _RESUME_IN_CLASS} to record the loss and go on."
         )
         raise FatalError(
-            f"stream {view.name!r}: offsets {position} to {bound.earliest} of {where} are gone from the broker before "
+            f"stream {view.name!r}: offsets {position} to {bound.earliest} of {where} are gone from {of_source} before "
             f"they were read. Nothing was skipped and nothing more was read. {advice}"
         )
     return Loss(view.name, bound.id, position, bound.earliest, "offsets were gone before they could be read")
+
+
+def _where(view: SpoutView, bound: PartitionBounds) -> str:
+    """A stream of bare positions has no topic: its partitions go by the stream's name."""
+    named = f"partition {bound.id.partition}"
+    return named if bound.id.topic == view.name else f"{named} of topic {bound.id.topic!r}"
+
+
+def _anew(view: SpoutView) -> str:
+    return RESET_ANEW if view.has_moments else RESET_CLEARING
 
 
 def _can_repeat(view: SpoutView) -> bool:
@@ -206,12 +239,12 @@ def _can_repeat(view: SpoutView) -> bool:
         return True
     bounds = {bound.id: bound for bound in view.bounds}
     return not view.cuts and all(
-        _is_next(item, view.positions.get(item.id), bounds.get(item.id)) for item in view.repeated or () if item.width
+        _is_next(view, item, bounds.get(item.id)) for item in view.repeated or () if item.width
     )
 
 
-def _is_next(range_: OffsetRange, known: OffsetRange | None, bound: PartitionBounds | None) -> bool:
-    position = known.stop if known is not None else 0
+def _is_next(view: SpoutView, range_: OffsetRange, bound: PartitionBounds | None) -> bool:
+    position = _position(view, range_.id, bound)
     if bound is None:
         return range_.start == position
     is_there = range_.topic_id == bound.topic_id and range_.stop <= bound.stop
@@ -222,10 +255,12 @@ def _repeat(view: SpoutView, starts: Mapping[PartitionId, OffsetRange]) -> tuple
     """Hand the ranges of an earlier attempt out again.
 
     One of a partition that was found when that attempt was planned, and that neither the batch before nor today's
-    metadata knows, begins at 0 as every partition does that is found later.
+    metadata knows, begins where every partition does that is found later.
     """
     repeated = {item.id: item for item in view.repeated or () if item.width}
-    starts = {item.id: OffsetRange(item.id, item.topic_id, 0, 0) for item in repeated.values()} | dict(starts)
+    for item in repeated.values():
+        first = _position(view, item.id, None)
+        starts = {item.id: OffsetRange(item.id, item.topic_id, first, first)} | dict(starts)
     for item in repeated.values():
         start = starts[item.id]
         if item.start != start.start or item.topic_id != start.topic_id:

@@ -100,8 +100,8 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "reserved name": ("reserved", lambda s: s.each(__trident_x=F.lit(1))),
     "reserved in a map": ("reserved", lambda s: s.map(__trident=F.lit("forged"))),
     "text for a column": ("must be a Spark column", lambda s: s.each(x="amount")),  # type: ignore[arg-type]
-    "no boolean": ("refuses", lambda s: s.filter(F.col("amount") + 1)),
-    "no array": ("refuses", lambda s: s.flat_map(x=F.col("amount"))),
+    "no boolean": ("true or false", lambda s: s.filter(F.col("amount") + 1)),
+    "no array": ("needs an array", lambda s: s.flat_map(x=F.col("amount"))),
     "two arrays": ("one array column", lambda s: s.flat_map(x=F.col("tags"), y=F.col("tags"))),
     "aggregate in a filter": ("refuses", lambda s: s.filter(F.sum("amount") > 1)),
     "aggregate in a map": ("refuses", lambda s: s.map(x=F.sum("amount"))),
@@ -157,6 +157,8 @@ MOMENTS: dict[str, Callable[[], Column]] = {
     "literal behind comments in comments": lambda: F.expr("TIMESTAMP /*/*/**/*/*/ 'now'"),
     "literal behind a comment that a carriage return ends": lambda: F.expr("TIMESTAMP --x\r'now'"),
     "literal behind a comment that goes on": lambda: F.expr("TIMESTAMP --x\\\ny\n'now'"),
+    "literal behind a quote in a comment": lambda: F.expr("TIMESTAMP /* /* it's */ */ 'now'"),
+    "literal behind a text in a comment": lambda: F.expr("TIMESTAMP /* a /* b /* 'c' */ */ */ 'now'"),
     "literal with a zone": lambda: F.expr("TIMESTAMP 'tomorrow UTC'"),
     "literal with a zone and no blank": lambda: F.expr("DATE 'today+01:00'"),
     "literal with a short zone": lambda: F.expr("TIMESTAMP_LTZ 'yesterday-1'"),
@@ -193,6 +195,23 @@ def test_a_text_that_spark_reads_as_this_moment_is_refused(stream: Stream, case:
         stream.each(x=MOMENTS[case]())
     with pytest.raises(ConfigurationError, match=r"map: the current time .* 'now'.*batch_time"):
         stream.map(x=MOMENTS[case]())
+
+
+def test_a_setting_in_the_place_of_a_text_is_refused(stream: Stream, spark: SparkSession) -> None:
+    """Its value may be such a word, or another one for the process that tries a batch again."""
+    spark.conf.set("spark.my.word", "now")
+    try:
+        with pytest.raises(ConfigurationError, match=r"each: Spark puts a setting in place of \$\{.*F.lit"):
+            stream.each(x=F.expr("upper('${env:HOME}')"))
+        # newer versions of Spark put nothing there, and see no moment in what is written
+        said = r"each: Spark (puts a setting in place of \$\{.*F.lit|can't read the expression)"
+        with pytest.raises(ConfigurationError, match=said):
+            stream.each(x=F.expr("TIMESTAMP '${spark.my.word}'"))
+    finally:
+        spark.conf.unset("spark.my.word")
+    assert stream.each(x=F.lit("costs ${amount}")).schema.names[-1] == "x"
+    as_advised = F.concat(F.lit("$"), F.lit("{env:HOME}"))
+    assert stream.each(x=as_advised).schema.names[-1] == "x"
 
 
 def test_such_a_text_is_a_text_like_any_other(stream: Stream) -> None:

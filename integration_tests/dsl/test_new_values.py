@@ -227,7 +227,10 @@ REFUSED: dict[str, tuple[str, Build]] = {
     "snapshot of keys": ("ask with MapGet", lambda s: s.state_query(_state(s), SnapshotGet())),
     "key of nothing": ("ask with SnapshotGet", lambda s: s.state_query(_single(s), MapGet("account"))),
     "too many keys": ("names 2 fields", lambda s: s.state_query(_state(s), MapGet("account", "amount"))),
-    "key of another type": ("cast it", lambda s: s.state_query(_state(s), MapGet("amount"))),
+    "key of another type": (
+        "that is a key of the state 'totals' string; cast one",
+        lambda s: s.state_query(_state(s), MapGet("amount")),
+    ),
     "result is there": ("there already", lambda s: s.each(total=F.lit(1)).state_query(_state(s), MapGet())),
     "no flag": ("previous", lambda s: _state(s).new_values(previous=1)),  # type: ignore[arg-type]
 }

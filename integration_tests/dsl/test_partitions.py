@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from integration_tests.dsl.collected import add_sink, rows_of
+from integration_tests.dsl.collected import add_sink, placed, rows_of
 from integration_tests.dsl.fakes import edges_of, manifest, run, small_spout
-from trident import CollectList, Count, MapGet, Max, Min, SqliteLedger, Sum, Topology
+from trident import Count, MapGet, Max, Min, SqliteLedger, Sum, Topology
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.partitions import PARTITION
 from trident.language.stream import Stream
@@ -34,32 +34,26 @@ def stream(*partitions: Sequence[tuple[str | None, int]], partitions_there: int 
     return Topology("t", partitions=partitions_there).stream("s", small_spout(FIELDS, *(partitions or (FIRST, SECOND))))
 
 
-def lists(partitioned: Stream) -> list[list[int]]:
-    """Return the numbers in each partition."""
-    rows = rows_of(partitioned.partition_aggregate(all=CollectList("n"), n=Count()), ordered=False)
-    return sorted([row[0] or [] for row in rows], key=repr)  # type: ignore[misc]
-
-
 def test_a_stream_begins_in_the_partitions_of_its_source(spark: SparkSession) -> None:
-    assert lists(stream()) == [[1, 2, 3, 4, 5], [6, 7], []]
-    assert lists(stream().identity_partition()) == lists(stream().local_or_shuffle()) == lists(stream())
-    assert lists(stream(partitions_there=1)) == [[1, 2, 3, 4, 5, 6, 7]]
+    third = [("z", 8)]
+    expected = {0: [1, 2, 3, 4, 5, 8], 1: [6, 7]}
+    assert placed(stream(FIRST, SECOND, third, partitions_there=2)) == expected
+    assert placed(stream(FIRST, SECOND, third, partitions_there=2).identity_partition()) == expected
+    assert placed(stream(FIRST, SECOND, third, partitions_there=2).local_or_shuffle()) == expected
+    assert placed(stream(partitions_there=1)) == {0: [1, 2, 3, 4, 5, 6, 7]}
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
-def test_shuffle_deals_so_that_sizes_differ_by_one_at_most(spark: SparkSession, count: int) -> None:
+def test_shuffle_deals_in_order_so_that_sizes_differ_by_one_at_most(spark: SparkSession, count: int) -> None:
+    dealt = {0: [1, 4, 7], 1: [2, 5], 2: [3, 6]}
+    expected = {at: kept for at, all_ in dealt.items() if (kept := [n for n in all_ if n <= count])}
     given = RECORDS[:count]
-    sizes = [len(each) for each in lists(stream(given[:2], given[2:]).shuffle())] if count else [0, 0, 0]
-    assert sum(sizes) == count
-    assert max(sizes) - min(sizes) <= 1
-    assert count == 0 or lists(stream(given).shuffle()) == lists(stream(given).shuffle()), "every re-run deals alike"
+    assert placed(stream(given[:2], given[2:]).shuffle()) == expected
+    assert placed(stream(given).shuffle()) == expected, "whatever partitions they come in"
 
 
 def test_equal_fields_are_together(spark: SparkSession) -> None:
-    found = lists(stream().partition_by("k"))
-    for key in {key for key, _ in RECORDS}:
-        mine = {number for each, number in RECORDS if each == key}
-        assert sum(bool(mine & set(part)) for part in found) == 1
+    assert placed(stream(partitions_there=5).partition_by("k")) == {0: [5], 1: [1, 3], 2: [4, 7], 4: [2, 6]}
     doubles = Topology("t", partitions=50).stream("s", small_spout("x double", [(0.0,), (-0.0,), (float("nan"),)] * 2))
     rows = rows_of(doubles.partition_by("x").partition_aggregate(n=Count()), ordered=False)
     assert Counter(row[0] for row in rows) == Counter({0: 48, 4: 1, 2: 1})
@@ -68,7 +62,8 @@ def test_equal_fields_are_together(spark: SparkSession) -> None:
 def test_global_is_the_lowest_partition_and_batch_global_the_batchs_own(spark: SparkSession) -> None:
     rows = rows_of(stream().global_().partition_aggregate(n=Count(), most=Max("n")), ordered=False)
     assert sorted(rows, key=repr) == sorted([(7, 7), (0, None), (0, None)], key=repr)
-    assert sorted(len(each) for each in lists(stream().batch_global())) == [0, 0, 7]
+    assert placed(stream().shuffle().global_()) == {0: [1, 2, 3, 4, 5, 6, 7]}
+    assert placed(stream().batch_global()) == {1: [1, 2, 3, 4, 5, 6, 7]}
     frame = spark.createDataFrame([(1, None)], "n int, __trident string")
     numbers = [_partition_of(frame, txid) for txid in range(1, 31)]
     assert {0, 1, 2} == set(numbers)
@@ -81,32 +76,59 @@ def _partition_of(frame: DataFrame, txid: int) -> int:
 
 
 def test_broadcast_puts_each_record_into_every_partition(spark: SparkSession) -> None:
-    assert lists(stream().broadcast()) == [[1, 2, 3, 4, 5, 6, 7]] * 3
+    assert placed(stream().broadcast()) == {at: [1, 2, 3, 4, 5, 6, 7] for at in range(3)}
     assert rows_of(stream(FIRST[:2]).broadcast()) == [FIRST[0]] * 3 + [FIRST[1]] * 3
 
 
 def test_direct_is_what_the_record_says_on_a_stream_that_was_declared_so(spark: SparkSession) -> None:
     third = stream().each(to=F.col("n") % 3)
-    assert lists(third.declare_direct("to").filter(F.col("n") < 7).direct()) == [[1, 4], [2, 5], [3, 6]]
+    declared = third.declare_direct("to").name("sent").filter(F.col("n") < 7).each(m=F.lit(1)).peek(len)
+    direct = declared.shuffle().project("n", "to").direct()
+    assert placed(direct) == {1: [1, 4], 2: [2, 5], 0: [3, 6]}
+    third = stream().each(to=F.col("n") % 3)  # a topology is run once here
     with pytest.raises(ConfigurationError, match="declare_direct"):
         third.direct()
     with pytest.raises(ConfigurationError, match="declare_direct"):
         third.declare_direct("to").project("n").direct()
-    with pytest.raises(ConfigurationError, match="must be an integer"):
+    with pytest.raises(ConfigurationError, match="stream 's': declare_direct: the field 'k' must be an integer"):
         third.declare_direct("k")
+
+
+ANOTHER: dict[str, Callable[[Stream], Stream]] = {
+    "map": lambda s: s.map(to=F.col("n")),
+    "a function of map": lambda s: s.map(lambda batch: batch, "k string, n int, to int"),
+    "map_row": lambda s: s.map_row(lambda row: row["n"], "to int"),
+    "flat_map": lambda s: s.flat_map(to=F.array("n")),
+    "rename": lambda s: s.rename({"to": "n", "n": "to"}),
+    "group": lambda s: s.group_by("to").aggregate(n=Count()),
+    "merge": lambda s: s.merge(s),
+    "join": lambda s: s.join(s.project("k"), on="k"),
+}
+
+
+@pytest.mark.parametrize("name", ANOTHER)
+def test_what_was_declared_direct_is_a_field_of_the_sender_and_no_other_of_that_name(
+    spark: SparkSession, name: str
+) -> None:
+    declared = stream().each(to=F.col("n") % 3).declare_direct("to")
+    with pytest.raises(ConfigurationError, match=r"declare_direct\(field\), behind what makes"):
+        ANOTHER[name](declared).direct()
 
 
 def test_a_function_says_where_each_record_goes(spark: SparkSession) -> None:
     def parity(batch: pa.RecordBatch) -> pa.Array[pa.Scalar[pa.DataType]]:
         return pc.bit_wise_and(batch.column("n"), pa.scalar(1, pa.int32()))
 
-    assert lists(stream().partition(parity)) == [[1, 3, 5, 7], [2, 4, 6], []]
+    assert placed(stream().partition(parity)) == {1: [1, 3, 5, 7], 0: [2, 4, 6]}
 
 
 BAD: dict[str, tuple[str, Callable[[Stream], Stream]]] = {
-    "direct": ("can't compute it from these records", lambda s: s.each(to=F.col("n")).declare_direct("to").direct()),
+    "direct": (
+        r"the field 'to' of a record names the partition [3-7], and there are 3, from 0 to 2\. Nothing of the batch",
+        lambda s: s.each(to=F.col("n")).declare_direct("to").direct(),
+    ),
     "nowhere": (
-        "can't compute it from these records",
+        "direct: the field 'to' of a record is null, so it names no partition, and there are 3",
         lambda s: s.each(to=F.lit(None).cast("int")).declare_direct("to").direct(),
     ),
     "function": ("what is no partition", lambda s: s.partition(lambda batch: batch.column("n"))),
@@ -137,7 +159,16 @@ def test_records_stay_where_they_are_through_what_keeps_them_records(spark: Spar
         .map(n=F.col("n"))
         .flat_map(n=F.array("n"))
     )
-    assert lists(through) == lists(stream().shuffle())
+    assert placed(through) == {0: [1, 4, 7], 1: [2, 5], 2: [3, 6]}
+
+
+def test_rows_of_an_aggregation_count_beside_records_in_a_merge(spark: SparkSession) -> None:
+    """They have no place in a log: they are in partition 0, as they are alone, and none is lost."""
+    records = stream().each(m=F.col("n").cast("bigint"))
+    sums = records.group_by("k").aggregate(m=Sum("n"))
+    both = records.project("m").merge(sums.project("m"))
+    rows = rows_of(both.partition_aggregate(n=Count(), total=Sum("m")), ordered=False)
+    assert sorted(rows, key=repr) == sorted([(9, 43), (2, 13), (0, None)], key=repr)
 
 
 def test_an_empty_batch_has_a_row_for_each_partition(spark: SparkSession) -> None:

@@ -21,6 +21,7 @@ from integration_tests.dsl.fakes import BATCH_TIME, SmallRowsSource, UnopenedSta
 from integration_tests.dsl.preparing import Attempts, counted_uses, ends_of, found, updates_of
 from trident import Count, Sum, batch_time
 from trident.base.control import CONTROL
+from trident.base.signals import StopSignal
 from trident.engine import prepared
 from trident.engine.collecting import read_table
 from trident.engine.prepared import PreparedPlans, _begins_anew
@@ -29,6 +30,7 @@ from trident.graph.nodes import End, OperationNode
 from trident.language.stream import Stream
 from trident.operations.base import BatchContext, Operation
 from trident.spouts.base import SmallBatch
+from trident.spouts.wanted import reading_until
 
 PAYMENTS = "account string, amount bigint"
 ROWS: list[tuple[object, ...]] = [("a", 1), ("b", 2), ("a", 2**63 - 1), ("c", None), ("a", 5), ("d", 7)]
@@ -277,6 +279,23 @@ def test_a_spark_that_fails_the_first_plans_that_run_again_costs_two_tries(
         rows, _ = found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
         assert rows == totals_of(start, stop)
         assert made == {"rows": turn + 3, "exchange": 2}
+
+
+def test_what_was_cancelled_says_nothing_of_the_plans(
+    engine: SparkSession, made: Counter[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    (end,), plans, given, given_up = ends_of(totals, ddl=PAYMENTS), PreparedPlans(engine), attempts(), StopSignal()
+    given_up.set()
+    start, stop = PARTS[0]
+    for _ in range(3):
+        assert found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
+        batch = given.batch(engine, 0, 3 + 3, in_order=False)
+        with reading_until(given_up), pytest.raises(PySparkException):
+            updates_of(plans, engine, end, batch).table()
+    for _ in range(2):
+        assert found(updates_of(plans, engine, end, given.batch(engine, start, stop, in_order=False)))
+    assert made == {"rows": 4, "exchange": 4}
+    assert not caplog.messages
 
 
 def test_a_users_function_is_what_it_is_when_a_batch_is_read(engine: SparkSession) -> None:

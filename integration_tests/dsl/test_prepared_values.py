@@ -17,16 +17,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from integration_tests.dsl.fakes import SmallRowsSource, UnopenedState
+from integration_tests.dsl.collected import ShowPartition
+from integration_tests.dsl.fakes import BATCH_TIME, SmallRowsSource, UnopenedState, small_spout
 from integration_tests.dsl.preparing import Attempts, counted_uses, ends_of, found, made_alone, updates_of
 from tests.dsl.sinks import UnopenedSink
 from tests.effort import base_seed
-from trident import Combiner, Count, Max, Min, Sum
+from trident import Combiner, Count, Max, Min, Sum, Topology
 from trident.base.order import ORDER
 from trident.engine.prepared import PreparedPlans
 from trident.engine.spark import engine_session
 from trident.graph.nodes import SinkNode
 from trident.language.stream import Stream
+from trident.operations.base import BatchContext
 from trident.spouts.arrow_types import arrow_schema
 from trident.state import KafkaSink
 
@@ -191,3 +193,23 @@ def test_a_plan_that_runs_again_finds_what_one_of_the_batch_alone_does(
     assert [together[each] for each in range(len(cases))] == expected
     assert made["rows"] <= 2 * (kept + WITH_FUNCTIONS * len(sizes))
     assert not caplog.messages
+
+
+def test_a_plan_that_holds_its_batchs_number_does_not_run_again(engine: SparkSession, made: Counter[str]) -> None:
+    topology = Topology("t", partitions=3)
+    stream = topology.stream("rows", small_spout("n int", [])).batch_global()
+    shown = stream._then(ShowPartition(3)).project("at")
+    topology._add_end(SinkNode(UnopenedSink("places", pa.schema([pa.field("at", pa.int32())])), shown._node))
+    (end,) = topology.compile().ends
+    rows = [(n,) for n in range(30)]
+    attempts, plans = Attempts(SmallRowsSource("n int", (rows,))), PreparedPlans(engine)
+    places = []
+    for txid in range(1, 7):
+        batch = attempts.batch(engine, 0, txid)
+        updates = updates_of(plans, engine, end, batch, BatchContext(BATCH_TIME, txid))
+        values, _ = found(updates)
+        places.append(set(values))
+    # Knuth's multiples, by hand: the upper bits of txid * 0x9E3779B97F4A7C15 as a fraction of 3
+    fractions = [txid * 0x9E3779B97F4A7C15 % 2**64 / 2**64 for txid in range(1, 7)]
+    assert places == [{repr({"at": int(fraction * 3)})} for fraction in fractions]
+    assert made == {"rows": 6}

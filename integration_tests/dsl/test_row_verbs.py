@@ -196,6 +196,15 @@ def test_an_object_is_made_ready_and_cleaned_up_also_after_an_error(
     assert not told.ready, "what it keeps is the task's own"
 
 
+@pytest.mark.parametrize("verb", ["filter_row", "map_row"])
+def test_an_object_is_told_the_verb_that_it_was_given_to(spark: SparkSession, tmp_path: Path, verb: str) -> None:
+    told = Told(str(tmp_path / "told"))
+    only = Topology("t").stream("s", small_spout("x bigint", [(1,)]))
+    with pytest.raises(FatalError, match=f"the function given to {verb} "):
+        rows_of(only.filter_row(told) if verb == "filter_row" else only.map_row(told, "n string"))  # type: ignore[arg-type]
+    assert f"prepare {verb}" in (tmp_path / "told").read_text().splitlines()
+
+
 def test_an_assembly_is_a_function_of_a_stream(spark: SparkSession) -> None:
     def above(stream: Stream, least: int, *, field: str) -> Stream:
         return stream.filter(F.col(field) > least)
@@ -222,6 +231,19 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "peek at a column": ("needs a Python function", lambda s: s.peek(F.col("amount"))),  # type: ignore[arg-type]
     "no assembly": ("apply_assembly takes a function", lambda s: s.apply_assembly(5)),  # type: ignore[arg-type]
     "one field to compare": ("at least two", lambda s: s.filter(Equals("amount"))),
+    "other types to compare": (
+        "stream 'payments': Equals: the field 'amount' is bigint, the field 'account' string; cast one",
+        lambda s: s.filter(Negate(Equals("account", "amount"))),
+    ),
+    "maps to compare": ("Equals: the field 'more' holds maps", lambda s: s.filter(Equals("more", "more"))),
+    "nothing to compare": ("Equals names a field", lambda s: s.filter(Equals("account", "nobody"))),
+    "nothing to look at": ("FilterNull names a field", lambda s: s.filter(FilterNull("nobody"))),
+    "no truth": (
+        "filter needs a condition that is true or false, but amount is bigint$",
+        lambda s: s.filter(F.col("amount")),
+    ),
+    "no array": ("flat_map needs an array, but amount is bigint$", lambda s: s.flat_map(x=F.col("amount"))),
+    "a sum in a condition": (r"condition \"\(sum\(amount\) > 1\)\"", lambda s: s.filter(F.sum("amount") > 1)),
     "a column to compare": ("Equals takes the name", lambda s: s.filter(Equals("amount", F.col("a")))),  # type: ignore[arg-type]
     "no field to look at": ("one field", lambda s: s.filter(FilterNull())),
     "no condition": ("Negate: condition", lambda s: s.filter(Negate("amount"))),  # type: ignore[arg-type]

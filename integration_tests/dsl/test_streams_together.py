@@ -13,9 +13,10 @@ from pyspark.sql import functions as F
 
 from integration_tests.dsl.collected import Row, add_sink, rows_of, sent_rows
 from integration_tests.dsl.fakes import edges_of, manifest, rows_spout, run, small_spout
-from trident import Count, JoinSide, MultiReducer, Sum, Topology
+from trident import Count, JoinSide, MapGet, Mean, MultiReducer, Sum, Topology
 from trident.base.errors import ConfigurationError
 from trident.language.stream import Stream
+from trident.state import MemoryState
 
 NAN = float("nan")
 LEFT: list[Row] = [("a", 1), ("b", 2), ("a", 3), (None, 4)]
@@ -114,7 +115,7 @@ def test_merged_records_go_by_place_and_keep_their_order(spark: SparkSession) ->
     topology, (left, right) = topology_of(
         left=("k string, n int", LEFT), right=("other string, m int", [("z", 9), ("y", 8)])
     )
-    merged = topology.merge(left, right)
+    merged = topology.merge(left, right, fields=["k", "n"])
     assert merged.fields == ("k", "n")
     rows = rows_of(merged)
     assert sorted(rows, key=repr) == sorted([*LEFT, ("z", 9), ("y", 8)], key=repr)
@@ -123,18 +124,16 @@ def test_merged_records_go_by_place_and_keep_their_order(spark: SparkSession) ->
 
 
 def test_a_stream_merged_with_itself_has_each_record_twice(spark: SparkSession) -> None:
-    topology, (left,) = topology_of(left=("k string, n int", LEFT))
+    _, (left,) = topology_of(left=("k string, n int", LEFT))
     assert sorted(rows_of(left.merge(left.filter(F.col("n") > 2))), key=repr) == sorted([*LEFT, *LEFT[2:]], key=repr)
-    assert topology.name == "t"
 
 
 def test_merging_what_has_an_order_with_what_has_none(spark: SparkSession) -> None:
-    topology, (left,) = topology_of(left=("k string, n bigint", LEFT))
+    _, (left,) = topology_of(left=("k string, n bigint", LEFT))
     counts = left.group_by("k").aggregate(n=Count())
     rows = rows_of(left.merge(counts))
     assert len(rows) == 4 + 3
     assert rows[3:] == LEFT
-    assert topology.name == "t"
 
 
 @pytest.mark.parametrize("empty", ["left", "right", "both"])
@@ -189,7 +188,7 @@ def test_a_join_with_a_table_that_stays_as_it_is(spark: SparkSession, how: str) 
     table = spark.createDataFrame(rows, "k string, rate decimal(5,2)")
     topology = Topology("t")
     stream = topology.stream("left", rows_spout("k string, n int", LEFT))
-    joined = stream.join_static(table, on="k", how=how)
+    joined = stream.join_static(table, on="k", how=how, unique=False)
     assert joined.fields == ("k", "n", "rate")
     add_sink(joined, ordered=False)
     result = run(topology.compile(), spark)
@@ -206,12 +205,47 @@ def test_a_table_keeps_the_records_in_order(spark: SparkSession) -> None:
     assert rows_of(left.join_static(table, on="k").filter(F.col("m") > 0)) == [("a", 1, 1), ("b", 2, 2), ("a", 3, 1)]
 
 
+@pytest.mark.parametrize(
+    ("keys", "repeated"),
+    [
+        ([1.0, 2.0, None, NAN], 0),
+        ([1.0, 2.0, 1.0, 1.0], 1),
+        ([None, None, NAN, NAN, 0.0, -0.0, 7.0], 3),
+    ],
+    ids=str,
+)
+def test_a_table_with_several_rows_of_a_key_is_refused_unless_that_is_meant(
+    spark: SparkSession, keys: list[float | None], repeated: int
+) -> None:
+    """A record would come out, and be counted, once for each of them."""
+    _, (left,) = topology_of(left=("x double, n int", [(1.0, 1)]))
+    table = spark.createDataFrame([(key, place) for place, key in enumerate(keys)], "x double, count int")
+    if repeated:
+        with pytest.raises(
+            ConfigurationError, match=rf"stream 'left': .*: {repeated} keys \(x\) have several rows.*unique=False"
+        ):
+            left.join_static(table, on="x")
+    assert left.join_static(table, on="x", unique=not repeated).fields == ("x", "n", "count")
+
+
 REFUSED: dict[str, tuple[str, Callable[[Topology, Stream, Stream], object]]] = {
     "merge of other fields": ("has 2 fields", lambda t, left, right: left.project("k").merge(right)),
     "merge of other types": ("'s' of stream 2 is string", lambda t, left, right: left.merge(right)),
+    "merge of other names": (
+        "fields go by their place",
+        lambda t, left, right: left.merge(left.rename(n="m")),
+    ),
+    "merge of names the other way round": (
+        r"has the fields k, m, n, the first one k, n, m; .*fields=\[",
+        lambda t, left, right: wide(left).merge(wide(left).project("k", "m", "n")),
+    ),
     "merge with names": ("1 names for 2", lambda t, left, right: left.merge(left, fields=["a"])),
     "merge of one": ("at least 2", lambda t, left, right: t.merge(left)),
     "merge of no stream": ("merge: another stream", lambda t, left, right: left.merge("right")),  # type: ignore[arg-type]
+    "join on a number": ("on must be the name", lambda t, left, right: left.join(right, on=[5])),  # type: ignore[list-item]
+    "join on maps": ("holds maps", lambda t, left, right: mapped(left).join(mapped(right), on="m")),
+    "a table with maps": ("holds maps", lambda t, a, b: mapped(a).join_static(table_of(MAPS), on="m")),
+    "groups of maps": ("holds maps", lambda t, a, b: t.multi_reduce([mapped(a).group_by("m")], Sides(), "x int")),
     "join on nothing": ("on must be the name", lambda t, left, right: left.join(right, on=[])),
     "join on what is not there": ("of stream 2, names a field", lambda t, left, right: left.join(right, on="n")),
     "join on other types": ("cast one of them", lambda t, left, right: left.join(right, on=[["n"], ["s"]])),
@@ -245,6 +279,17 @@ REFUSED: dict[str, tuple[str, Callable[[Topology, Stream, Stream], object]]] = {
 }
 
 
+MAPS = "m map<string,int>"
+
+
+def wide(stream: Stream) -> Stream:
+    return stream.each(m=F.col("n"))
+
+
+def mapped(stream: Stream) -> Stream:
+    return stream.map(m=F.create_map(F.col("k"), F.lit(1)))
+
+
 def table_of(ddl: str) -> DataFrame:
     return SparkSession.active().createDataFrame([], ddl)
 
@@ -253,6 +298,35 @@ def table_of(ddl: str) -> DataFrame:
 def test_what_cannot_be_is_refused_when_it_is_built(spark: SparkSession, name: str) -> None:
     text, build = REFUSED[name]
     with pytest.raises(ConfigurationError, match=text):
+        build(*two())
+
+
+NAMED: dict[str, tuple[str, Callable[[Topology, Stream, Stream], object]]] = {
+    "merge": ("streams 'left', 'right': merge: the field 's'", lambda t, left, right: left.merge(right)),
+    "join": ("streams 'left', 'right': join, of stream 2, names", lambda t, left, right: left.join(right, on="n")),
+    "static": ("stream 'left': join_static", lambda t, left, right: left.join_static(table_of("s string"), on="s")),
+    "reduce": (
+        "streams 'left', 'right': multi_reduce: ",
+        lambda t, left, right: t.multi_reduce([left.group_by("n"), right.group_by("k")], Sides(), "m int"),
+    ),
+    "group": ("stream 'left': group_by names", lambda t, left, right: left.group_by("s")),
+    "parts": ("stream 'left': Sum for 'n'", lambda t, left, right: left.partition_aggregate(n=Sum("s"))),
+    "kept": ("stream 'left': Sum for 'n'", lambda t, left, right: left.aggregate(n=Sum("k"))),
+    "mean": ("stream 'left': Mean for 'n' needs integers", lambda t, left, right: left.aggregate(n=Mean("k"))),
+    "topic": ("stream 'left': to_kafka", lambda t, left, right: left.to_kafka("t", value="s")),
+    "asked": (
+        "stream 'right': state_query names a field",
+        lambda t, left, right: right.state_query(
+            left.group_by("n").persistent_aggregate(MemoryState("m"), c=Count()), MapGet()
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_what_is_refused_is_refused_with_the_names_of_the_streams(spark: SparkSession, name: str) -> None:
+    text, build = NAMED[name]
+    with pytest.raises(ConfigurationError, match=f"^{text}"):
         build(*two())
 
 

@@ -15,12 +15,18 @@ from sqlalchemy import text
 
 from integration_tests.fix_postgres import Postgres
 from tests.ledger.contract import LedgerContract
+from tests.ledger.late_beats import (
+    check_that_a_beat_at_the_last_moment_keeps_it,
+    check_that_who_beats_keeps_a_lease_that_has_run_out,
+)
 from tests.ledger.making import LONG, Run, commit_of, pin_of, started, successor, taken_over
 from trident.base.errors import FatalError, FencedError, LeaseHeldError, MismatchError, RetryableError, TridentError
 from trident.base.identity import Epoch
 from trident.base.timeouts import Timeouts
+from trident.coordinators.holding.keeping import Heartbeat
 from trident.coordinators.ledger import Ledger, PostgresLedger
 from trident.coordinators.ledger.sql.postgres import PostgresPresence, _Held, _key
+from trident.coordinators.ledger.sql.presence import PresenceMark
 from trident.coordinators.ledger.sql.tables import METADATA, SCHEMA
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.planned import Plan
@@ -272,6 +278,59 @@ def test_a_session_that_was_cut_is_taken_up_by_the_next_heartbeat(open_ledger: O
         open_ledger().acquire("payments", Lease("two", LONG))
 
 
+@pytest.mark.parametrize("whose", ["locktype = 'advisory'", "true"])
+def test_an_owner_that_lost_only_its_sessions_keeps_the_lease(
+    open_ledger: OpenLedger, postgres: Postgres, whose: str
+) -> None:
+    """A pooler's time limit, a server that is started anew: whoever waits lets the owner show that it lives."""
+    owner, second = open_ledger(), open_ledger()
+    epoch = owner.acquire("payments", Lease("one", LONG)).epoch
+    fenced: list[FencedError] = []
+    with Heartbeat(owner, "payments", epoch, LONG, fenced.append):
+        for _ in range(3):
+            end_sessions(postgres, whose)
+            with pytest.raises(LeaseHeldError, match="held by one"):
+                wait_until_answered(second)
+    assert not fenced
+    owner.renew("payments", epoch)
+
+
+def test_an_owner_whose_lease_has_run_out_while_the_server_stood_still_keeps_it(open_ledger: OpenLedger) -> None:
+    check_that_who_beats_keeps_a_lease_that_has_run_out(open_ledger(), open_ledger())
+
+
+def test_an_owner_that_beats_while_another_one_is_about_to_replace_it_is_kept(
+    open_ledger: OpenLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_that_a_beat_at_the_last_moment_keeps_it(open_ledger(), open_ledger(), monkeypatch)
+
+
+def test_a_beat_whose_commit_takes_long_does_not_delay_the_presence(
+    open_ledger: OpenLedger, postgres: Postgres
+) -> None:
+    owner, second = open_ledger(), open_ledger()
+    epoch = owner.acquire("payments", Lease("one", LONG)).epoch
+    end_sessions(postgres, "l.pid IS NOT NULL")
+    mark = PresenceMark()
+    with psycopg.connect(postgres.dsn) as slow, ThreadPoolExecutor(1) as threads:
+        slow.execute("SELECT * FROM trident_heartbeat FOR UPDATE")
+        beat = threads.submit(owner.renew, "payments", epoch)
+        while second._presence.is_gone("payments", epoch.token, mark):
+            assert not beat.done(), "it waits for the row"
+        slow.rollback()
+        beat.result(30)
+
+
+def wait_until_answered(ledger: PostgresLedger) -> None:
+    for _ in range(20):
+        try:
+            ledger.acquire("payments", Lease("two", LONG))
+        except RetryableError:  # its own session was ended too
+            continue
+        return
+    raise AssertionError("the server never answered")
+
+
 def kept(ledger: PostgresLedger, epoch: Epoch) -> None:
     """Renew the lease, and wait for what looks after the presence meanwhile."""
     ledger.renew("payments", epoch)
@@ -391,10 +450,15 @@ def sessions(postgres: Postgres) -> int:
 
 
 def end_presence(postgres: Postgres) -> None:
+    end_sessions(postgres, "locktype = 'advisory'")
+
+
+def end_sessions(postgres: Postgres, where: str) -> None:
     with psycopg.connect(postgres.dsn, autocommit=True) as other:
         other.execute(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE locktype = 'advisory' "
-            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            "SELECT pg_terminate_backend(a.pid, 5000) FROM pg_stat_activity a LEFT JOIN pg_locks l "
+            "ON l.pid = a.pid AND l.locktype = 'advisory' "
+            f"WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND {where}"
         )
 
 

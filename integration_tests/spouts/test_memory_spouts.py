@@ -13,11 +13,12 @@ from trident.base.errors import ConfigurationError, FatalError
 from trident.base.ranges import Edge, OffsetRange
 from trident.spouts import FeederBatchSpout, FixedBatchSpout, SpoutKind
 from trident.spouts.base import Limits, Spout
+from trident.spouts.memory import Row
 
 SCHEMA = "account string, amount decimal(20,2)"
 ROWS: list[Mapping[str, object] | Sequence[object]] = [
     ("a", Decimal("0.29")),
-    {"account": "b"},
+    {"account": "b", "amount": None},
     {"amount": Decimal(3), "account": None},
     ("d", None),
 ]
@@ -68,10 +69,10 @@ def test_log_that_became_shorter_is_found() -> None:
         source.verify([OffsetRange(found.id, found.topic_id, 0, 2)])
 
 
-@pytest.mark.parametrize("rows", [[("x",)], [(1, 2)], [("1",)]])
-def test_rows_that_do_not_fit_are_refused(spark: SparkSession, rows: list[tuple[object, ...]]) -> None:
-    source = FixedBatchSpout("n int", rows).open("s")
-    with pytest.raises(ConfigurationError, match="do not fit"):
+@pytest.mark.parametrize("row", [("x",), (1, 2), ("1",), (1.5,), {}, {"m": 1}, {"n": 1, "m": 2}, {"n": 2**31}])
+def test_rows_that_do_not_fit_are_refused(spark: SparkSession, row: Row) -> None:
+    source = FixedBatchSpout("n int", [row]).open("s")
+    with pytest.raises(ConfigurationError, match=r"'s': a row does not fit the schema 'n int': .*; nothing"):
         source.read(spark, edges_of(source.bounds()), 1)
 
 

@@ -30,9 +30,9 @@ from trident.state.postgres.dialect import PostgresDialect
 from trident.state.staged import HeldUpdates, WrittenUpdates
 from trident.testing.state_harness import COUNTS, EPOCH, OWNER, batch_of, counts, held, querying, writing
 
-SHORT = timedelta(seconds=0.6)
+SHORT = timedelta(seconds=1.2)
 """A lease whose limit, half of it, is shorter than what the tests do outside of transactions."""
-LONGER = 0.5
+LONGER = 1.0
 
 
 def longest(stored: object, staged: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
@@ -31,6 +31,7 @@ from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.base import RangeReader, ReadsHere
 from trident.spouts.kafka.readers.here import SmallReads, most_bytes_of
 from trident.spouts.kafka.reporting import PositionReporter, group_of
+from trident.spouts.kafka.topics import FoundTopics, TopicPattern
 
 _T = TypeVar("_T")
 _NO_OFFSET: Final = -1
@@ -42,7 +43,7 @@ class KafkaSource:
     def __init__(
         self,
         name: str,
-        topics: tuple[str, ...],
+        topics: tuple[str, ...] | TopicPattern,
         options: KafkaOptions,
         decoder: Decoder,
         reader: RangeReader,
@@ -52,6 +53,7 @@ class KafkaSource:
     ) -> None:
         self._name = name
         self._topics = topics
+        self._found = FoundTopics(topics) if isinstance(topics, TopicPattern) else None
         self._options = options
         self._decoder = decoder
         self._reader = reader
@@ -71,13 +73,12 @@ class KafkaSource:
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Return what every partition holds now; `stop` is the last stable offset for a committed-only read."""
-        ids = self._topic_ids(self._topics)
-        earliest = self._offsets(ids, OffsetSpec.EARLIEST)
-        latest = self._listed(ids, OffsetSpec.LATEST, self._level)
-        return tuple(
-            PartitionBounds(id_, ids[id_], earliest[id_], latest[id_].offset, latest[id_].leader_epoch)
-            for id_ in sorted(ids)
-        )
+        return self._bounds(*self._wanted())
+
+    def follow(self, positions: Mapping[PartitionId, int]) -> None:
+        """Hear which topics were read before: one that is gone is missed although no pattern finds it."""
+        if self._found is not None:
+            self._found.known = frozenset(id_.topic for id_ in positions)
 
     def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
         """Return the high watermarks."""
@@ -90,7 +91,7 @@ class KafkaSource:
         A partition without a record at or after a start time starts at its end; up to 1970 a time is the earliest.
         """
         start = policy if policy is not None else self._start
-        found = self.bounds()
+        found = self._bounds_of_all()
         since = milliseconds_from(start) if isinstance(start, datetime) else None
         if since is None and start is not StartAt.LATEST:
             return found
@@ -124,7 +125,8 @@ class KafkaSource:
         read = [item for item in ranges if item.width]
         if not read:
             return
-        ids = self._topic_ids(sorted({item.id.topic for item in read}))
+        topics = sorted({item.id.topic for item in read})
+        ids = self._topic_ids(topics, topics)
         for item in read:
             if ids.get(item.id) != item.topic_id:
                 raise FatalError(
@@ -177,6 +179,39 @@ class KafkaSource:
         if small is not None:
             small.close()
 
+    def _bounds(self, topics: Sequence[str], required: Collection[str]) -> tuple[PartitionBounds, ...]:
+        ids = self._topic_ids(topics, required)
+        earliest = self._offsets(ids, OffsetSpec.EARLIEST)
+        latest = self._listed(ids, OffsetSpec.LATEST, self._level)
+        return tuple(
+            PartitionBounds(id_, ids[id_], earliest[id_], latest[id_].offset, latest[id_].leader_epoch)
+            for id_ in sorted(ids)
+        )
+
+    def _bounds_of_all(self) -> tuple[PartitionBounds, ...]:
+        """Return the bounds of all that a start means: a topic left out now would be read from its beginning later."""
+        if self._found is None:
+            return self.bounds()
+        self._found.forget()
+        try:
+            topics, _ = self._wanted()
+        except ConfigurationError:
+            self._require_sure(self._found.unsure)
+            raise
+        self._require_sure(self._found.unsure)
+        try:
+            return self._bounds(topics, topics)
+        except TopicsMissingError as error:
+            self._require_sure(frozenset(error.topics).difference(self._found.known))
+            raise
+
+    def _require_sure(self, unsure: Collection[str]) -> None:
+        if unsure:
+            raise RetryableError(
+                f"stream {self._name!r}: the brokers list {', '.join(map(repr, sorted(unsure)))}, which the pattern "
+                "matches, but do not describe it now, so where it starts is not known. Nothing was read"
+            )
+
     def _small_reads(self, spark: SparkSession) -> SmallReads:
         with self._lock:
             if self._small is None:
@@ -200,20 +235,36 @@ class KafkaSource:
             self._compiled = self._decoder.compile(spark)
         return self._compiled
 
-    def _topic_ids(self, topics: Sequence[str]) -> dict[PartitionId, str]:
+    def _wanted(self) -> tuple[Sequence[str], Collection[str]]:
+        """Return the topics to read, and those of them that have to be there: one that was just found may have gone."""
+        if self._found is None:
+            assert not isinstance(self._topics, TopicPattern)
+            return self._topics, self._topics
+        names = self._found.names(lambda: self._ask("list the topics", lambda admin: admin.describe_topics()))
+        if not names:
+            raise ConfigurationError(
+                f"stream {self._name!r}: no topic at Kafka {self._options.bootstrap_servers} matches the pattern "
+                f"{self._found.pattern.text!r} (it has to match the whole name), or none that may be described. "
+                "Nothing was read. Create one, or correct pattern or address"
+            )
+        return names, self._found.known
+
+    def _topic_ids(self, topics: Sequence[str], required: Collection[str]) -> dict[PartitionId, str]:
         """Return every partition of the topics with its topic's id."""
         found = self._ask("describe the topics", lambda admin: described(admin, topics))
-        unknown = [topic["name"] for topic in found if topic["error_code"] == UNKNOWN_TOPIC]
-        if unknown:
-            raise self._missing(unknown)
+        unknown = {topic["name"] for topic in found if topic["error_code"] == UNKNOWN_TOPIC}
+        if not unknown.isdisjoint(required):
+            raise self._missing(sorted(unknown.intersection(required)))
         ids: dict[PartitionId, str] = {}
         for topic in found:
+            if topic["name"] in unknown:
+                continue
             if topic["error_code"]:
                 error = kafka_errors.for_code(topic["error_code"])()
                 raise self._classified(error, f"describe topic {topic['name']!r}")
             for partition in topic["partitions"]:
                 ids[PartitionId(topic["name"], partition["partition_index"])] = str(topic["topic_id"] or "")
-        self._seen.update(topics)
+        self._seen.update(id_.topic for id_ in ids)
         return ids
 
     def _missing(self, topics: Sequence[str]) -> FatalError:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from datetime import datetime
 
-from trident.base.checks import check_able, check_flag, check_limit, check_seconds, check_text, check_texts, refused
+from trident.base.checks import check_able, check_flag, check_limit, check_seconds, check_texts, refused
 from trident.base.errors import ConfigurationError
 from trident.base.kafka.clients import hidden, told
 from trident.base.policies import policy_of
@@ -19,13 +19,15 @@ from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.base import RangeReader
 from trident.spouts.kafka.source import KafkaSource
+from trident.spouts.kafka.topics import TopicPattern, checked_topics
 
 
 @dataclass(frozen=True, slots=True)
 class _KafkaSpout(ABC):
-    topics: str | Sequence[str]
+    topics: str | Sequence[str] = ()
     _: KW_ONLY
     bootstrap_servers: str
+    pattern: str | None = None
     value: Decoder = field(default_factory=Raw)
     start: Start = StartAt.EARLIEST
     max_records_per_batch: int | None = None
@@ -39,7 +41,7 @@ class _KafkaSpout(ABC):
     report_lag: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "topics", _checked_topics(self.topics))
+        object.__setattr__(self, "topics", checked_topics(self.topics, self.pattern))
         object.__setattr__(self, "client_options", check_texts("client_options", self.client_options, secret=True))
         object.__setattr__(self, "on_lost_offsets", policy_of(LostOffsets, self.on_lost_offsets, "on_lost_offsets"))
         object.__setattr__(self, "on_bad_record", policy_of(BadRecord, self.on_bad_record, "on_bad_record"))
@@ -76,14 +78,19 @@ class _KafkaSpout(ABC):
         return Limits(self.max_records_per_batch, self.max_bytes_per_batch)
 
     def description(self) -> dict[str, str]:
-        """Return kind and topics: what the ledger holds a restart to."""
-        return {"spout": "kafka", "kind": self.kind.value, "topics": ",".join(self.topics)}
+        """Return kind and topics, or their pattern: what the ledger holds a restart to."""
+        read = {"topics": ",".join(self.topics)} if self.pattern is None else {"pattern": self.pattern}
+        return {"spout": "kafka", "kind": self.kind.value, **read}
+
+    def reads(self, topic: str) -> bool:
+        """Tell whether a topic of this name, in this cluster, is one of those that are read."""
+        return topic in self.topics if self.pattern is None else TopicPattern(self.pattern).matches(topic)
 
     def open(self, name: str) -> KafkaSource:
         """Return the source; it connects when it is first asked."""
         return KafkaSource(
             name,
-            tuple(self.topics),
+            tuple(self.topics) if self.pattern is None else TopicPattern(self.pattern),
             self._options(),
             self.value,
             self.reader,
@@ -99,6 +106,9 @@ class _KafkaSpout(ABC):
 @dataclass(frozen=True, slots=True)
 class TransactionalKafkaSpout(_KafkaSpout):
     """Kafka topics of which a txid always holds the same records.
+
+    They are named, or all that match a `pattern`: one that comes later is read from its beginning, and found within
+    two seconds.
 
     Tools that show lag find how far a stream is under the consumer group `trident.{topology}.{stream}`, which nothing
     reads back (`report_lag=False` leaves it out).
@@ -118,6 +128,9 @@ class TransactionalKafkaSpout(_KafkaSpout):
 class OpaqueKafkaSpout(_KafkaSpout):
     """Kafka topics of which each record succeeds in exactly one txid.
 
+    They are named, or all that match a `pattern`: one that comes later is read from its beginning, and found within
+    two seconds.
+
     Tools that show lag find how far a stream is under the consumer group `trident.{topology}.{stream}`, which nothing
     reads back (`report_lag=False` leaves it out).
 
@@ -134,17 +147,6 @@ class OpaqueKafkaSpout(_KafkaSpout):
 
 def _restored(kind: Callable[..., _KafkaSpout], open_: Mapping[str, object], given: Secret | None) -> _KafkaSpout:
     return kind(**open_, client_options=told(given))
-
-
-def _checked_topics(given: object) -> tuple[str, ...]:
-    if isinstance(given, str):
-        given = (given,)
-    if not isinstance(given, Sequence) or isinstance(given, bytes) or not given:
-        raise refused("topics", "the name of at least one topic", given)
-    topics = tuple(check_text("topics", topic, allowed="the name of at least one topic") for topic in given)
-    if len(set(topics)) < len(topics):
-        raise ConfigurationError(f"topics: a topic is named twice: {', '.join(topics)}; nothing was started")
-    return topics
 
 
 def _checked_start(given: object) -> Start:

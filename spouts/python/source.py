@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar, Final, Protocol
@@ -16,12 +16,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from trident.base.control import CONTROL
-from trident.base.errors import ConfigurationError, FatalError
+from trident.base.errors import ConfigurationError, FatalError, TridentError
 from trident.base.logs import LogCut
 from trident.base.order import ORDER, order_of
+from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
+from trident.base.user_code import type_and_place
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import OffsetsLostError, Start, StartAt
+from trident.spouts.python.positions import checked_bounds
 from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.spread import spread
 from trident.spouts.tally import RangeTally
@@ -35,8 +38,8 @@ class ReadsPositions(Protocol):
 
     schema: ClassVar[str]
 
-    def bounds(self) -> Mapping[int, tuple[int, int]]:
-        """See `PythonSpout.bounds`."""
+    def bounds(self) -> object:
+        """See `PythonSpout.bounds`; what it says is not believed before it was looked at."""
 
     def read(self, partition: int, start: int, stop: int) -> Iterable[object]:
         """See `PythonSpout.read`."""
@@ -65,16 +68,22 @@ class PythonSource:
         return self._schema
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
-        """Ask the spout."""
-        found = []
-        for number, (first, stop) in sorted(self._spout.bounds().items()):
-            if not 0 <= first <= stop:
-                raise FatalError(
-                    f"stream {self._name!r}: bounds() says that partition {number} goes from {first} to {stop}; "
-                    "positions begin at 0 and only grow. Nothing was planned"
-                )
-            found.append(PartitionBounds(PartitionId(self._name, number), TOPIC_ID, first, stop))
-        return tuple(found)
+        """Ask the spout; raises `FatalError` for what it raises, and for what can't be positions."""
+        return tuple(
+            PartitionBounds(PartitionId(self._name, number), TOPIC_ID, first, stop)
+            for number, first, stop in checked_bounds(self._name, self._said())
+        )
+
+    def _said(self) -> object:
+        try:
+            return self._spout.bounds()
+        except TridentError:
+            raise  # its text is meant to be read
+        except Exception as error:  # noqa: BLE001 - users' code
+            raise FatalError(
+                f"stream {self._name!r}: bounds() raised {type_and_place(error)}. Nothing was planned, what is done or "
+                "pinned stays. Mend it and start again; what may pass by itself is to be raised as RetryableError"
+            ) from None
 
     def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
         """Return where the partitions end: nothing is ever open."""
@@ -100,7 +109,8 @@ class PythonSource:
         fields = [StructField(each.name, each.dataType) for each in self.schema(spark).fields]
         schema = StructType([*fields, *order, StructField(CONTROL, StringType())])
         groups = spread(edges, tasks)
-        reading = ReadPositions(self._name, self._spout, groups, arrow_schema(schema))
+        types = tuple(each.dataType.simpleString() for each in fields)
+        reading = ReadPositions(self._name, self._spout, groups, arrow_schema(schema), types)
         return spark.range(0, len(groups), 1, len(groups)).mapInArrow(reading, schema)
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
@@ -135,6 +145,8 @@ class ReadPositions:
     spout: ReadsPositions
     groups: tuple[tuple[Edge, ...], ...]
     schema: pa.Schema
+    types: tuple[str, ...]
+    """Of the fields, as they are declared."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's ranges."""
@@ -165,34 +177,14 @@ class ReadPositions:
     def _batch(self, rows: Sequence[object], edge: Edge, offsets: npt.NDArray[np.int64]) -> pa.RecordBatch:
         hidden = (ORDER, CONTROL)
         names = [name for name in self.schema.names if name not in hidden]
-        values = [self._values(row, names, edge) for row in rows]
-        columns: list[pa.Array[pa.Scalar[pa.DataType]]] = []
-        for place, name in enumerate(names):
-            columns.append(self._column([row[place] for row in values], self.schema.field(name), edge))
+        try:
+            columns = columns_of(rows, [self.schema.field(name) for name in names], self.types)
+        except UnfitRowError as error:
+            raise self._unfit(edge, str(error)) from error
         if ORDER in self.schema.names:
             columns.append(order_of(edge.range.id.topic, edge.range.id.partition, offsets))
         columns.append(pa.nulls(len(rows), pa.string()))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
-    def _values(self, row: object, names: Sequence[str], edge: Edge) -> Sequence[object]:
-        if isinstance(row, Mapping) and set(row) <= set(names):
-            return [row.get(name) for name in names]
-        if isinstance(row, tuple | list) and len(row) == len(names):
-            return row
-        raise self._unfit(edge, "a row is a tuple or list with a value for each field, or a dict by their names")
-
-    def _column(
-        self, values: list[object], field: pa.Field[pa.DataType], edge: Edge
-    ) -> pa.Array[pa.Scalar[pa.DataType]]:
-        try:
-            array: pa.Array[pa.Scalar[pa.DataType]] = pa.array(values, field.type)
-        except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-            raise self._unfit(edge, f"the field {field.name!r} is {field.type}") from None
-        is_float = pa.types.is_floating(field.type)
-        # Arrow cuts 2.5 to 2 and a moment to its day without a word
-        if not is_float and not pa.types.is_nested(field.type) and array.to_pylist() != values:  # type: ignore[misc]
-            raise self._unfit(edge, f"the field {field.name!r} is {field.type}, which does not hold a value as it is")
-        return array
 
     def _unfit(self, edge: Edge, why: str) -> FatalError:
         return FatalError(

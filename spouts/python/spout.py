@@ -30,13 +30,16 @@ class PythonSpout(ABC):
     """The fields of a row, as Spark DDL; a subclass must set it."""
     kind: SpoutKind = SpoutKind.TRANSACTIONAL
     max_records_per_batch: int | None = None
+    has_moments: ClassVar[bool] = False
+    """Positions have no time: nothing can start at a moment."""
 
     @abstractmethod
     def bounds(self) -> Mapping[int, tuple[int, int]]:
         """Return for each partition, by its number, the first position that can be read and the one behind the last.
 
-        Asked before each plan. A partition that is found later begins at its first position. One that is missing for a
-        while keeps where it stood.
+        Integers only. Asked before each plan. A partition that is found later begins at its first position. One that is
+        missing for a while keeps where it stood. What it raises ends the run before anything is planned; what may pass
+        by itself is to be raised as `RetryableError`.
         """
 
     @abstractmethod

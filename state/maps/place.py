@@ -14,6 +14,7 @@ from trident.base.user_code import UsersCode
 from trident.state.folding import keyed_rows, settled_row
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import BlobStore
+from trident.state.maps.cache import MapCache
 from trident.state.maps.calling import MapCalls
 from trident.state.maps.maps import (
     BackingKey,
@@ -53,6 +54,8 @@ class MapPlace:
     chunk_rows: int
     blobs: BlobStore = field(repr=False)
     users_code: UsersCode = field(repr=False)
+    cache: MapCache = field(default_factory=lambda: MapCache(0), repr=False)
+    """Of an owner that applies; whoever changes the map in another way forgets it."""
 
     @property
     def calls(self) -> MapCalls:
@@ -144,6 +147,8 @@ class MapPlace:
 
     def get(self, keys: list[BackingKey], about: str) -> dict[BackingKey, BackingValue | None]:
         """Return what is stored under each key, with the one NaN: a store that decodes its values makes new ones."""
+        if not keys:
+            return {}
         found = self.calls.get(keys, reading(about))
         return {key: settled_value(value) for key, value in zip(keys, found, strict=True)}
 

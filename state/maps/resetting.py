@@ -33,6 +33,7 @@ class MapResetting:
 
     def clear(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
         """Empty the map, if it can be, and start at the birth txid under a new owner."""
+        self.place.cache.forget()
         found = self.place.owned(owner, epoch)
         position = position_of(found)
         if position is not None and position.owner == owner:

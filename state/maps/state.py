@@ -11,6 +11,7 @@ from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.base.user_code import UsersCode
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import open_blobs
+from trident.state.maps.cache import MapCache
 from trident.state.maps.maps import BackingMap
 from trident.state.maps.place import MapPlace
 from trident.state.maps.target import MapTarget
@@ -32,6 +33,8 @@ class BackingMapState:
     backing_map: BackingMap = field(repr=False)
     kind: StateKind = field(default=StateKind.OPAQUE, kw_only=True)
     chunk_rows: int = field(default=1_000, kw_only=True)
+    cached_keys: int = field(default=0, kw_only=True)
+    """The values of so many keys, those changed last, are kept in the coordinator's memory and not asked for again."""
 
     def __post_init__(self) -> None:
         """Check what can be checked without a store."""
@@ -40,6 +43,7 @@ class BackingMapState:
         check_able("backing_map", self.backing_map, ("multi_get", "multi_put"), wanted)
         object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
         check_count("chunk_rows", self.chunk_rows)
+        check_count("cached_keys", self.cached_keys, least=0)
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts."""
@@ -56,4 +60,5 @@ class BackingMapState:
         table_shape(self.name, self.name, self.kind, layout)
         blobs = open_blobs(self.name, ledger_database)
         code = UsersCode(timeouts)
-        return MapTarget(MapPlace(self.name, self.kind, self.backing_map, layout, self.chunk_rows, blobs, code))
+        cache = MapCache(self.cached_keys)
+        return MapTarget(MapPlace(self.name, self.kind, self.backing_map, layout, self.chunk_rows, blobs, code, cache))

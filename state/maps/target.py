@@ -53,6 +53,7 @@ class MapTarget:
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Put the epoch under the reserved key; a put of a stopped owner may still come after it."""
+        self._place.cache.forget()
         found = self._place.read(owner.topology)
         check_epoch(epoch_of(found), epoch, self.name)
         position = position_of(found)
@@ -90,12 +91,16 @@ class MapTarget:
             return
         assert position is not None
         keyed = keyed_rows(self._place.layout, self._place.rows_of(batch, updates))
-        for chunk in chunks(list(keyed.items()), self._place.chunk_rows):
-            self._apply_chunk(batch, dict(chunk))
-            reached(CrashPoint.BETWEEN_CHUNKS, batch.txid)
-        reached(CrashPoint.BEFORE_POSITION, batch.txid)
         moved = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)
-        self._place.put_reserved(found, reserved_value(moved, batch.epoch))
+        try:
+            for chunk in chunks(list(keyed.items()), self._place.chunk_rows):
+                self._apply_chunk(batch, dict(chunk))
+                reached(CrashPoint.BETWEEN_CHUNKS, batch.txid)
+            reached(CrashPoint.BEFORE_POSITION, batch.txid)
+            self._place.put_reserved(found, reserved_value(moved, batch.epoch))
+        except BaseException:
+            self._place.cache.forget()  # a put whose end nobody knows may have stored anything, now or later
+            raise
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch."""
@@ -130,13 +135,17 @@ class MapTarget:
         left, aim = dict(staged), applying(batch, self._place.kind)
         for _ in range(ROUNDS):
             keys = list(left)
-            before = self._place.get(keys, str(batch))
+            known = self._place.cache.known(keys)
+            asked = self._place.get([key for key in keys if key not in known], str(batch))
+            before = {**known, **asked}
             after = self._merged(batch, before, left)
             check_fit(self._place.layout, after)
             changed = [key for key in keys if before[key] != after[key]]
             refused = self._place.put([(key, before[key], after[key]) for key in changed], aim)
             if not refused:
+                self._place.cache.note(after)
                 return
+            self._place.cache.forget()
             self._place.owned(batch.owner, batch.epoch, str(batch))
             left = {key: staged[key] for key in refused}
         raise MismatchError(

@@ -49,6 +49,7 @@ class MapUndoing:
         undone batch, also with a conditional put: nothing in the map tells them from new ones.
         """
         place = self.place
+        place.cache.forget()
         self.check_undo(batch, updates)
         found = place.owned(batch.owner, batch.epoch, undoing(batch).about)
         position = position_of(found)

@@ -8,7 +8,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trident.state.arrays import AnyChunks
+from trident.base.arrays import AnyChunks
 from trident.state.postgres.types import sql_type
 from trident.state.rows import python_values, refused
 from trident.state.tables.dialect import ReadyRows

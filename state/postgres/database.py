@@ -73,6 +73,8 @@ SELECT set_config('lock_timeout', %(lock)s, false),
        (SELECT extract(epoch FROM backend_start)::text FROM pg_catalog.pg_stat_activity WHERE pid = pg_backend_pid()),
        pg_backend_pid(), current_setting('server_encoding')
 """
+_KEPT_ASIDE = 8
+"""Heartbeats of as many topologies at once log in no more than once each; a connection is made when it is needed."""
 _FROM_THE_START = "-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c lock_timeout=0"
 """Else a role's own limits could end the statement that replaces them."""
 
@@ -210,7 +212,7 @@ class PostgresDatabase:
             pool_pre_ping=True,
             hide_parameters=True,
         )
-        return made(pool_size=self._pool_size, max_overflow=0), made(pool_size=1, max_overflow=-1)
+        return made(pool_size=self._pool_size, max_overflow=0), made(pool_size=_KEPT_ASIDE, max_overflow=-1)
 
     def _marked(self, connection: Connection) -> SqlTransaction:
         return SqlTransaction(connection, self._mark)

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlalchemy import Connection, text
 
+from trident.base.arrays import AnyChunks
 from trident.base.errors import ConfigurationError
-from trident.state.arrays import AnyChunks
 from trident.state.layout import Merge, ValueColumn
-from trident.state.rows import python_values, refuse_nul, refused
+from trident.state.rows import array_of, python_values, refuse_nul, refused
 from trident.state.tables.dialect import FoundColumn, ReadyRows
 from trident.state.tables.names import helper_table, quote, quote_table
 from trident.state.tables.shape import ColumnSpec, TableShape
@@ -209,6 +209,18 @@ class SqliteDialect:
             found = datetime.fromisoformat(value)
             return found.replace(tzinfo=UTC) if type_.tz else found
         return bool(value) if isinstance(value, int) and pa.types.is_boolean(type_) else value
+
+    def packed(self, statement: str, types: Sequence[pa.DataType]) -> str:
+        """Return the SELECT itself: this process is the server."""
+        return statement
+
+    def unpacked(self, schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+        """Return the driver's Python values as Arrow."""
+        columns = [
+            array_of([self.from_stored(each.type, row[place]) for row in rows], each.name, each.type)
+            for place, each in enumerate(schema)
+        ]
+        return pa.table(columns, schema=schema)
 
     def ready_rows(self, rows: pa.Table) -> ReadyRows:
         """Return rows as SQLite's driver takes them."""

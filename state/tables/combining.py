@@ -13,9 +13,9 @@ from functools import partial
 import pyarrow as pa
 from sqlalchemy import Connection, text
 
+from trident.base.arrays import AnyArray
 from trident.base.identity import BatchId
 from trident.base.user_code import Calls
-from trident.state.arrays import AnyArray
 from trident.state.folding import combined
 from trident.state.layout import KeyColumn, ValueColumn
 from trident.state.positions import Position

@@ -132,6 +132,15 @@ class Dialect(Protocol):
     def from_stored(self, type_: pa.DataType, value: object) -> object:
         """Return a stored value as the Python value of its Arrow type."""
 
+    def packed(self, statement: str, types: Sequence[pa.DataType]) -> str:
+        """Return the SELECT of the rows of another one, whose columns have these types, as `unpacked` takes them."""
+
+    def unpacked(self, schema: pa.Schema, rows: Sequence[tuple[object, ...]]) -> pa.Table:
+        """Return what the driver gave of a `packed` SELECT as rows; for after the transaction.
+
+        Raises RefusedError naming the column, never the value, for what no store can hold.
+        """
+
     def ready_rows(self, rows: pa.Table) -> ReadyRows:
         """Return rows as the driver takes them; never called inside a transaction.
 

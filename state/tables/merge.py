@@ -118,8 +118,8 @@ def _merged(shape: TableShape, column: ValueColumn, dialect: Dialect) -> str:
         case Merge.LEAST_BY | Merge.GREATEST_BY:
             (by,) = (other for other in shape.values if other.name == column.by)
             return _kept_by(column, by, dialect)
-        case Merge.COMBINE:
-            return staged  # the staged column already holds the folded value
+        case Merge.REPLACE | Merge.COMBINE:
+            return staged  # of COMBINE it already holds the folded value
 
 
 def _kept_by(column: ValueColumn, by: ValueColumn, dialect: Dialect) -> str:

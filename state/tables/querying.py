@@ -17,8 +17,8 @@ from trident.base.errors import MismatchError
 from trident.base.identity import Owner
 from trident.state.capabilities import Found
 from trident.state.positions import Position
-from trident.state.rows import array_of, conform, distinct
-from trident.state.tables.dialect import Dialect, fetched, run_all
+from trident.state.rows import conform, distinct
+from trident.state.tables.dialect import fetched, run_all
 from trident.state.tables.merge import NullPattern, all_of, matches
 from trident.state.tables.names import helper_table, quote
 from trident.state.tables.place import TablePlace
@@ -38,7 +38,8 @@ class TableQuerying:
         place = self.place
         asked = distinct(conform(keys, place.shape.layout.key_schema()))
         source = _keys_table(place.shape)
-        statement = _find_statement(place.shape, quote(source), _null_patterns(asked))
+        stored = _stored_statement(place.shape, quote(source), _null_patterns(asked))
+        statement = _find_statement(place.dialect.packed(stored, place.schema.types))
         ready = place.dialect.ready_rows(asked)
         with place.database.transaction() as transaction:
             connection = transaction.connection
@@ -52,31 +53,27 @@ class TableQuerying:
         incarnation, txid, attempt, birth = found[0][: len(_POSITION)]
         position = Position(Owner(topology, str(incarnation)), _number(txid), _number(attempt), _number(birth))
         rows = [row[len(_POSITION) + 1 :] for row in found if row[len(_POSITION)] is not None]
-        return Found(position, arrow_rows(place.schema, place.dialect, rows))
+        return Found(position, place.dialect.unpacked(place.schema, rows))
 
 
-def _find_statement(shape: TableShape, source: str, patterns: Sequence[NullPattern]) -> str:
-    """Return the SELECT of the position and, beside it, of each stored row whose key is in `source`."""
+def _stored_statement(shape: TableShape, source: str, patterns: Sequence[NullPattern]) -> str:
+    """Return the SELECT of each stored row whose key is in `source`."""
     names = ", ".join(f"t.{quote(column.name)}" for column in shape.staged)
     keys = f", {source} AS s" if shape.keys else ""
     parts = [
-        f"SELECT 1 AS trident_found, {names} FROM {shape.quoted} AS t{keys} WHERE {all_of(matches(shape, pattern))}"
-        for pattern in patterns
+        f"SELECT {names} FROM {shape.quoted} AS t{keys} WHERE {all_of(matches(shape, pattern))}" for pattern in patterns
     ]
+    return " UNION ALL ".join(parts)
+
+
+def _find_statement(stored: str) -> str:
+    """Return the SELECT of the position and, beside it, of each row of another SELECT."""
     position = ", ".join(f"a.{name}" for name in _POSITION)
+    found = f"SELECT 1 AS trident_found, p.* FROM ({stored}) AS p"
     return (
-        f"SELECT {position}, f.* FROM trident_applied AS a LEFT JOIN ({' UNION ALL '.join(parts)}) AS f ON TRUE "
+        f"SELECT {position}, f.* FROM trident_applied AS a LEFT JOIN ({found}) AS f ON TRUE "
         "WHERE a.topology = :topology AND a.state = :state"
     )
-
-
-def arrow_rows(schema: pa.Schema, dialect: Dialect, rows: Sequence[tuple[object, ...]]) -> pa.Table:
-    """Return rows as a driver gave them in their schema; for after the transaction."""
-    columns = [
-        array_of([dialect.from_stored(column.type, row[index]) for row in rows], column.name, column.type)
-        for index, column in enumerate(schema)
-    ]
-    return pa.table(columns, schema=schema)
 
 
 def _number(value: object) -> int:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from trident.base.arrays import is_text
 from trident.base.errors import ConfigurationError
 from trident.base.names import check_name
-from trident.state.arrays import is_text
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
 from trident.state.tables.names import quote_table
 

@@ -24,7 +24,6 @@ from trident.state.tables.counting import refuse_owned_elsewhere
 from trident.state.tables.meta import AppliedRow, raise_fence
 from trident.state.tables.names import quote_table
 from trident.state.tables.place import SqlPlace, connection_of
-from trident.state.tables.querying import arrow_rows
 from trident.state.tables.staging import TXID as STAGING_TXID
 from trident.state.tables.staging import Writes, staging_rows
 
@@ -197,8 +196,8 @@ class SqlTarget(ABC):
             return place.schema.empty_table()
         with place.working(batch.owner, batch.epoch) as transaction:
             writes = Writes(place.staging, batch, updates.writes)
-            found = writes.read(transaction.connection, place.schema.names)
-        return arrow_rows(place.schema, place.dialect, found)
+            found = writes.read(transaction.connection, place.schema, place.dialect)
+        return place.dialect.unpacked(place.schema, found)
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged rows of txids up to `done`, never beyond what is applied."""

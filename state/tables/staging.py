@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from sqlalchemy import BindParameter, Connection, bindparam, text
 
+from trident.base.arrays import AnyArray
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId
 from trident.base.writes import WriteManifest
-from trident.state.arrays import AnyArray
 from trident.state.staged import StagingLostError
-from trident.state.tables.dialect import fetched
+from trident.state.tables.dialect import Dialect, fetched
 from trident.state.tables.names import quote, quote_table
 from trident.state.tables.shape import ColumnSpec
 
@@ -63,11 +63,12 @@ class Writes:
         for parameters in self._parameters():
             connection.execute(statement, parameters)
 
-    def read(self, connection: Connection, columns: Sequence[str]) -> list[tuple[object, ...]]:
-        """Return the accepted rows as the driver gives them, after checking that they are what was accepted."""
+    def read(self, connection: Connection, schema: pa.Schema, dialect: Dialect) -> list[tuple[object, ...]]:
+        """Return the accepted rows, packed, after checking that they are what was accepted."""
         self._verify(connection)
-        names = ", ".join(map(quote, columns))
-        statement = text(f"SELECT {names} FROM {quote_table(self.table)} WHERE {_CHOSEN}").bindparams(_IDS)
+        names = ", ".join(map(quote, schema.names))
+        packed = dialect.packed(f"SELECT {names} FROM {quote_table(self.table)} WHERE {_CHOSEN}", schema.types)
+        statement = text(packed).bindparams(_IDS)
         return [row for parameters in self._parameters() for row in fetched(connection, statement, parameters)]
 
     def _verify(self, connection: Connection) -> None:

@@ -19,9 +19,11 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 import trident
 from tests.base.public import PublicArgument, arguments, owners
 from trident import ConfigurationError, Count, MemoryLedger, RunOptions, Topology
+from trident.engine.compiled import CompiledTopology
 from trident.engine.staging import Staging
 from trident.graph.nodes import SourceNode
 from trident.language.stream import Stream
+from trident.language.trident_state import TridentState
 from trident.local import kafka, kafka_cluster, postgres, session, spark_cluster
 from trident.spouts import (
     BadRecord,
@@ -43,7 +45,7 @@ from trident.state import (
     SqliteState,
     SqliteTable,
 )
-from trident.testing import BackingMapHarness
+from trident.testing import BackingMapHarness, CrashPoint, Death, TopologyTest, check_exactly_once
 
 NAN: Final = float("nan")
 ENDLESS: Final = float("inf")
@@ -66,6 +68,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "int": (*COUNT, None),
     "int | None": COUNT,
     "float": SECONDS,
+    "Sequence[float]": (*THING, None, [], 0.5, ["a"], [None], [True], [-0.1], [1.1], [NAN]),
     "bool": FLAG,
     "timedelta": DURATION,
     "timedelta | None": tuple(value for value in DURATION if value is not None),
@@ -99,22 +102,43 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     ),
     "Callable[..., R]": (None, "a text", 5, b"bytes", int),
     "object": (),
-    "MapGet | SnapshotGet": (),
+    "Query": (None, *THING),
+    "TridentState | StaticState": (None, *THING),
     "Keys": (5, True, b"bytes", "", None, [], [5], [None], [""]),
     "Keys | Sequence[Keys]": (5, True, b"bytes", "", None, [], [5], [None], [""], [["a"]], [["a"], 5]),
     "str | Sequence[JoinSide | str]": (None, 5, b"bytes", "sideways", [], ["inner"], ["inner", "sideways"]),
-    "JoinOutput | str": (None, *POLICY),
+    **dict.fromkeys(("JoinOutput | str", "StdDevOf | str", "FileFormat | str"), (None, *POLICY)),
+    "bool | None": (5, "no", b"bytes"),
     "ExplainForm | str": (),
+    "Sequence[str]": ("a text", 5, True, b"bytes", None, [5], [None], ["nobody's"]),
+    "Rows": (None, *THING, ["a"], {"a": 5}, {5: []}, {"nobody's": []}),
+    "Rows | None": (*THING, ["a"], {"a": 5}, {5: []}, {"nobody's": []}),
+    "Sequence[Rows]": (None, *THING, [], [5], [None]),
+    "Sequence[Rows] | None": (*THING, [], [5], [None]),
+    "Deaths": (None, *POLICY, ["tomorrow"], [None], [[]], CrashPoint.AFTER_RENEWAL),
+    "CrashPoint | str": (None, *POLICY, CrashPoint.AFTER_RENEWAL),
+    "datetime | None": (*THING, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
     "Sequence[str] | None": ("a text", 5, True, b"bytes", [5], [None]),
     **dict.fromkeys(
-        ("Stream", "DataFrame", "TridentState", "MultiReducer[Any]", "Sequence[Stream | GroupedStream]"), (None, *THING)
+        (
+            "Stream",
+            "DataFrame",
+            "StateUpdater",
+            "TridentState",
+            "MultiReducer[Any]",
+            "Sequence[Stream | GroupedStream]",
+        ),
+        (None, *THING),
     ),
     **dict.fromkeys(("Column | Split", "Column | Condition"), (None, "a text", 5, b"bytes", int)),
+    "ByRow": (None, *THING, Count()),
+    "Aggregation | ByRow": (None, *THING),
     "Column | Condition | MaskFunction": (None, "a text", 5, b"bytes", int),
     **{f"{each} | None": ("a text", 5, b"bytes", int) for each in ("BatchFunction", "RowsFunction", "ListsFunction")},
 }
 """What an argument of that annotation must refuse."""
 MAY: Final[Mapping[str, Sequence[object]]] = {
+    "BackingMapState(cached_keys)": (0,),
     "Keep(count)": (0,),
     "ArrowReader(here_records)": (0,),
     "SqliteLedger(busy_seconds)": (0,),
@@ -154,6 +178,36 @@ def anything(*arguments: object, **named: object) -> None:
     """Take it."""
 
 
+class Latest(trident.Reducer[object]):
+    result_type = "string"
+
+    def init(self) -> object:
+        return None
+
+    def reduce(self, reduced: object, *values: object) -> object:
+        return values[0]
+
+
+class All(trident.Aggregator[list[object]]):
+    schema = "a string"
+
+    def init(self) -> list[object]:
+        return []
+
+    def aggregate(self, kept: list[object], *values: object) -> None:
+        kept += values
+
+    def complete(self, kept: list[object]) -> object:
+        return kept
+
+
+class Keeps(trident.StateUpdater):
+    values = "n int"
+
+    def update(self, stored: trident.StoredRows, rows: Sequence[object]) -> trident.StateChanges:
+        return trident.StateChanges()
+
+
 class Sides(trident.MultiReducer[None]):
     def init(self, group: tuple[object, ...]) -> None:
         return None
@@ -167,16 +221,28 @@ class Harness(BackingMapHarness):
         return []
 
 
+ONE: Final = Topology("t")
+"""Streams that are given to each other are of one topology, or they would be refused for that."""
+
+
 def stream() -> Stream:
     """Return a stream that has no frame behind it: what is wrong is refused before Spark is asked."""
     fields = StructType([StructField("a", StringType()), StructField("n", LongType())])
     spout = FixedBatchSpout("a string, n bigint", [])
-    return Stream(Topology("t"), SourceNode("in", spout), SimpleNamespace(schema=fields))  # type: ignore[arg-type]
+    return Stream(ONE, SourceNode("in", spout), SimpleNamespace(schema=fields))  # type: ignore[arg-type]
+
+
+def state() -> TridentState:
+    """Return a state by the key `a` that has nothing behind it."""
+    persist = SimpleNamespace(aggregate=SimpleNamespace(keys=("a",), results={}))
+    return TridentState(MemoryState("s"), None, persist, stream(), None)  # type: ignore[arg-type]
 
 
 KAFKA = {"topics": "clicks", "bootstrap_servers": "127.0.0.1:9"}
 SINK = {"name": "s", "bootstrap_servers": "127.0.0.1:9"}
 DECIDING = {"topology": Topology("t"), "ledger": MemoryLedger(), "txid": 1}
+SPARK = SimpleNamespace(sql=same, createDataFrame=same, conf=None)
+EMPTY = SimpleNamespace(name="t", compile=lambda: CompiledTopology("t", {}, ()), run=same)
 TABLE = SimpleNamespace(toArrow=same, join=same, schema=None, columns=["a"])
 FUNCTION = {"function": same, "schema": "n bigint"}
 CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object]]]] = {
@@ -195,6 +261,10 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "MinBy": (trident.MinBy, {"field": "a", "by": "n"}),
     "MaxBy": (trident.MaxBy, {"field": "a", "by": "n"}),
     "Mean": (trident.Mean, {"field": "n"}),
+    "StdDev": (trident.StdDev, {"field": "n"}),
+    "ApproxCountDistinct": (trident.ApproxCountDistinct, {"field": "n"}),
+    "Quantiles": (trident.Quantiles, {"field": "n"}),
+    "FirstN": (trident.FirstN, {"n": 1, "by": "a"}),
     "BoolAnd": (trident.BoolAnd, {"field": "n"}),
     "BoolOr": (trident.BoolOr, {"field": "n"}),
     "CollectList": (trident.CollectList, {"field": "n"}),
@@ -202,6 +272,8 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "CountDistinct": (trident.CountDistinct, {"field": "n"}),
     "TopN": (trident.TopN, {"field": "n"}),
     "Combiner": (Longest, {"fields": "a"}),
+    "Reducer": (Latest, {"fields": "a"}),
+    "Aggregator": (All, {"fields": "a"}),
     "MemoryLedger": (MemoryLedger, {}),
     "PostgresLedger": (trident.PostgresLedger, {"dsn": "postgresql://127.0.0.1:9/none"}),
     "SqliteLedger": (trident.SqliteLedger, {"path": "ledger.sqlite"}),
@@ -219,6 +291,9 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Stream.map": ("map", FUNCTION),
     "Stream.flat_map": ("flat_map", FUNCTION),
     "Stream.project": ("project", {"fields": "a"}),
+    "Stream.parallelism": ("parallelism", {"tasks": 1}),
+    "Stream.resources": ("resources", {"cpus": 1}),
+    "Stream.options": ("options", {"records_per_call": 1}),
     "Stream.shuffle": ("shuffle", {}),
     "Stream.partition_by": ("partition_by", {"fields": "a"}),
     "Stream.global_": ("global_", {}),
@@ -239,6 +314,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Stream.flat_map_row": ("flat_map_row", FUNCTION),
     "Stream.flat_each": ("flat_each", FUNCTION),
     "Stream.apply_assembly": ("apply_assembly", {"assembly": anything}),
+    "GroupedStream.apply_assembly": ("apply_assembly", {"assembly": anything}),
     "Stream.merge": ("merge", {"others": stream()}),
     "Stream.join": ("join", {"other": stream(), "on": "a"}),
     "Stream.join_static": ("join_static", {"table": TABLE, "on": "a"}),
@@ -246,7 +322,13 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Topology.merge": ("merge", {"streams": stream()}),
     "Topology.join": ("join", {"streams": stream(), "on": "a"}),
     "Topology.multi_reduce": ("multi_reduce", {"streams": [stream()], "reducer": Sides(), "schema": "n int"}),
-    "Stream.state_query": ("state_query", {"state": None, "query": trident.MapGet("a")}),
+    "Stream.state_query": ("state_query", {"state": state(), "query": trident.MapGet("a")}),
+    "Stream.partition_persist": (
+        "partition_persist",
+        {"state": MemoryState("s"), "updater": Keeps(), "key": "a"},
+    ),
+    "Topology.new_static_state": ("new_static_state", {"source": TABLE, "keys": "a"}),
+    "CollectionGet": (trident.CollectionGet, {"keys": "a"}),
     "MapGet": (trident.MapGet, {"keys": "a"}),
     "SnapshotGet": (trident.SnapshotGet, {}),
     "Debug": (trident.Debug, {"label": "a"}),
@@ -263,6 +345,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "FixedBatchSpout": (FixedBatchSpout, {"schema": "n int", "rows": [(1,), {"n": 2}]}),
     "FeederBatchSpout": (trident.spouts.FeederBatchSpout, {"schema": "n int"}),
     "FeederBatchSpout.feed": ("feed", {"rows": [(1,)]}),
+    "FileSpout": (trident.spouts.FileSpout, {"folder": "in", "schema": "n int", "format": "csv"}),
     "Json": (Json, {"schema": "n int"}),
     "Raw": (trident.spouts.Raw, {}),
     "OpaqueKafkaSpout": (OpaqueKafkaSpout, KAFKA),
@@ -277,6 +360,12 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "PostgresTable": (PostgresTable, {"name": "s"}),
     "SqliteState": (SqliteState, {"name": "s"}),
     "SqliteTable": (SqliteTable, {"name": "s"}),
+    "TopologyTest": (TopologyTest, {"topology": EMPTY, "spark": SPARK}),
+    "TopologyTest.batch": ("batch", {"rows": {}}),
+    "TopologyTest.rows": ("rows", {"name": "s"}),
+    "TopologyTest.sent": ("sent", {"name": "s"}),
+    "Death": (Death, {"point": CrashPoint.AFTER_PIN}),
+    "check_exactly_once": (check_exactly_once, {"topology": EMPTY, "spark": SPARK, "batches": [{}]}),
     "BackingMapHarness": (Harness, {"backing_map": Map()}),
     "LocalKafka": (kafka.LocalKafka, {}),
     "LocalKafka.create_topic": ("create_topic", {"name": "t"}),
@@ -296,6 +385,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "GroupedStream": lambda: stream().group_by("a"),
     "FeederBatchSpout": lambda: trident.spouts.FeederBatchSpout("n int"),
     "MemoryState": lambda: MemoryState("s"),
+    "TopologyTest": lambda: TopologyTest(EMPTY, SPARK),  # type: ignore[arg-type]
     "LocalKafka": lambda: kafka.LocalKafka(),
     "LocalKafkaCluster": lambda: kafka_cluster.LocalKafkaCluster(),
 }
@@ -361,6 +451,26 @@ def test_what_an_argument_can_not_be_is_refused_by_name(argument: PublicArgument
         if argument.name in SECRET and isinstance(value, str | bytes) and len(value) > 2:
             assert repr(value) not in said
     assert not taken, f"{argument} takes {taken!r}"
+
+
+@pytest.mark.parametrize(
+    "owner", ["Stream.merge", "Stream.join", "Topology.merge", "Topology.join", "Stream.state_query"]
+)
+def test_what_streams_are_given_is_right_but_for_the_argument_that_is_asked(owner: str) -> None:
+    """Refused for another reason, no argument of theirs would be asked at all; here Spark is, which is not there."""
+    right = next(each for each in arguments() if each.owner == owner)
+    _, given = CALLS[owner]
+    streams = {"others", "other", "streams"} & set(given)
+    rest = {name: value for name, value in given.items() if name not in streams}
+    made = [stream()] if owner.startswith("Topology") else []
+    method = getattr(MADE[right.owner.partition(".")[0]](), owner.rpartition(".")[2])
+    positional = [*made, *(given[name] for name in streams)]
+    if owner.endswith("join"):
+        rest["fields"] = ["a", "n", "other"]
+    if owner.endswith("state_query"):
+        positional, rest = list(given.values()), {}
+    with pytest.raises(AttributeError):
+        method(*positional, **rest)
 
 
 @pytest.mark.parametrize("argument", [each for each in arguments() if is_asked_for_secrets(each)], ids=str)

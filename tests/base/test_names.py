@@ -120,7 +120,7 @@ def test_a_column_is_refused_when_the_topology_is_built(
 ) -> None:
     """The frame after the aggregation is all that Spark would tell."""
     fields = StructType([StructField("k", StringType()), *(StructField(name, LongType()) for name in aggregators)])
-    monkeypatch.setattr(Stream, "_then", lambda *_: SimpleNamespace(schema=fields))
+    monkeypatch.setattr(Stream, "_after", lambda *_: SimpleNamespace(schema=fields))
     monkeypatch.setattr("trident.language.stream.Aggregate", fake_aggregate)
     source = SourceNode("in", FixedBatchSpout("k string, n bigint", []))
     stream = Stream(Topology("t"), source, SimpleNamespace(schema=fields))  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ def test_a_column_is_refused_when_the_topology_is_built(
 
 def fake_aggregate(keys: tuple[str, ...], aggregators: dict[str, object], *, stored: bool) -> object:
     kept = {name: SimpleNamespace(by=None, suffix="", merge=Merge.ADD, combine=None) for name in aggregators}
-    return SimpleNamespace(keys=keys, kept=kept, stored=stored)
+    return SimpleNamespace(keys=keys, kept=kept, stored=stored, texts={}, combine_of=lambda name: None)
 
 
 def test_a_table_may_have_a_schema_and_none_of_the_librarys_names() -> None:

@@ -61,6 +61,37 @@ def test_a_partition_found_later_starts_at_zero():
     assert spans(ranges) == [(0, 10, 10), (1, 0, 7)]
 
 
+def bare(given):
+    return replace(given, has_moments=False)
+
+
+def test_bare_positions_that_are_found_later_begin_where_they_begin():
+    ranges, losses = plan_ranges(bare(view([at(0, 10)], [holds(0, 0, 10), holds(1, 5, 7)])))
+    assert (spans(ranges), losses) == ([(0, 10, 10), (1, 5, 7)], ())
+
+
+@pytest.mark.parametrize("kind", list(SpoutKind))
+def test_where_bare_positions_began_they_begin_when_they_are_planned_again(kind):
+    bounds = [holds(0, 0, 10), holds(1, 2, 9)]
+    again = view([at(0, 10)], bounds, kind=kind, repeated=[at(1, 7, 5)])
+    (_, (partition, start, _)) = spans(plan_ranges(bare(again))[0])
+    assert (partition, start) == (1, 5)
+    lost = view([at(0, 10)], [holds(0, 0, 10), holds(1, 6, 9)], kind=kind, repeated=[at(1, 7, 5)])
+    with pytest.raises(FatalError, match="offsets 5 to 6 of partition 1"):
+        plan_ranges(bare(lost))
+    missing = view([at(0, 10)], [holds(0, 0, 10)], kind=kind, repeated=[at(1, 7, 5)], held=True)
+    assert spans(plan_ranges(bare(missing))[0])[1] == (1, 5, 7)
+
+
+def test_the_way_on_of_bare_positions_is_one_that_they_have():
+    gone = bare(view([at(0, 3)], [holds(0, 5, 9)]))
+    with pytest.raises(FatalError, match=r"on_lost_offsets = LostOffsets\.RESUME_AT_EARLIEST in the spout's class"):
+        plan_ranges(gone)
+    ranges, losses = plan_ranges(replace(gone, on_lost=RESUME))
+    assert spans(ranges) == [(0, 5, 9)]
+    assert [(loss.start, loss.stop) for loss in losses] == [(3, 5)]
+
+
 def test_a_partition_missing_from_the_metadata_keeps_its_position():
     ranges, _ = plan_ranges(view([at(0, 10), at(1, 5)], [holds(0, 0, 12)]))
     assert spans(ranges) == [(0, 10, 12), (1, 5, 5)]

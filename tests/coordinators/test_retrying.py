@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 
 from trident.base.errors import FatalError, RetryableError
+from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.signals import StopSignal
+from trident.coordinators.batches.stopped import gave_up
 from trident.coordinators.retrying import Repeater
 
 
@@ -26,3 +28,17 @@ def test_who_is_told_to_stop_says_that_and_not_that_it_gave_up() -> None:
     with pytest.raises(FatalError, match=r"stopped, as it was told to: reading had not succeeded") as stopped:
         Repeater(timedelta(hours=1), stopping).call("reading", fail)
     assert "gave up" not in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "job: Python code raised ValueError at job.py:3 in f. Nothing of the batch was applied.",
+        "job: Python code raised ValueError at job.py:3 in f; nothing of the batch was applied",
+        "job: Python code raised ValueError at job.py:3 in f",
+    ],
+)
+def test_what_became_of_a_txid_that_failed_too_often_is_said_once(reason: str) -> None:
+    error = gave_up(BatchId(Owner("t", "i"), Epoch(1, "x"), 7, 9), 3, reason)
+    assert "at job.py:3 in f. Nothing of this txid was applied" in str(error)
+    assert str(error).lower().count("was applied") == 1

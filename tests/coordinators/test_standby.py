@@ -18,7 +18,7 @@ from tests.coordinators.test_run import OPTIONS
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import Ledger, MemoryLedger, SqliteLedger
 from trident.coordinators.options import OnRunning
-from trident.coordinators.registered import Lease
+from trident.coordinators.registered import Lease, pause_between_beats
 from trident.state import MemoryState, SqliteState
 from trident.state.target import State
 
@@ -63,3 +63,12 @@ class _Told:
             return self._ledger.acquire(topology, lease, above)
         finally:
             self._asked.set()
+
+
+@pytest.mark.parametrize(
+    ("lease", "longest"), [(timedelta(hours=1), 0.5), (timedelta(seconds=10), 0.5), (timedelta(seconds=0.9), 0.3)]
+)
+def test_two_beats_are_short_whatever_the_lease_since_a_successor_of_the_dead_waits_for_them(
+    lease: timedelta, longest: float
+) -> None:
+    assert 0 < pause_between_beats(lease) <= longest

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,10 +10,12 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
+from trident.base.clock import SystemClock
 from trident.base.errors import RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.signals import StopSignal
 from trident.base.timeouts import DEFAULT_TIMEOUTS
+from trident.coordinators.batches.log import log_batch
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.processor import StagingRefusedError, TurnRequest, UnprocessableError
 from trident.coordinators.batches.stopped import StoppedError
@@ -33,15 +36,27 @@ TIME = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @dataclass
+class ManualClock(SystemClock):
+    """Moves when it is told to."""
+
+    seconds: float = 100.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+@dataclass
 class Engine:
     """Makes the same rows for the state `late`, and keeps what it was asked."""
 
     error: Exception | None = None
     asked: list[TurnRequest] = field(default_factory=list)
     shown: frozenset[str] = frozenset({"early", "late"})
+    clock: ManualClock = field(default_factory=ManualClock)
 
     def process_turn(self, request: TurnRequest) -> Mapping[str, HeldUpdates]:
         self.asked.append(request)
+        self.clock.seconds += 0.25
         if self.error is not None:
             raise self.error
         return {"late": HeldUpdates(ROWS)}
@@ -65,7 +80,7 @@ def turn(engine: Engine, over: bool = False) -> BatchTurn:
     is_over = StopSignal()
     if over:
         is_over.set()
-    return BatchTurn(stores(), engine, is_over)
+    return BatchTurn(stores(), engine, engine.clock, is_over)
 
 
 def test_the_engine_gets_what_was_carried_and_the_rows_that_are_shown_and_its_updates_join_the_outcome() -> None:
@@ -77,6 +92,16 @@ def test_the_engine_gets_what_was_carried_and_the_rows_that_are_shown_and_its_up
     assert set(after.updates) == {"early", "late"}
     assert after.carried == {}
     assert {state.state for state in after.pin().states} == {"early", "late"}
+
+
+def test_how_long_the_turn_took_is_in_the_batchs_line(caplog: pytest.LogCaptureFixture) -> None:
+    after = turn(Engine()).work(BATCH, outcome())
+    assert (outcome().turn_ms, after.turn_ms) == (0, 250)
+    caplog.set_level(logging.INFO, "trident.batch")
+    log_batch(BATCH, after.plan, after.commit(7), 3, after.turn_ms)
+    (record,) = caplog.records
+    assert "process_ms=2 turn_ms=250 commit_ms=7 lag=3" in record.getMessage()
+    assert record.batch["turn_ms"] == 250  # type: ignore[attr-defined]
 
 
 def test_a_state_that_is_diverted_shows_nothing_and_a_late_one_is_taken_out_of_the_batch() -> None:

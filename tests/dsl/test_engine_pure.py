@@ -6,7 +6,7 @@ import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -21,6 +21,7 @@ from trident.base.control import CONTROL, BadRecordWord, encode
 from trident.base.digest import Digest
 from trident.base.errors import UncomputableError
 from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.nested_text import text_of, value_of
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionId, RangeManifest
 from trident.base.signals import StopSignal
 from trident.base.writes import WriteManifest
@@ -38,6 +39,7 @@ from trident.engine.tasks import within
 from trident.graph.jobs import Job
 from trident.graph.nodes import End, SinkNode, SourceNode
 from trident.operations.aggregate import COPIES, REPEATED, fold
+from trident.operations.aggregators.nested import Settling
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
 from trident.spouts.base import OffsetsLostError, Spout
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
@@ -85,6 +87,27 @@ def test_an_exception_in_a_task_is_named_without_its_text() -> None:
     assert str(error) == (
         "job of 's': Python code raised ValueError at /app/job.py:12 in decode. Nothing of the batch was applied."
     )
+
+
+@pytest.mark.parametrize(
+    "deeper",
+    [
+        "/app/venv/lib/python3.11/site-packages/pyarrow/array.py",
+        "/usr/lib/python3.11/json/decoder.py",
+        "<frozen importlib._bootstrap>",
+        "/opt/spark/python/lib/pyspark.zip/pyspark/util.py",
+        "/worker/site-packages/trident/operations/given.py",
+    ],
+)
+def test_an_exception_that_a_library_raises_names_the_users_line_too(deeper: str) -> None:
+    outer = ["Traceback (most recent call last):", '  File "/app/other.py", line 1, in earlier', "KeyError: 1", ""]
+    lines = [*outer, "Traceback (most recent call last):", '  File "/app/job.py", line 12, in decode', "    f(x)"]
+    lines += [f'  File "{deeper}", line 5, in inside', "ValueError: secret"]
+    error = classify(PythonException("\n".join(lines)), "job")
+    assert str(error).startswith(
+        f"job: Python code raised ValueError at {deeper}:5 in inside, called at /app/job.py:12 in "
+    )
+    assert "secret" not in str(error)
 
 
 def test_own_errors_keep_kind_and_text_on_their_way_from_a_task() -> None:
@@ -212,6 +235,7 @@ def test_a_fixed_choice_stays(mode: Staging, *, expected: bool) -> None:
 
 
 PRODUCT = cast(Combiner[object], Product("f"))
+INTEGERS, MOMENTS = Settling(pa.int64()), Settling(pa.timestamp("us", "UTC"))
 
 
 def lists(*values: list[int | None]) -> pa.ListArray[pa.Scalar[pa.DataType]]:
@@ -222,13 +246,23 @@ def lists(*values: list[int | None]) -> pa.ListArray[pa.Scalar[pa.DataType]]:
 
 
 def test_a_fold_leaves_out_missing_values() -> None:
-    assert fold(PRODUCT, lists([2, None, 3], [], [None], [5])) == [6, None, None, 5]
+    assert fold(PRODUCT, lists([2, None, 3], [], [None], [5]), INTEGERS) == [6, None, None, 5]
+
+
+class ProductOrOne(Product):
+    def zero(self) -> int:
+        return 1
+
+
+def test_a_fold_of_nothing_is_the_combiners_zero() -> None:
+    assert fold(cast(Combiner[object], ProductOrOne("f")), lists([2, None, 3], [], [None]), INTEGERS) == [6, 1, 1]
+    assert (ProductOrOne("f").has_zero, Product("f").has_zero) == (True, False)
 
 
 def test_a_fold_of_a_slice_sees_its_own_lists_only() -> None:
     part = lists([2], [3, 4], [5]).slice(1, 2)
     assert isinstance(part, pa.ListArray)
-    assert fold(PRODUCT, part) == [12, 5]
+    assert fold(PRODUCT, part, INTEGERS) == [12, 5]
 
 
 def test_records_and_words_are_told_apart() -> None:
@@ -485,13 +519,13 @@ def test_a_combiner_is_given_moments_in_utc() -> None:
     summer = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     winter = summer + timedelta(minutes=40)
     berlin = _moments(summer, winter, type_=pa.timestamp("us", "Europe/Berlin"))
-    assert fold(LATEST, berlin) == [winter]
+    assert fold(LATEST, berlin, MOMENTS) == [winter]
 
 
 def test_what_no_combiner_can_be_given_is_told() -> None:
     far = _moments(253_402_300_800_000_000, type_=pa.timestamp("us", "UTC"))
     with pytest.raises(UncomputableError, match="field 'at' has a moment outside of the years 1 to 9999"):
-        fold(LATEST, far)
+        fold(LATEST, far, MOMENTS)
 
 
 def test_a_refusal_stays_one_on_its_way_from_a_task() -> None:
@@ -598,3 +632,40 @@ def test_small_batches_with_records_wait_for_the_first_one(widths: tuple[int, ..
     plain, slow = SimpleNamespace(runs_user_code=False), SimpleNamespace(runs_user_code=True)
     assert goes_alone(request, cast(list[Job], [plain])) is waits
     assert not goes_alone(request, cast(list[Job], [plain, slow])), "a user's function may be slow by itself"
+
+
+ENTRIES = pa.struct([("n", pa.int64()), ("at", pa.timestamp("us", "UTC")), ("by", pa.map_(pa.string(), pa.int8()))])
+
+
+class Told(Combiner[dict[str, object]]):
+    """Keeps what `combine` was given."""
+
+    result_type = "struct<n: bigint, at: timestamp, by: map<string, tinyint>>"
+
+    def __init__(self, *fields: str) -> None:
+        super().__init__(*fields)
+        self.given: list[object] = []
+
+    def init(self, *values: object) -> dict[str, object]:
+        at = datetime(2026, 7, 2, 0, 30, tzinfo=timezone(timedelta(hours=2)))
+        return {"n": 2.0, "by": {"b": 1, "a": 2}} if values[0] == 1 else {"n": 3, "at": at, "by": None}
+
+    def combine(self, left: dict[str, object], right: dict[str, object]) -> dict[str, object]:
+        self.given += [left, right]
+        return {"n": 9.0}
+
+
+def test_what_init_and_combine_return_is_given_on_as_a_state_gives_it_back() -> None:
+    """So that no cut into batches shows: a field that was left out is there, a map is in order, a moment in UTC."""
+    told = Told("f")
+    assert fold(cast("Combiner[object]", told), lists([1, 2, 1]), Settling(ENTRIES)) == [
+        {"n": 9, "at": None, "by": None}
+    ]
+    assert told.given == [value_of(text_of(each, ENTRIES), ENTRIES) for each in told.given]
+    first, second, both, _ = told.given
+    assert isinstance(first, dict)
+    assert list(first["by"]) == ["a", "b"]
+    assert [type(first["n"]), first["at"]] == [int, None]
+    assert isinstance(second, dict)
+    assert second["at"].replace(hour=0) == datetime(2026, 7, 1, 0, 30, tzinfo=UTC)
+    assert both == {"n": 9, "at": None, "by": None}

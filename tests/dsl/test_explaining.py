@@ -17,7 +17,7 @@ from trident.operations.aggregate import Aggregate
 
 
 def ends() -> list[PersistNode]:
-    plain = cast(Aggregate, SimpleNamespace(keys=("k",), runs_user_code=False))
+    plain = cast(Aggregate, SimpleNamespace(keys=("k",), runs_user_code=False, told=lambda: "by k: n = Count()"))
     counts = replace(persist("counts", step(A)), aggregate=plain)
     late = replace(persist("late", step(shown(counts))), aggregate=plain)
     asked = replace(persist("asked", query(counts, union(A, source("b")))), aggregate=plain)

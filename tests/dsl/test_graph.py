@@ -28,7 +28,7 @@ from trident.graph.nodes import (
     SourceNode,
     sources_of,
 )
-from trident.graph.turns import Stages, stages_of
+from trident.graph.turns import Stages, _crossings, stages_of
 from trident.managing.deciding import _require_another_end
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation
@@ -78,7 +78,7 @@ def in_order(*before: Node) -> RecordOperationNode:
 
 
 def query(state: PersistNode, before: Node) -> QueryNode:
-    return QueryNode(state, before, Asked((), {}), LAYOUT.schema())
+    return QueryNode(state.kept, before, Asked((), {}), LAYOUT.schema())
 
 
 def shown(state: PersistNode) -> NewValuesNode:
@@ -208,6 +208,18 @@ def test_a_state_is_made_before_what_is_made_of_its_new_values() -> None:
     third = persist("third", step(shown(second)))
     assert stages_of([third, second, first]).turn == (second, third)
     assert stages_of([third, second, first]).carried == ()
+
+
+def test_a_stream_that_parts_and_comes_together_again_is_walked_once() -> None:
+    """Each level that is walked twice doubles the ways below it."""
+    b = source("b")
+    node: Node = RecordOperationNode(
+        cast(RecordOperation, Named("union")), (shown(persist("counts", A)), b), (LAYOUT.schema(), LAYOUT.schema())
+    )
+    for _ in range(12):
+        sides = (step(node), step(node))
+        node = RecordOperationNode(cast(RecordOperation, Named("union")), sides, (LAYOUT.schema(), LAYOUT.schema()))
+    assert _crossings(persist("late", node)) == [(b, LAYOUT.schema())]
 
 
 def of_two_ends(shared: Node, *, own: Callable[[Node], Node] = step) -> list[End]:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from trident import Combiner, ConfigurationError, Count, Topology
+from trident import Combiner, ConfigurationError, Count, MultiReducer, Topology
 from trident.base.control import CONTROL
 from trident.base.errors import RefusedError
 from trident.graph.nodes import SourceNode
 from trident.language.stream import Stream
 from trident.operations.aggregate import fold
+from trident.operations.aggregators.nested import Settling
 from trident.operations.arrow import Add, Expand, Keep, Replace
 from trident.operations.base import Fields
+from trident.operations.row_functions import RowMask, RowValues
 from trident.spouts import FixedBatchSpout
 from trident.state import BackingMapState
 
@@ -87,16 +89,115 @@ def test_a_function_that_returns_no_arrow_data_is_told_what_to_return(verb: str,
     assert "nothing of the batch was applied" in str(caught.value)
 
 
+def forgets(batch: pa.RecordBatch) -> None:
+    """Return nothing."""
+
+
+class Forgets:
+    def __call__(self, batch: pa.RecordBatch) -> None:
+        """Return nothing."""
+
+
+@pytest.mark.parametrize("verb", steps(forgets))
+@pytest.mark.parametrize(
+    ("function", "called"),
+    [(forgets, "forgets"), (functools.partial(forgets), "forgets"), (Forgets(), "Forgets")],
+    ids=["function", "partial", "object"],
+)
+def test_what_a_function_must_not_return_is_said_with_its_line(
+    verb: str, function: Callable[[pa.RecordBatch], object], called: str
+) -> None:
+    code = forgets.__code__ if called == "forgets" else Forgets.__call__.__code__
+    with pytest.raises(ConfigurationError) as caught:
+        list(steps(function)[verb]([RECORDS]))  # type: ignore[call-overload]
+    assert str(caught.value).endswith(f"was applied ({called} at {__file__}:{code.co_firstlineno})")
+    assert ("a missing yield or return?" in str(caught.value)) is (verb == "flat_map")
+
+
+@pytest.mark.parametrize("verb", steps(forgets))
+def test_what_a_users_own_code_raises_with_our_errors_is_left_as_it_is(verb: str) -> None:
+    """With a text of this library's it would be taken for one of its own, which are shown."""
+
+    def refuse(batch: pa.RecordBatch) -> object:
+        raise ConfigurationError("a secret")
+
+    with pytest.raises(ConfigurationError) as caught:
+        list(steps(refuse)[verb]([RECORDS]))  # type: ignore[call-overload]
+    assert str(caught.value) == "a secret"
+    assert caught.traceback[-1].name == "refuse"
+
+
+@pytest.mark.parametrize(
+    ("function", "verb", "said"),
+    [
+        (lambda row: iter_of(row), "map_row", r"is a generator .* return one row \(flat_map_row takes several\)"),
+        (lambda row: iter_of(row), "filter_row", "is a generator .* return True or False"),
+    ],
+)
+def test_a_generator_where_one_result_is_wanted_is_said(
+    function: Callable[[dict[str, object]], object], verb: str, said: str
+) -> None:
+    step = RowValues(function, DECLARED, verb) if verb == "map_row" else RowMask(function, verb)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=f"given to {verb} {said}"):
+        step(RECORDS)
+
+
+def iter_of(row: dict[str, object]) -> Iterator[object]:
+    yield row["n"]
+
+
+class Unready:
+    def prepare(self) -> None:
+        """Take no context."""
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch
+
+
+class Unclean(Unready):
+    def prepare(self, context: object) -> None:  # type: ignore[override]
+        """Take it."""
+
+    def cleanup(self, why: str) -> None:
+        """Want what nobody gives."""
+
+
+class UnreadySides(MultiReducer[None]):
+    def prepare(self) -> None:
+        """Take no context."""
+
+    def init(self, group: tuple[object, ...]) -> None:
+        return None
+
+    def execute(self, kept: None, stream: int, row: dict[str, object]) -> object:
+        return None
+
+
+def test_an_object_that_can_not_be_made_ready_is_refused_when_it_is_given() -> None:
+    with pytest.raises(ConfigurationError, match=r"prepare of the function given to map must be .*\(self, context\)"):
+        stream().map(Unready(), "m bigint")
+    with pytest.raises(ConfigurationError, match=r"cleanup of the function given to peek must be def cleanup\(self\)"):
+        stream().peek(Unclean())
+    with pytest.raises(ConfigurationError, match="prepare of UnreadySides given to multi_reduce must be"):
+        Topology("t").multi_reduce([stream()], UnreadySides(), "m bigint")
+
+
+def test_a_count_takes_no_field() -> None:
+    with pytest.raises(ConfigurationError, match=r"Count takes no fields, .*FilterNull"):
+        Count("amount")
+    assert Count() == Count()
+
+
 def test_a_combiner_that_forgets_to_return_loses_nothing_silently() -> None:
     """Taken for "no value", the result of two records would be that of the second."""
     rows = [{"f0": "a", "row": True}, {"f0": "b", "row": True}, {"f0": "c", "row": True}]
     lists = pa.array([rows], pa.list_(pa.struct([("f0", pa.string()), ("row", pa.bool_())])))
     assert isinstance(lists, pa.ListArray)
     with pytest.raises(ConfigurationError, match=r"Forgetful.combine returned None; it must return"):
-        fold(Forgetful("a"), lists)  # type: ignore[arg-type]  # of texts
+        fold(Forgetful("a"), lists, Settling(pa.string()))  # type: ignore[arg-type]  # of texts
     with pytest.raises(RefusedError, match=r"Forgetful.combine returned None for a stored and a new value"):
         Forgetful("a").combine_values("x", "y")
-    assert fold(Longest("a"), lists) == ["a"]  # type: ignore[arg-type]  # of texts
+    assert fold(Longest("a"), lists, Settling(pa.string())) == ["a"]  # type: ignore[arg-type]  # of texts
 
 
 def locked(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -26,6 +26,7 @@ from trident.language.grouped import GroupedStream
 from trident.language.stream import Stream
 from trident.language.trident_state import TridentState
 from trident.operations.aggregate import fold
+from trident.operations.aggregators.nested import Settling
 from trident.operations.base import Fields
 from trident.state.folding import merged_with
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
@@ -109,7 +110,13 @@ def test_h17_a_combiner_needs_no_zero_and_no_value_of_nothing():
     """Storm starts from zero(), which must be an identity: a product is 0 instead of 6; an empty emitter crashes."""
     records = [[{"f0": 2}, {"f0": -1}, {"f0": 3}], [], [{"f0": None}], [{"f0": 0}]]
     lists = pa.array(records, pa.list_(pa.struct([("f0", pa.int64())])))
-    assert fold(cast(Combiner[object], Positive("x")), cast("pa.ListArray[Any]", lists)) == [6, None, None, None]
+    given = cast("pa.ListArray[Any]", lists)
+    assert fold(cast(Combiner[object], Positive("x")), given, Settling(pa.int64())) == [
+        6,
+        None,
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize("merge", [Merge.ADD, Merge.LEAST, Merge.GREATEST])

@@ -84,10 +84,14 @@ class Flaky(DictMap):
 
 @pytest.mark.parametrize("failing", range(1, 14))
 @pytest.mark.parametrize("kind", [StateKind.TRANSACTIONAL, StateKind.OPAQUE])
-def test_h10_a_failed_put_is_done_again_and_nothing_remembers_it_as_done(failing: int, kind: StateKind) -> None:
+@pytest.mark.parametrize("cached", [0, 100])
+def test_h10_a_failed_put_is_done_again_and_nothing_remembers_it_as_done(
+    failing: int, kind: StateKind, cached: int
+) -> None:
     """Storm's cache has the txid before the store has: the replay skips it, and the keys miss a batch: 24 of 25."""
     backing_map, ledger = Flaky(failing), MemoryLedger()
-    job = make_job(payments(partitions=1), BackingMapState("balances", backing_map, kind=kind, chunk_rows=2))
+    state = BackingMapState("balances", backing_map, kind=kind, chunk_rows=2, cached_keys=cached)
+    job = make_job(payments(partitions=1), state)
     run(job, ledger)
     assert backing_map.failing <= 0
     assert in_map(backing_map) == job.topic.expected()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import inspect, text
+from sqlalchemy import inspect, text, update
 
 from trident.base.digest import Digest
 from trident.base.identity import Epoch, Owner
@@ -15,6 +15,7 @@ from trident.base.writes import WriteManifest
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.sql.ledger import SqlLedger
+from trident.coordinators.ledger.sql.tables import HEARTBEAT
 from trident.coordinators.pinned import Commit, DeadLetter, Pin, StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
 from trident.coordinators.registered import Lease, Snapshot, TopologySpec
@@ -24,6 +25,12 @@ from trident.state.memory.database import MemoryTransaction
 BATCH_TIME = datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)
 SPEC = TopologySpec("payments", {"in": {"kind": "opaque", "topic": "t"}}, {"balances": {"kind": "opaque"}})
 LONG = timedelta(seconds=60)
+
+
+def run_out(ledger: SqlLedger) -> None:
+    """Have all leases run out by the database's clock, as when it is set, or its server has stood still."""
+    with ledger.database.transaction() as transaction:
+        transaction.connection.execute(update(HEARTBEAT).values(beat_at=datetime.now(UTC) - 2 * LONG))
 
 
 def partition(number: int) -> PartitionId:

@@ -13,10 +13,15 @@ import pytest
 from sqlalchemy import text
 
 from tests.ledger.contract import LedgerContract
+from tests.ledger.late_beats import (
+    check_that_a_beat_at_the_last_moment_keeps_it,
+    check_that_who_beats_keeps_a_lease_that_has_run_out,
+)
 from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_over
-from trident.base.errors import ConfigurationError, FatalError, LeaseHeldError, MismatchError
+from trident.base.errors import ConfigurationError, FatalError, FencedError, LeaseHeldError, MismatchError
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import ResetDecision
+from trident.coordinators.holding.keeping import Heartbeat
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.ledger.sql.asserted import set_progress
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
@@ -87,6 +92,63 @@ def test_a_holder_that_died_is_noticed_at_once(ledger: SqliteLedger, tmp_path: P
         process.wait()
     taken = ledger.acquire("payments", Lease("one", LONG))
     assert (taken.epoch.number, taken.previous_holder) == (2, "the other process")
+
+
+def test_a_holder_that_died_and_waits_to_be_reaped_is_noticed(ledger: SqliteLedger, tmp_path: Path) -> None:
+    psutil = pytest.importorskip("psutil")
+    command = [sys.executable, "-c", _TAKE_AND_DIE, str(tmp_path / "ledger.db")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        process.kill()
+        while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE:
+            pass
+        assert ledger.acquire("payments", Lease("one", LONG)).previous_holder == "the other process"
+
+
+def test_a_living_holder_keeps_its_lease_when_the_databases_clock_is_set(ledger: SqliteLedger, tmp_path: Path) -> None:
+    other = SqliteLedger(tmp_path / "ledger.db")
+    other.open()
+    check_that_who_beats_keeps_a_lease_that_has_run_out(ledger, other)
+    other.close()
+
+
+def test_a_holder_that_beats_while_another_one_is_about_to_replace_it_is_kept(
+    ledger: SqliteLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = SqliteLedger(tmp_path / "ledger.db")
+    other.open()
+    check_that_a_beat_at_the_last_moment_keeps_it(ledger, other, monkeypatch)
+    other.close()
+
+
+@pytest.mark.parametrize("step", [-5.0, 5.0])
+def test_a_living_holder_keeps_its_lease_when_the_clock_is_set(
+    ledger: SqliteLedger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: float
+) -> None:
+    psutil = pytest.importorskip("psutil")
+    epoch = ledger.acquire("payments", Lease("one", LONG)).epoch
+    real = psutil.Process.create_time
+    monkeypatch.setattr(psutil.Process, "create_time", lambda process: real(process) + step)
+    other = SqliteLedger(tmp_path / "ledger.db")
+    other.open()
+    fenced: list[FencedError] = []
+    with Heartbeat(ledger, "payments", epoch, LONG, fenced.append), pytest.raises(LeaseHeldError, match="held by one"):
+        other.acquire("payments", Lease("two", LONG))
+    assert not fenced
+    other.close()
+
+
+def test_a_holder_that_nobody_may_ask_about_is_there(ledger: SqliteLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    psutil = pytest.importorskip("psutil")
+    ledger.acquire("payments", Lease("one", LONG))
+
+    def denied(process: object) -> str:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil.Process, "status", denied)
+    with pytest.raises(LeaseHeldError, match="held by one"):
+        ledger.acquire("payments", Lease("two", LONG))
 
 
 def test_another_object_of_a_living_process_holds(ledger: SqliteLedger, tmp_path: Path) -> None:

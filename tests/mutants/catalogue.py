@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from tests.mutants.asking import ASKING
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
+from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
 from tests.mutants.sinks import SINKS
+from tests.mutants.sources import SOURCES
 from tests.mutants.starting import STARTING
 from tests.mutants.turning import TURNING
 
 _STATES = ("tests/state/test_contract.py",)
+_MAP_CACHE = ("tests/state/test_map_cache.py",)
 _LEDGERS = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py", "tests/ledger/test_rules.py")
 _PROTOCOL = ("tests/coordinators/test_protocol.py",)
 _RUN = ("tests/coordinators/test_run.py",)
@@ -30,6 +34,27 @@ _VALUES = (
         "_AT_ONCE: Final = 4096\n",
         "_AT_ONCE: Final = 1 << 40\n",
         ("tests/state/test_python_values.py",),
+    ),
+    Mutant(
+        "after a put that failed nothing is known of a map",
+        "state/maps/target.py",
+        "self._place.cache.forget()  # a put whose end nobody knows may have stored anything, now or later",
+        "pass",
+        _MAP_CACHE,
+    ),
+    Mutant(
+        "after a refused put nothing is known of a map",
+        "state/maps/target.py",
+        "            self._place.cache.forget()\n            self._place.owned(",
+        "            self._place.owned(",
+        _MAP_CACHE,
+    ),
+    Mutant(
+        "a take-over knows nothing of a map",
+        "state/maps/target.py",
+        "        self._place.cache.forget()\n        found = self._place.read(",
+        "        found = self._place.read(",
+        _MAP_CACHE,
     ),
     Mutant(
         "a transactional value takes a txid once",
@@ -72,7 +97,7 @@ _EQUALITY = (
     ),
     Mutant(
         "negative zero is zero",
-        "state/arrays.py",
+        "base/arrays.py",
         "positive: AnyChunks = pc.add(column, zero)",
         "positive: AnyChunks = column",
         _STATES,
@@ -93,7 +118,7 @@ _EQUALITY = (
     ),
     Mutant(
         "a combiner's fraction is not cut off",
-        "state/exact.py",
+        "base/exact.py",
         "        check = _is_whole\n",
         "        pass\n",
         _STATES,
@@ -714,9 +739,72 @@ _LEDGER = (
         _POSTGRES_LEDGER,
     ),
     Mutant(
+        "a holder without its session is given the time to show itself",
+        "coordinators/ledger/sql/epochs.py",
+        "        if now.beat_at != holder.beat_at:\n",
+        "        if False:\n",
+        ("tests/ledger/test_sqlite_ledger.py",),
+    ),
+    Mutant(
+        "a holder beats more often than a successor waits for it",
+        "coordinators/registered.py",
+        "    return min(lease.total_seconds() / 3, _LONGEST_PAUSE_S)\n",
+        "    return lease.total_seconds() / 3\n",
+        ("tests/coordinators/test_standby.py",),
+    ),
+    Mutant(
+        "a holder whose lease has run out is given the time to show itself",
+        "coordinators/ledger/sql/epochs.py",
+        "    if _is_heard_of(database, topology, holder):\n",
+        "    if not has_run_out and _is_heard_of(database, topology, holder):\n",
+        ("tests/ledger/test_sqlite_ledger.py",),
+    ),
+    Mutant(
+        "a holder that beats at the last moment is kept",
+        "coordinators/ledger/sql/epochs.py",
+        "    if now.beat_at != before.beat_at:  #",
+        "    if False:  #",
+        ("tests/ledger/test_sqlite_ledger.py",),
+    ),
+    Mutant(
+        "a late beat does not delay what shows that its holder is there",
+        "coordinators/ledger/sql/ledger.py",
+        "        self._presence.keep(topology, epoch.token)  # first",
+        "        # first",
+        ("integration_tests/ledger/test_postgres_ledger.py",),
+    ),
+    Mutant(
+        "bare positions that are found later begin where they begin",
+        "coordinators/plans/ranges.py",
+        "    if view.has_moments:\n        return 0\n",
+        "    if True:\n        return 0\n",
+        ("tests/coordinators/test_plan_ranges.py",),
+    ),
+    Mutant(
+        "a cancelled run says nothing of its plan",
+        "trident/engine/prepared.py",
+        "            if not is_wanted():\n                raise",
+        "            if False:\n                raise",
+        ("integration_tests/dsl/test_prepared_plans.py",),
+    ),
+    Mutant(
+        "a map that names a key twice is refused",
+        "base/exact.py",
+        "        if any(_has_one_twice(",
+        "        if False and any(_has_one_twice(",
+        ("tests/base/test_exact_inside.py",),
+    ),
+    Mutant(
+        "nanoseconds of pandas are not cut off",
+        "base/exact.py",
+        'or getattr(value, "nanosecond", None):',
+        "or False:",
+        ("tests/base/test_exact_inside.py",),
+    ),
+    Mutant(
         "a fresh lease is not taken over",
         "coordinators/ledger/sql/epochs.py",
-        "if before is not None and _holds(presence, topology, before):",
+        "if before is not None and _holds(database, presence, topology, before):",
         "if False:",
         _LEDGERS,
     ),
@@ -2790,11 +2878,14 @@ MUTANTS = (
     *_OF_TABLES,
     *_OF_LIMITS,
     *_OF_KAFKA,
+    *KIT,
     *LANGUAGE,
     *SINKS,
+    *SOURCES,
     *DOCTOR,
     *DROPPING,
     *STARTING,
     *TURNING,
+    *ASKING,
     *PREPARING,
 )

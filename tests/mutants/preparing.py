@@ -157,8 +157,8 @@ PREPARING: Final = (
     Mutant(
         "a literal of this moment is refused",
         "trident/operations/moments.py",
-        "    if any(map(_LITERAL.search, texts)):\n",
-        "    if False:\n",
+        "        if _LITERAL.search(text) or (comment and _ANY_WORD.search(text, comment.end())):\n",
+        "        if False:\n",
         ("integration_tests/dsl/test_dsl_building.py::test_a_text_that_spark_reads_as_this_moment_is_refused",),
     ),
     Mutant(

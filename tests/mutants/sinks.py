@@ -438,8 +438,8 @@ SINKS: Final = (
     Mutant(
         "rows that one record became keep their order",
         "trident/operations/columns.py",
-        "            rows = rows.withColumn(ORDER, F.concat(order(), level))\n",
-        "            pass\n",
+        "        rows = rows.withColumn(ORDER, F.concat(order(), level))\n",
+        "        pass\n",
         _TO_KAFKA,
     ),
     Mutant(

@@ -25,12 +25,12 @@ def test_no_future_of_a_small_world_loses_or_doubles_a_record() -> None:
         gc.collect()
         gc.disable()
         try:
-            result = explore(scope)
+            result = explore(scope, most_scenes=effort().scenes)
         finally:
             gc.enable()
         print(result.show())
         assert result.violation is None, result.show()
-        assert result.is_complete
+        assert result.is_complete or result.scenes > effort().scenes
         assert result.scenes > 5_000
 
 

@@ -30,12 +30,13 @@ LAYOUT = StateLayout(
         ValueColumn("added", pa.int16(), Merge.ADD),
         ValueColumn("least", pa.int64(), Merge.LEAST),
         ValueColumn("most", pa.int64(), Merge.GREATEST),
+        ValueColumn("last", pa.int64(), Merge.REPLACE),
     ),
 )
 TOP = 2**15 - 1
 KEYS = [None, "", "ann", "bob", "cyd", "\u00e9"]
 SMALL = st.none() | st.integers(-50, 50)
-ROWS = st.dictionaries(st.sampled_from(KEYS), st.tuples(SMALL, SMALL, SMALL), max_size=4)
+ROWS = st.dictionaries(st.sampled_from(KEYS), st.tuples(SMALL, SMALL, SMALL, SMALL), max_size=4)
 LONG_LIFE = settings(
     max_examples=30,
     stateful_step_count=30,
@@ -189,7 +190,7 @@ class StateMachine(RuleBasedStateMachine):
     @rule(data=st.data(), other=st.sampled_from(KEYS))
     def an_overflow_is_refused(self, data: st.DataObject, other: Key) -> None:
         key = data.draw(st.sampled_from(self.growing()))
-        item = self.stage(self.model.txid + 1, {other: (1, 1, 1), key: (TOP, 0, 0)})
+        item = self.stage(self.model.txid + 1, {other: (1, 1, 1, 1), key: (TOP, 0, 0, 0)})
         with pytest.raises(RefusedError):
             self.commit(item)
 

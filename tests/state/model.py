@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from trident.state.layout import StateKind
 
 Key = str | None
-Values = tuple[int | None, int | None, int | None]
-"""What a batch brings for one key: added, least, most."""
+Values = tuple[int | None, int | None, int | None, int | None]
+"""What a batch brings for one key: added, least, most, last."""
 
 
 @dataclass(frozen=True)
@@ -91,4 +91,5 @@ def named(prefix: str, changes: Sequence[Change]) -> dict[str, object]:
         f"{prefix}added": sum(added) if added else None,
         f"{prefix}least": min(least, default=None),
         f"{prefix}most": max(most, default=None),
+        f"{prefix}last": changes[-1].values[3] if changes else None,  # a null too
     }

@@ -48,6 +48,12 @@ class TestSqliteState(StateContract):
 
 
 class TestBackingMapState(StateContract):
+    cached_keys = 0
+
     @pytest.fixture(params=[DictMap, ClearableMap, ConditionalMap])
     def harness(self, request: pytest.FixtureRequest) -> BackingHarness:
-        return BackingHarness(request.param(), chunk_rows=2)
+        return BackingHarness(request.param(), chunk_rows=2, cached_keys=self.cached_keys)
+
+
+class TestBackingMapStateWithACache(TestBackingMapState):
+    cached_keys = 2

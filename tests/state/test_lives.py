@@ -77,7 +77,7 @@ class MapBench(Bench):
     atomic = False
 
     def __init__(self, backing_map: DictMap) -> None:
-        self.harness = BackingHarness(backing_map, chunk_rows=2)
+        self.harness = BackingHarness(backing_map, chunk_rows=2, cached_keys=3)
 
     def crash(self, store: Target, batch: BatchId, updates: StagedUpdates, after: int) -> bool:
         """Die after so many puts."""

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trident.base.errors import MismatchError, RefusedError
@@ -23,6 +23,7 @@ LAYOUT = StateLayout(
         ValueColumn("low", pa.float64(), Merge.LEAST),
         ValueColumn("high", pa.string(), Merge.GREATEST),
         ValueColumn("first", pa.string(), Merge.LEAST_BY, by="low"),
+        ValueColumn("now", pa.string(), Merge.REPLACE),
         ValueColumn("all", pa.string(), Merge.COMBINE, lambda left, right: "".join(sorted(f"{left}{right}"))),
     ),
 )
@@ -31,7 +32,7 @@ DECIMALS = st.none() | st.decimals(-1000, 1000, places=2, allow_nan=False)
 FLOATS = st.sampled_from([None, 0.0, -0.0, 1.5, -1.5, math.inf, math.nan])
 TEXTS = st.sampled_from([None, "", "a", "b", "ab"])
 KEYS = st.tuples(TEXTS, FLOATS)
-VALUES = st.tuples(NUMBERS, DECIMALS, FLOATS, TEXTS, TEXTS, TEXTS)
+VALUES = st.tuples(NUMBERS, DECIMALS, FLOATS, TEXTS, TEXTS, TEXTS, TEXTS)
 
 
 def canonical(key: tuple[object, ...]) -> tuple[str, str]:
@@ -50,6 +51,7 @@ def table(rows: list[tuple[tuple[object, ...], tuple[object, ...]]]) -> pa.Table
     )
 
 
+@settings(deadline=None)  # Arrow loads its engine when it is first used
 @given(ROWS, ROWS)
 def test_they_are_what_the_stores_merge_makes_of_each_key(
     stored: list[tuple[tuple[object, ...], tuple[object, ...]]],
@@ -83,6 +85,6 @@ def test_what_the_state_would_refuse_is_refused() -> None:
 
 
 def test_a_key_that_was_staged_twice_is_noticed() -> None:
-    row: tuple[tuple[object, ...], tuple[object, ...]] = (("a", 0.0), (1, Decimal(1), 1.0, "a", "a", "a"))
+    row: tuple[tuple[object, ...], tuple[object, ...]] = (("a", 0.0), (1, Decimal(1), 1.0, "a", "a", "a", "a"))
     with pytest.raises(MismatchError, match="staged twice"):
         new_values(LAYOUT, table([]), table([row, row]))

@@ -11,7 +11,7 @@ from typing import cast
 import pyarrow as pa
 import pytest
 
-from trident.state.arrays import AnyChunks
+from trident.base.arrays import AnyChunks
 from trident.state.rows import json_rows, python_values
 
 NOON = datetime(2026, 3, 29, 12, tzinfo=UTC)

@@ -62,7 +62,7 @@ def uses_of(subject: Subject, cluster: ClusterAt) -> tuple[TopicUse, ...]:
         TopicUse(topic, f"stream {stream.name!r}", _READ)
         for stream in subject.streams
         if stream.cluster is cluster
-        for topic in stream.topics
+        for topic in stream.topics()
     ]
     for output in subject.outputs:
         if output.cluster is cluster:
@@ -76,6 +76,14 @@ def uses_of(subject: Subject, cluster: ClusterAt) -> tuple[TopicUse, ...]:
 def look_at_topics(subject: Subject, cluster: ClusterAt) -> Iterator[Finding]:
     """Say of each topic whether it is there, and which right is missing on it."""
     uses = uses_of(subject, cluster)
+    for stream in subject.streams:
+        if stream.cluster is cluster and not stream.topics():
+            yield problem(
+                f"stream {stream.name!r}",
+                f"no topic matches its pattern {stream.spout.pattern!r}",
+                "a run stops before its first batch; nothing is lost",
+                "create one, grant DESCRIBE on it, or mend the pattern",
+            )
     names = sorted({use.topic for use in uses})
     if not names:
         return

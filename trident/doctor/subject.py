@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from kafka.admin import KafkaAdminClient
+
 from trident.base.clock import Clock, SystemClock
 from trident.base.closing import giving_back
 from trident.base.timeouts import Timeouts
@@ -29,9 +31,19 @@ class KafkaStream:
     """A stream that is read from Kafka."""
 
     name: str
-    topics: tuple[str, ...]
+    spout: OpaqueKafkaSpout | TransactionalKafkaSpout
     read_committed: bool
     cluster: ClusterAt
+
+    def topics(self) -> tuple[str, ...]:
+        """Return what it reads; asks the cluster where that is a pattern."""
+        if self.spout.pattern is None:
+            return tuple(self.spout.topics)
+        return tuple(sorted(filter(self.spout.reads, self.cluster.ask("list topics", _names))))
+
+
+def _names(admin: KafkaAdminClient) -> list[str]:
+    return [str(name) for name in admin.list_topics()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +103,7 @@ def opened_subject(
         return clusters.setdefault(key, ClusterAt(servers, options, timeouts.lease.total_seconds()))
 
     streams = tuple(
-        KafkaStream(
-            name, tuple(spout.topics), spout.read_committed, cluster(spout.bootstrap_servers, spout.client_options)
-        )
+        KafkaStream(name, spout, spout.read_committed, cluster(spout.bootstrap_servers, spout.client_options))
         for name, spout in compiled.spouts.items()
         if isinstance(spout, OpaqueKafkaSpout | TransactionalKafkaSpout)
     )

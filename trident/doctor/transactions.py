@@ -107,7 +107,7 @@ def said_of_own(about: str, found: OpenTransaction) -> Finding:
 def look_at_held_back(subject: Subject, cluster: ClusterAt) -> Iterator[Finding]:
     """Say which partitions that the topology reads or writes are held back by a transaction of anybody."""
     topics = {
-        topic for each in subject.streams if each.cluster is cluster and each.read_committed for topic in each.topics
+        topic for each in subject.streams if each.cluster is cluster and each.read_committed for topic in each.topics()
     }
     markers = {each.sink.marker_topic for each in subject.outputs if each.cluster is cluster}
     written = {each.topic for each in subject.outputs if each.cluster is cluster and each.topic is not None}

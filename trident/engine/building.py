@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -27,6 +28,11 @@ from trident.spouts.base import Spout
 _TIMES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
 _TRIMMED: Final = "".join(map(chr, (*range(33), 127)))
 """What Spark takes off both ends of a text that it casts."""
+_CASE: Final = rf"CASE WHEN \({CONTROL} IS NULL\) THEN (?P<given>.*) ELSE (?P<other>true|array\(NULL\)) END"
+"""What this library makes of a user's expression, so that control rows go round it."""
+_GUARDED: Final = re.compile(f'"{_CASE}"')
+_GUARDED_INSIDE: Final = re.compile(_CASE)
+_WANTED: Final = {"true": "a condition that is true or false", "array(NULL)": "an array"}
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 
 
@@ -99,8 +105,15 @@ def refusal(verb: str, error: PySparkException, fields: Fields) -> Configuration
         return FieldError(f"{verb} names a field that is not there", name.strip("`").replace("`.`", "."), fields.names)
     if isinstance(error, ParseException):
         return ConfigurationError(f"{verb}: Spark can't read the expression ({condition})")
+    guarded = _GUARDED.fullmatch(parameters.get("sqlExpr", ""))
+    if guarded is not None and condition.endswith(".DATA_DIFF_TYPES"):
+        given = parameters.get("dataType", "").strip("[").split(", ")[0].strip('"').lower()
+        return ConfigurationError(f"{verb} needs {_WANTED[guarded['other']]}, but {guarded['given']} is {given}")
     first_line = (error.getMessage() or str(error)).strip().splitlines()[0]
-    return ConfigurationError(f"{verb}: Spark refuses the expression: {first_line}")
+    shown = _GUARDED_INSIDE.sub(r"\g<given>", first_line)
+    if CONTROL in shown:  # a step of Spark's, as it prints itself
+        return ConfigurationError(f"{verb}: Spark refuses the expression ({condition})")
+    return ConfigurationError(f"{verb}: Spark refuses the expression: {shown}")
 
 
 def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:

@@ -16,7 +16,6 @@ from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, SinkNode
 from trident.graph.turns import Stages, stages_of
 from trident.operations.aggregate import Aggregate
-from trident.operations.aggregators.base import StoredColumn
 from trident.spouts.base import Spout
 from trident.state.layout import KeyColumn, StateLayout, ValueColumn
 from trident.state.target import OpensTarget
@@ -68,7 +67,7 @@ def _description(end: End) -> dict[str, str]:
         "kind": end.state.kind.value,
         "keys": ", ".join(f"{key.name} {_type_name(key.type)}" for key in end.layout.keys),
         "values": ", ".join(
-            f"{value.name} {_type_name(value.type)} {value.merge.value}" for value in end.layout.values
+            f"{value.name} {_type_name(value.text_of or value.type)} {value.merge.value}" for value in end.layout.values
         ),
     }
 
@@ -78,10 +77,11 @@ def _type_name(type_: pa.DataType) -> str:
     return str(type_).replace("decimal128", "decimal")
 
 
-def _value_column(name: str, type_: pa.DataType, column: StoredColumn) -> ValueColumn:
+def _value_column(name: str, type_: pa.DataType, aggregate: Aggregate) -> ValueColumn:
+    column = aggregate.kept[name]
     assert column.merge is not None, "what no state can merge is refused before"
     by = "" if column.by is None else name.removesuffix(column.suffix) + column.by
-    return ValueColumn(name, type_, column.merge, column.combine, by)
+    return ValueColumn(name, type_, column.merge, aggregate.combine_of(name), by, aggregate.texts.get(name))
 
 
 def layout_of(state: str, aggregate: Aggregate, schema: StructType) -> StateLayout:
@@ -95,5 +95,5 @@ def layout_of(state: str, aggregate: Aggregate, schema: StructType) -> StateLayo
     types = {field.name: column_type(field, state) for field in schema.fields if field.name in wanted}
     return StateLayout(
         keys=tuple(KeyColumn(key, types[key]) for key in aggregate.keys),
-        values=tuple(_value_column(name, types[name], column) for name, column in aggregate.kept.items()),
+        values=tuple(_value_column(name, types[name], aggregate) for name in aggregate.kept),
     )

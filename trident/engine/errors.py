@@ -20,7 +20,7 @@ from pyspark.errors.exceptions.captured import convert_exception
 
 from trident.base.errors import FatalError, RefusedError, RetryableError, TridentError, UncomputableError
 from trident.coordinators.batches.processor import StagingRefusedError, UnprocessableError
-from trident.operations.base import UNHELD
+from trident.operations.base import UNCOMPUTABLE, UNHELD
 from trident.state.staged import StagingLostError
 
 SPARK_FAILURES = (PySparkException, Py4JError, OSError, EOFError)
@@ -41,6 +41,9 @@ _HOPELESS_SQLSTATES = ("21", "22", "42", "0A", "P0001")
 
 _FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.+)$')
 _RAISED = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<text>.*))?$")
+_TRACEBACK = "Traceback (most recent call last)"
+_NOBODYS = re.compile(r"[/\\](?:site-packages|dist-packages|pyspark(?:\.zip)?|lib/python3[^/]*)[/\\]|^<frozen ")
+"""Files that are no user's: what is installed, Spark's own Python, Python's library."""
 _NO_MODULE = re.compile(r"No module named '(?P<name>[A-Za-z_][\w.]*)'")
 _SERIALIZERS = "/pyspark/serializers.py"
 _DEEPEST = 10
@@ -91,6 +94,11 @@ def _from_condition(error: PySparkException, job: str, became: str) -> TridentEr
     raised = (error.getMessageParameters() or {}).get("errorMessage", "") if condition == _RAISED_BY_SQL else ""
     if raised.startswith(UNHELD):  # any other text is a user's, and may show what is in a record
         return RefusedError(raised.removeprefix(UNHELD))
+    if raised.startswith(UNCOMPUTABLE):
+        return UnprocessableError(
+            f"{job}: {raised.removeprefix(UNCOMPUTABLE)}. {became}, and the same records would fail again: mend what "
+            "makes that field, or leave such records out (filter), and start again."
+        )
     what = " ".join(filter(None, [type(error).__name__, condition, state and f"(SQLSTATE {state})"]))
     if isinstance(error, _DATA_ERRORS) or (state or "").startswith(_HOPELESS_SQLSTATES):
         return UnprocessableError(
@@ -151,7 +159,26 @@ def _from_python(traceback: str, job: str, became: str) -> TridentError:
         if issubclass(own, UncomputableError):
             return UnprocessableError(f"{job}: {text}")
         return StagingLostError(f"{job}: {text}") if issubclass(own, StagingLostError) else kind(f"{job}: {text}")
-    return kind(f"{job}: Python code raised {type_} at {frame}. {became}.")
+    called = _users_frame(traceback, frame)
+    return kind(f"{job}: Python code raised {type_} at {frame}{called}. {became}.")
+
+
+def _users_frame(traceback: str, innermost: str) -> str:
+    """Say at which line of the user's own code a library was called that raised; nothing where it is that very line."""
+    frames = [match for line in _last_traceback(traceback) if (match := _FRAME.match(line))]
+    own = [frame for frame in map(_where, frames) if not (_NOBODYS.search(frame) or _is_of_library(frame))]
+    return f", called at {own[-1]}" if own and own[-1] != innermost else ""
+
+
+def _last_traceback(text: str) -> list[str]:
+    """Return the lines of the last traceback: what was raised while an error was handled comes behind it."""
+    lines = text.splitlines()
+    begin = max((number for number, line in enumerate(lines) if line.startswith(_TRACEBACK)), default=0)
+    return lines[begin:]
+
+
+def _where(frame: re.Match[str]) -> str:
+    return f"{frame['file']}:{frame['line']} in {frame['function']}"
 
 
 def _unimportable(traceback: str) -> str | None:
@@ -187,7 +214,7 @@ def _last_raise(traceback: str) -> tuple[str, str, str]:
     if not frames:
         return "an unknown place", "an exception", ""
     last, frame = frames[-1]
-    where = f"{frame['file']}:{frame['line']} in {frame['function']}"
+    where = _where(frame)
     for line in lines[last + 1 :]:
         if match := _RAISED.match(line):
             return where, match["type"], match["text"] or ""

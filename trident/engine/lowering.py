@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -45,14 +45,18 @@ class Lowering:
             found = self._frames[node] = self._lower(node)
         return found
 
-    def updates(self, end: Way, *, for_driver: bool) -> DataFrame:
-        """Return the end's staged updates and the control rows; `for_driver` says that `read_table` reads it."""
+    def updates(self, end: Way, *, for_driver: bool, is_diverted: bool = False) -> DataFrame:
+        """Return the end's staged updates and the control rows; `for_driver` says that `read_table` reads it.
+
+        `is_diverted` says it of this end alone, where the frames of others are made by the same lowering.
+        """
         before = self.frame(end.input)
         if not isinstance(end, PersistNode):
             lacks = ORDER in end.schema.names and ORDER not in before.columns
             return before.withColumn(ORDER, F.lit(None).cast("binary")) if lacks else before
         aggregate = end.aggregate
-        return aggregate.lower_last(before, self._batch) if for_driver else aggregate.lower(before, self._batch)
+        batch = replace(self._batch, is_diverted=True) if is_diverted else self._batch
+        return aggregate.lower_last(before, batch) if for_driver else aggregate.lower(before, batch)
 
     def of(self, end: Way) -> LoweredUpdates:
         """Return the end's updates as `Ends` takes them."""
@@ -64,10 +68,11 @@ class Lowering:
     def _lower(self, node: Node) -> DataFrame:
         match node:
             case OperationNode():
-                return node.operation.lower(self.frame(node.input), self._batch)
+                return node.operation.lower(self.frame(node.input), replace(self._batch, needs=node.needs))
             case RecordOperationNode():
                 inputs = [_records(self.frame(each)) for each in node.inputs]
-                return _with_words(node.operation.lower(inputs, self._batch), self._words_of(node))
+                batch = replace(self._batch, needs=node.needs)
+                return _with_words(node.operation.lower(inputs, batch), self._words_of(node))
             case SourceNode():
                 raise ConfigurationError(f"the stream {node.name!r} is not read in this job")
             case QueryNode() | NewValuesNode():

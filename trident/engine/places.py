@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
@@ -36,6 +36,7 @@ def check_places(compiled: CompiledTopology, timeouts: Timeouts) -> None:
     ]
     _check_no_markers(compiled.name, places)
     for place in places:
+        _check_no_markers_read(compiled, place)
         _warn_of_circle(compiled, place)
 
 
@@ -91,8 +92,28 @@ def _check_no_markers(topology: str, places: Sequence[_Place]) -> None:
 
 
 def _warn_of_circle(compiled: CompiledTopology, place: _Place) -> None:
+    for stream, spout in _beside(compiled, place):
+        if place.topic is not None and spout.reads(place.topic):
+            _log.warning(_CIRCLE, compiled.name, place.sink.name, place.topic, stream)
+
+
+def _check_no_markers_read(compiled: CompiledTopology, place: _Place) -> None:
+    """Refuse a pattern that a marker topic matches: whoever names topics means them, a pattern may only be too wide."""
+    for stream, spout in _beside(compiled, place):
+        if spout.pattern is not None and spout.reads(place.sink.marker_topic):
+            raise ConfigurationError(
+                f"stream {stream!r} of topology {compiled.name!r} reads all topics that match {spout.pattern!r}, also "
+                f"{place.sink.marker_topic!r}, in which sink {place.sink.name!r} keeps its markers. Nothing was read. "
+                "Name another marker_topic, or give a pattern that leaves it out"
+            )
+
+
+def _beside(
+    compiled: CompiledTopology, place: _Place
+) -> Iterator[tuple[str, OpaqueKafkaSpout | TransactionalKafkaSpout]]:
+    """Yield the streams of the place's cluster, as far as addresses tell."""
     for stream, spout in compiled.spouts.items():
-        if not isinstance(spout, OpaqueKafkaSpout | TransactionalKafkaSpout) or place.topic not in spout.topics:
+        if not isinstance(spout, OpaqueKafkaSpout | TransactionalKafkaSpout):
             continue
         if not place.servers.isdisjoint(_servers(spout.bootstrap_servers)):
-            _log.warning(_CIRCLE, compiled.name, place.sink.name, place.topic, stream)
+            yield stream, spout

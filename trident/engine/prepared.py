@@ -33,6 +33,7 @@ from trident.graph.nodes import SourceNode, Way
 from trident.operations.base import BatchContext
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import SmallBatch
+from trident.spouts.wanted import is_wanted
 
 _log = logging.getLogger("trident.engine")
 
@@ -60,7 +61,7 @@ _LEAF: Final = "LogicalRDD"
 _MOST_BYTES: Final = 512 << 10
 """A plan keeps the batch that it was prepared by, and an end as many plans as it has batches at once."""
 _MOST_FAILURES: Final = 2
-"""One may be a cancelled attempt's, or of what its batch holds."""
+"""One may be of what its batch holds."""
 
 
 class PreparedPlans:
@@ -117,6 +118,8 @@ class PreparedPlans:
         try:
             yield
         except SPARK_FAILURES:
+            if not is_wanted():
+                raise  # it was cancelled, which says nothing of the plan
             with self._lock:
                 self._failed_at_first += self._failed_at_first >= 0
                 are_too_many = self._failed_at_first >= _MOST_FAILURES
@@ -220,7 +223,7 @@ class _Prepared:
 
 @dataclass(frozen=True, slots=True)
 class _Noticing(BatchContext):
-    """Notices whether a frame depends on the batch's time."""
+    """Notices whether a frame depends on the batch's time or number."""
 
     asked: list[None] = field(default_factory=list)
 
@@ -228,6 +231,11 @@ class _Noticing(BatchContext):
         """Return it, and keep in mind that it was asked for."""
         self.asked.append(None)
         return BatchContext.literal(self)
+
+    def number(self) -> int:
+        """Return it, and keep in mind that it was asked for."""
+        self.asked.append(None)
+        return BatchContext.number(self)
 
 
 def _is_sparks(batch: SmallBatch) -> bool:

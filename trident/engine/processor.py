@@ -125,7 +125,7 @@ class SparkProcessor:
             cancel_tagged(self._spark, tag_of(batch))
 
     def _run(self, attempt: _Attempt) -> ProcessResult:
-        if not attempt.width:
+        if not attempt.width and not attempt.job.makes_of_nothing:
             return empty_result(attempt.job.ends)
         small = self._small_batch(attempt) if self._may_part(attempt.job) else None
         if small is not None:

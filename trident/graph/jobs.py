@@ -16,6 +16,7 @@ from trident.graph.nodes import (
     sources_of,
     walk,
 )
+from trident.operations.of_nothing import OfNothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,12 @@ class Job:
         return any(step.runs_user_code for step in steps) or any(
             isinstance(node, PersistNode) and node.aggregate.runs_user_code for node in nodes
         )
+
+    @property
+    def makes_of_nothing(self) -> bool:
+        """Whether it has to run although there is nothing to read."""
+        steps = (node.operation for end in self.ends for node in walk(end) if isinstance(node, RecordOperationNode))
+        return any(isinstance(step, OfNothing) and step.makes_of_nothing for step in steps)
 
     def first_on(self, trunk: Trunk) -> Way | None:
         """Return an end to which one way leads from the trunk, and none from another: its action reads the trunk once.

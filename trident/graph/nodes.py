@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
+from trident.operations.needs import NO_NEEDS, TaskNeeds
 from trident.spouts.base import Spout
 from trident.state.layout import StateLayout
 from trident.state.target import Sink, State
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from trident.operations.base import Operation, RecordOperation
 
 
+IS_STORED: Final = "__trident_stored"
+"""The name of a column that is true where the state has the key that is asked for, and null elsewhere."""
 Shown: TypeAlias = "Callable[[str], Column]"
 """Returns a result as a column over what a state keeps, given what stands before the names of those columns."""
 
@@ -46,6 +49,8 @@ class OperationNode:
 
     operation: Operation
     input: Node
+    needs: TaskNeeds = NO_NEEDS
+    """How its Python function is to run."""
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -61,6 +66,8 @@ class RecordOperationNode:
     inputs: tuple[Node, ...]
     schemas: tuple[pa.Schema, ...] = ()
     """The fields of each input."""
+    needs: TaskNeeds = NO_NEEDS
+    """How its Python function is to run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +77,27 @@ class Asked:
     keys: tuple[str, ...]
     """The fields that hold the state's keys, in their order; none of a state without keys."""
     shown: Mapping[str, Shown]
-    """The fields that are added, by name, as columns over what the state keeps."""
+    """The fields that are added, by name, as columns over what the state keeps, and over `IS_STORED`."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptState:
+    """A state of the topology, whatever keeps it: what is written there may be made of what it is asked."""
+
+    state: State
+    layout: StateLayout
+
+    @property
+    def name(self) -> str:
+        """The state's name, unique in its topology."""
+        return self.state.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryNode:
     """What a state has for each record, as the txid before has left it: so it is asked in the commit turn."""
 
-    persist: PersistNode
+    kept: KeptState
     input: Node
     asked: Asked
     schema: pa.Schema
@@ -86,7 +106,7 @@ class QueryNode:
     @property
     def state(self) -> State:
         """The state that is asked."""
-        return self.persist.state
+        return self.kept.state
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -109,6 +129,11 @@ class PersistNode:
         return self.state.name
 
     @property
+    def kept(self) -> KeptState:
+        """The state that it keeps."""
+        return KeptState(self.state, self.layout)
+
+    @property
     def inputs(self) -> tuple[Node, ...]:
         """Its one input."""
         return (self.input,)
@@ -126,6 +151,11 @@ class NewValuesNode:
     persist: PersistNode
     shown: Mapping[str, Shown]
     """The fields behind the keys, by name, as columns over what the state keeps (before the batch too)."""
+
+    @property
+    def kept(self) -> KeptState:
+        """The state whose values they are."""
+        return self.persist.kept
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
 
 import pyarrow as pa
 
@@ -51,7 +52,7 @@ class Stages:
     def asked(self) -> frozenset[str]:
         """The states whose stored values somebody wants."""
         nodes = (node for end in self.turn for node in walk(end))
-        return frozenset(node.persist.name for node in nodes if isinstance(node, NewValuesNode | QueryNode))
+        return frozenset(node.kept.name for node in nodes if isinstance(node, NewValuesNode | QueryNode))
 
 
 def is_late(node: Node | Way) -> bool:
@@ -77,9 +78,13 @@ def stages_of(ends: Sequence[End]) -> Stages:
 def _crossings(end: End) -> list[tuple[Node, pa.Schema]]:
     """Return the nodes before the turn whose records a late end takes, with their fields."""
     found: list[tuple[Node, pa.Schema]] = []
+    seen: set[Node] = set()
     todo: list[Node] = [end.input]
     while todo:
         node = todo.pop()
+        if node in seen:
+            continue
+        seen.add(node)
         match node:
             case QueryNode():
                 _sort(node.input, node.schema, todo, found)
@@ -104,18 +109,6 @@ def _schema(fields: pa.Schema, *, in_order: bool) -> pa.Schema:
 
 def _in_order(late: Sequence[End]) -> list[End]:
     """Return the late ends so that a state comes before what is made of its new values; there is no circle."""
-    names = {end.name: end for end in late}
-    done: dict[End, None] = {}
-
-    def add(end: End) -> None:
-        for node in walk(end):
-            if isinstance(node, NewValuesNode) and node.persist is not end and node.persist.name in names:
-                before = names[node.persist.name]
-                if before is not end and before not in done:
-                    add(before)
-        done[end] = None
-
-    for end in late:
-        if end not in done:
-            add(end)
-    return list(done)
+    before = {end: [node.persist for node in walk(end) if isinstance(node, NewValuesNode)] for end in late}
+    late_first = {end: [state for state in states if state in before] for end, states in before.items()}
+    return list(TopologicalSorter(late_first).static_order())

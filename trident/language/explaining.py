@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -22,7 +22,13 @@ from trident.graph.nodes import (
 )
 from trident.graph.turns import is_late
 from trident.operations.aggregate import Aggregate
+from trident.operations.base import Operation, RecordOperation, Told
+from trident.state.layout import Merge
+from trident.state.row_tables.sink import RowSink
 
+_NONE: Final[Mapping[Node | Way, str]] = {}
+_LONGEST: Final = 200
+"""Of what a step was given; an expression may be of any length."""
 _PROCESSING: Final = "processing, of several batches at once:"
 _IN_TURN: Final = "commit turn, one batch at a time, once the txid before is done:"
 
@@ -45,8 +51,13 @@ class Step:
     in_turn: bool
 
 
-def steps_of(compiled: CompiledTopology) -> tuple[Step, ...]:
-    """Return the steps of a topology, each behind those that it needs; what a turn is carried is its input's affair."""
+def steps_of(
+    compiled: CompiledTopology, names: Mapping[Node | Way, str] = _NONE, loose: Sequence[Node] = ()
+) -> tuple[Step, ...]:
+    """Return the steps of a topology, each behind those that it needs; what a turn is carried is its input's affair.
+
+    `names` are those that streams were given behind their sources; `loose` are the nodes that nothing follows yet.
+    """
     numbers: dict[Node | Way, int] = {}
     found: list[Step] = []
 
@@ -56,18 +67,24 @@ def steps_of(compiled: CompiledTopology) -> tuple[Step, ...]:
         inputs = (node.persist,) if isinstance(node, NewValuesNode) else node.inputs
         before = tuple(dict.fromkeys(add(each) for each in inputs))
         numbers[node] = len(numbers) + 1
-        found.append(Step(numbers[node], _said(node), before, is_late(node)))
+        called = f" (stream {names[node]!r})" if node in names else ""
+        ends = ", and ends in nothing yet" if node in loose else ""
+        found.append(Step(numbers[node], f"{_said(node)}{called}{ends}", before, is_late(node)))
         return numbers[node]
 
     for end in (*compiled.stages.processing, *compiled.stages.turn):
         if not isinstance(end, CarriedNode):
             add(end)
+    for node in loose:
+        add(node)
     return tuple(found)
 
 
-def explained(compiled: CompiledTopology, form: ExplainForm) -> str:
-    """Return the steps in one of the forms."""
-    steps = steps_of(compiled)
+def explained(
+    compiled: CompiledTopology, form: ExplainForm, names: Mapping[Node | Way, str] = _NONE, loose: Sequence[Node] = ()
+) -> str:
+    """Return the steps in one of the forms; see `steps_of`."""
+    steps = steps_of(compiled, names, loose)
     match form:
         case ExplainForm.TEXT:
             return _text(compiled.name, steps)
@@ -86,7 +103,7 @@ def _by_stage(steps: Sequence[Step]) -> Iterator[tuple[bool, list[Step]]]:
 
 
 def _text(name: str, steps: Sequence[Step]) -> str:
-    lines = [f"topology {name!r}"]
+    lines = [f"topology {name!r}" + ("" if steps else ": no streams yet")]
     for in_turn, mine in _by_stage(steps):
         lines += ["", _IN_TURN if in_turn else _PROCESSING]
         for step in mine:
@@ -99,7 +116,7 @@ def _mermaid(steps: Sequence[Step]) -> str:
     lines = ["flowchart TD"]
     for in_turn, mine in _by_stage(steps):
         lines.append(f"    subgraph {'turn[commit turn]' if in_turn else 'processing'}")
-        lines += [f'        s{step.number}["{_plain(step.says)}"]' for step in mine]
+        lines += [f'        s{step.number}["{_entities(step.says)}"]' for step in mine]
         lines.append("    end")
     lines += [f"    s{before} --> s{step.number}" for step in steps for before in step.before]
     return "\n".join(lines)
@@ -117,7 +134,12 @@ def _dot(name: str, steps: Sequence[Step]) -> str:
 
 
 def _plain(text: str) -> str:
-    return text.replace('"', "'")
+    return text.replace("\\", "\\\\").replace('"', "'")
+
+
+def _entities(text: str) -> str:
+    """Return a text that Mermaid shows as it is: it takes what is in angle brackets for HTML."""
+    return text.replace('"', "'").replace("<", "#lt;").replace(">", "#gt;")
 
 
 def _said(node: Node | Way) -> str:
@@ -128,20 +150,26 @@ def _said(node: Node | Way) -> str:
             return _said_of_operation(node)
         case RecordOperationNode():
             what = "a Python task" if node.operation.runs_user_code else "Spark columns"
-            return f"{node.operation.verb}: {what}, within the batch"
+            return f"{_called(node.operation)}: {what}, within the batch"
         case NewValuesNode():
-            return f"new values of state {node.persist.name!r}: by its own rules of merging, per batch"
+            return (
+                f"new values of state {node.persist.name!r}: a batch's net change by key, by its own rules of merging"
+            )
         case QueryNode():
-            return f"state_query of {node.persist.name!r}: as the txid before has left it"
+            by = f" by {', '.join(node.asked.keys)}" if node.asked.keys else ""
+            return f"state_query of {node.kept.name!r}{by}: as the txid before has left it, whatever this batch adds"
         case PersistNode():
-            keys = ", ".join(node.aggregate.keys)
-            by = f"by {keys}" if keys else "in one row"
+            if all(column.merge is Merge.REPLACE for column in node.layout.values):
+                by = f"by {', '.join(node.aggregate.keys)}" if node.aggregate.keys else "in one row"
+                return f"state {node.name!r} ({node.state.kind.value}) {by}: what its updater says, once per txid"
+            by = "" if node.aggregate.keys else "in one row: "
             counted = "Spark's aggregation" + (" and a Python fold" if node.aggregate.runs_user_code else "")
             return (
-                f"state {node.name!r} ({node.state.kind.value}) {by}: {counted} per batch, one merge per txid over all"
+                f"state {node.name!r} ({node.state.kind.value}) {by}{_short(node.aggregate.told())}; "
+                f"{counted} per batch, one merge per txid over all"
             )
         case SinkNode():
-            return f"sink {node.name!r}: every record once"
+            return _said_of_sink(node)
         case CarriedNode():
             return "records kept for the turn"
 
@@ -150,8 +178,27 @@ def _said_of_operation(node: OperationNode) -> str:
     operation = node.operation
     what = "a Python task" if operation.runs_user_code else "Spark columns"
     if isinstance(operation, Aggregate):
-        by = f" by {', '.join(operation.keys)}" if operation.keys else ""
-        return (
-            f"aggregate{by}: Spark's aggregation{' and a Python fold' if operation.runs_user_code else ''}, per batch"
-        )
-    return f"{operation.verb}: {what}"
+        counted = f"Spark's aggregation{' and a Python fold' if operation.runs_user_code else ''}"
+        return f"{_called(operation)}; {counted}, per batch"
+    needs = f", {node.needs.told()}" if operation.runs_user_code and node.needs.told() else ""
+    return f"{_called(operation)}: {what}{needs}"
+
+
+def _called(operation: Operation | RecordOperation) -> str:
+    """Return the verb and what it was given."""
+    told = _short(operation.told()) if isinstance(operation, Told) else ""
+    return f"{operation.verb} {told}".rstrip()
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def _said_of_sink(node: SinkNode) -> str:
+    said = node.sink.description()
+    if isinstance(node.sink, RowSink):
+        key = f" by {said['key']}" if said.get("key") else ""
+        return f"to_table, sink {node.name!r}: {said['write']}{key}, every record once"
+    topic = "" if "topic" not in node.description else f" of topic {node.description['topic']!r}"
+    return f"to_kafka, sink {node.name!r}{topic}: every record once"

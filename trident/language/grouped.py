@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
-from trident.operations.aggregate import Aggregate
+from trident.language.aggregating import aggregation
+from trident.language.row_verbs import check_assembly
 from trident.operations.aggregators.base import Aggregation
+from trident.operations.aggregators.by_row import ByRow
 from trident.state.target import State
 
 if TYPE_CHECKING:
     from trident.language.stream import Stream
     from trident.language.trident_state import TridentState
+
+
+R = TypeVar("R")
 
 
 class GroupedStream:
@@ -30,9 +36,17 @@ class GroupedStream:
         """The fields that records are grouped by; null is a key like any other."""
         return self._keys
 
-    def aggregate(self, **aggregators: Aggregation) -> Stream:
-        """Return a stream with one row per group and batch: the key fields, then a field per aggregator."""
-        return self._stream._then(Aggregate(self._keys, aggregators))
+    def aggregate(self, *makers: ByRow, **aggregators: Aggregation | ByRow) -> Stream:
+        """Return a stream with one row per group and batch: the key fields, then a field per aggregator.
+
+        An `Aggregator` of yours is given by place, as in `aggregate(Mine("amount"), n=Count())`: its fields come before
+        those of aggregators with a name. It makes any number of rows, and a group has one for each combination.
+        """
+        return self._stream._aggregated(aggregation(self._keys, makers, aggregators))
+
+    def apply_assembly(self, assembly: Callable[..., R], /, *arguments: object, **named: object) -> R:
+        """Return what a function makes of the groups and the other arguments: see `Stream.apply_assembly`."""
+        return check_assembly(assembly)(self, *arguments, **named)
 
     def persistent_aggregate(self, state: State, /, **aggregators: Aggregation) -> TridentState:
         """Keep one row per key in the state, changed once per txid by what its batch holds for that key.

@@ -13,16 +13,18 @@ from pyspark.sql.types import StructType
 from trident.base.checks import check_text
 from trident.base.errors import ConfigurationError
 from trident.operations.base import Operation, check_field, nullable
-from trident.operations.functions import FilterFunction, MapFunction, parse_fields
-from trident.operations.reshaping import FlatMapLists, Peek, Rename
+from trident.operations.columns import Rename
+from trident.operations.functions import FilterFunction, FlatMapLists, MapFunction, Peek, parse_fields
 from trident.operations.row_functions import RowFilter, RowFunction, RowLists, RowMask, RowValues
 from trident.operations.sending import check_callable_with_batch, check_sendable
+from trident.operations.user_objects import check_lifecycle
 from trident.spouts.arrow_types import arrow_schema
 
 if TYPE_CHECKING:
     from trident.language.stream import Stream
 
 F = TypeVar("F", bound=Callable[..., object])
+A = TypeVar("A")
 
 
 class RowVerbs(ABC):
@@ -36,7 +38,7 @@ class RowVerbs(ABC):
     """
 
     @abstractmethod
-    def _then(self, operation: Operation) -> Stream: ...
+    def _then(self, operation: Operation, *, keeps: bool = False) -> Stream: ...
 
     def rename(self, names: Mapping[str, str] | None = None, /, **fields: str) -> Stream:
         """Give fields other names: `rename(old="new")`, or a mapping; they stay where they are."""
@@ -52,17 +54,19 @@ class RowVerbs(ABC):
         What it does has no part in exactly once: a batch that is tried again is shown to it again, and a task may run
         twice. What it raises fails the batch.
         """
-        return self._then(Peek(checked(function, "peek")))
+        return self._then(Peek(checked(function, "peek")), keeps=True)
 
     def filter_row(self, function: RowFilter, /) -> Stream:
         """Keep the records for which a function of the row returns True."""
-        return self._then(FilterFunction(RowMask(checked(function, "filter_row"), "filter_row")))
+        mask = RowMask(checked(function, "filter_row"), "filter_row")
+        return self._then(FilterFunction(mask, "filter_row"), keeps=True)
 
     def map_row(self, function: RowFunction, schema: str, /) -> Stream:
         """Replace all fields: the function returns one row of the fields that `schema` ("name type, …") declares."""
         given = checked(function, "map_row")
         declared = declared_fields(schema, "map_row")
-        return self._then(MapFunction(RowValues(given, arrow_schema(nullable(declared.fields)), "map_row"), declared))
+        values = RowValues(given, arrow_schema(nullable(declared.fields)), "map_row")
+        return self._then(MapFunction(values, declared, "map_row"))
 
     def flat_map_row(self, function: RowFunction, schema: str, /) -> Stream:
         """Replace each record by rows of the fields: none for None, several for a list or generator, else one."""
@@ -70,7 +74,7 @@ class RowVerbs(ABC):
 
     def each_row(self, function: RowFunction, schema: str, /) -> Stream:
         """Add fields: the record is dropped for None, repeated for each row of a list or generator, else kept once."""
-        return self._then(_lists(function, schema, "each_row", keeps=True))
+        return self._then(_lists(function, schema, "each_row", keeps=True), keeps=True)
 
 
 def _lists(function: RowFunction, schema: str, verb: str, *, keeps: bool) -> FlatMapLists:
@@ -86,8 +90,16 @@ def checked(function: F, verb: str) -> F:
         raise ConfigurationError(f"{verb} needs a Python function, not {type(function).__name__}")
     what = f"the function given to {verb}"
     check_callable_with_batch(what, function)
+    check_lifecycle(what, function)
     check_sendable(what, function)
     return function
+
+
+def check_assembly(assembly: A) -> A:
+    """Return what makes something of a stream; refuses what can't be called, and a class."""
+    if not callable(assembly) or isinstance(assembly, type):
+        raise ConfigurationError(f"apply_assembly takes a function of a stream, not {type(assembly).__name__}")
+    return assembly
 
 
 def declared_fields(schema: object, verb: str) -> StructType:

@@ -8,34 +8,39 @@ from typing import TYPE_CHECKING, TypeVar
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructType
 
-from trident.base.checks import check_able, check_instance
-from trident.base.errors import ConfigurationError, FieldError
+from trident.base.errors import ConfigurationError
 from trident.base.names import check_given_name
 from trident.engine.building import apply_step, fields_of
 from trident.engine.compiled import layout_of
 from trident.graph.nodes import Node, OperationNode, PersistNode, SinkNode
+from trident.language.aggregating import aggregation
 from trident.language.grouped import GroupedStream
 from trident.language.partition_verbs import PartitionVerbs
-from trident.language.row_verbs import RowVerbs, checked, declared_fields
+from trident.language.row_verbs import RowVerbs, check_assembly, checked, declared_fields
+from trident.language.saying import about, streams_called
+from trident.language.static_state import Query, StaticState, queried
+from trident.language.task_verbs import TaskVerbs
 from trident.language.to_kafka import check_no_markers, checked_parts, described_topic, sink_of
 from trident.language.to_table import row_shape_of
 from trident.language.together import Keys, joined, joined_with_table, merged, of_several
-from trident.language.trident_state import TridentState
-from trident.language.turning import MapGet, SnapshotGet, queried
+from trident.language.trident_state import TridentState, check_state
+from trident.language.updating import persisted
 from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.base import Aggregation
+from trident.operations.aggregators.by_row import ByRow
 from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
 from trident.operations.arrow_lists import ListsFunction
-from trident.operations.base import Operation, RecordOperation
+from trident.operations.base import Operation, RecordOperation, check_field
 from trident.operations.columns import EachColumns, FilterColumn, FlatMapColumn, MapColumns, Project
 from trident.operations.conditions import Condition, Split
-from trident.operations.functions import EachFunction, FilterFunction, FlatMapFunction, MapFunction
+from trident.operations.functions import EachFunction, FilterFunction, FlatMapFunction, FlatMapLists, MapFunction
 from trident.operations.joining import JoinOutput, JoinSide
 from trident.operations.kafka_records import KafkaRecords, Part
+from trident.operations.needs import NO_NEEDS, TaskNeeds
 from trident.operations.partitioning import direct
-from trident.operations.reshaping import FlatMapLists
+from trident.operations.row_aggregate import RowAggregate
+from trident.operations.updating import StateUpdater
 from trident.state.kafka.sink import KafkaSink
-from trident.state.layout import StateKind
 from trident.state.row_tables.shape import RowWrite
 from trident.state.row_tables.sink import RowSink, RowStore
 from trident.state.tables.shape import table_shape
@@ -48,7 +53,7 @@ F = TypeVar("F", bound=Callable[..., object])
 R = TypeVar("R")
 
 
-class Stream(RowVerbs, PartitionVerbs):
+class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
     """An immutable step of a topology: every method returns a new stream, so that one may have several followers.
 
     Spark columns are evaluated inside the JVM; Python functions get Arrow record batches of any size in Spark's
@@ -57,13 +62,21 @@ class Stream(RowVerbs, PartitionVerbs):
     """
 
     def __init__(
-        self, topology: Topology, node: Node, sample: DataFrame, name: str = "", direct_field: str | None = None
+        self,
+        topology: Topology,
+        node: Node,
+        sample: DataFrame,
+        name: str = "",
+        direct_field: str | None = None,
+        needs: TaskNeeds = NO_NEEDS,
     ) -> None:
         self._topology = topology
+        topology._note(node)
         self._node = node
         self._sample = sample
         self._name = name
         self._direct_field = direct_field
+        self._needs = needs
 
     @property
     def schema(self) -> StructType:
@@ -81,16 +94,17 @@ class Stream(RowVerbs, PartitionVerbs):
         `Equals`, `FilterNull` and `Negate` are conditions that are there already.
         """
         if isinstance(condition, Column):
-            return self._then(FilterColumn(condition))
+            return self._then(FilterColumn(condition), keeps=True)
         if isinstance(condition, Condition) and not isinstance(condition, type):
-            return self._then(FilterColumn(condition.condition()))
-        return self._then(FilterFunction(_function(condition, "filter")))
+            return self._then(FilterColumn(condition.condition(), condition.check), keeps=True)
+        return self._then(FilterFunction(_function(condition, "filter")), keeps=True)
 
     def each(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
         """Add fields: `each(name=column, …)`, or `each(function, "name type, …")` with one value per record."""
         if function is None:
-            return self._then(EachColumns(_columns(columns, schema, "each")))
-        return self._then(EachFunction(_function(function, "each", columns), declared_fields(schema, "each")))
+            return self._then(EachColumns(_columns(columns, schema, "each")), keeps=True)
+        given = _function(function, "each", columns)
+        return self._then(EachFunction(given, declared_fields(schema, "each")), keeps=True)
 
     def map(self, function: BatchFunction | None = None, schema: str | None = None, /, **columns: Column) -> Stream:
         """Replace all fields: `map(name=column, …)`, or `map(function, "name type, …")` with one row per record."""
@@ -121,35 +135,57 @@ class Stream(RowVerbs, PartitionVerbs):
         many elements as it becomes rows, the same number in every field.
         """
         if function is None:
-            return self._then(FlatMapColumn(_columns(_arrays(columns), schema, "flat_each"), "flat_each", keeps=True))
+            arrays = _columns(_arrays(columns), schema, "flat_each")
+            return self._then(FlatMapColumn(arrays, "flat_each", keeps=True), keeps=True)
         given = _function(function, "flat_each", columns)
-        return self._then(FlatMapLists(given, declared_fields(schema, "flat_each"), "flat_each", keeps=True))
+        lists = FlatMapLists(given, declared_fields(schema, "flat_each"), "flat_each", keeps=True)
+        return self._then(lists, keeps=True)
 
     def project(self, *fields: str) -> Stream:
         """Keep only the named fields, in that order."""
-        return self._then(Project(fields))
+        return self._then(Project(fields), keeps=True)
 
     def group_by(self, *fields: str) -> GroupedStream:
         """Group the records by the values of fields."""
         if not fields:
             raise ConfigurationError("group_by needs at least one field; aggregate without it for one result per batch")
-        for name in fields:
-            fields_of(self._sample).require(name, "group_by")
+        with about(self._name):
+            for name in fields:
+                fields_of(self._sample).require(name, "group_by")
         return GroupedStream(self, fields)
 
-    def aggregate(self, **aggregators: Aggregation) -> Stream:
-        """Return a stream with one row per batch that has records: a field per aggregator."""
-        return self._then(Aggregate((), aggregators))
+    def aggregate(self, *makers: ByRow, **aggregators: Aggregation | ByRow) -> Stream:
+        """Return a stream with one row per batch that has records: a field per aggregator.
+
+        An `Aggregator` of yours is given by place (see `GroupedStream.aggregate`). Where one of them says what it makes
+        of nothing (an `Aggregator`, a `Reducer`, a `Combiner` with a `zero`), a batch without records is asked as well.
+        """
+        return self._aggregated(aggregation((), makers, aggregators))
 
     def persistent_aggregate(self, state: State, /, **aggregators: Aggregation) -> TridentState:
         """Keep a single row in the state, changed once per txid by what its batch holds."""
         return self._keep(state, (), aggregators)
 
-    def state_query(self, state: TridentState, query: MapGet | SnapshotGet, /) -> Stream:
-        """Add the results of a state of this topology, exactly as the txid before has left them, to each record.
+    def partition_persist(
+        self, state: State, updater: StateUpdater, /, *, key: str | Sequence[str] = ()
+    ) -> TridentState:
+        """Keep a state by code of your own: a `StateUpdater` is given the records of a partition and what was there.
+
+        `key` are the fields that hold the state's key; records with equal keys are in one partition (`partition_by`),
+        without a key all are. The updater says for keys which values replace those that are there, or that they are
+        removed, and which rows it emits (`TridentState.emitted`). It is asked in the batch's turn, and what it says is
+        applied with the txid, once; a key that is removed keeps a row whose values are null.
+        """
+        return persisted(self, state, updater, key)
+
+    def state_query(self, state: TridentState | StaticState, query: Query, /) -> Stream:
+        """Add what a state says to each record: a state of this topology exactly as the txid before has left it.
 
         `MapGet()` asks for the key that the record names, `SnapshotGet()` asks a state without keys; where nothing is
-        stored the added fields are null. It is asked in the batch's turn, so what follows waits for the batches before.
+        stored the added fields are null. `CollectionGet()` asks a static table that may have several rows for a key, a
+        `QueryFunction` is your own. A state of the topology is asked in the batch's turn, so what follows waits for the
+        batches before; a static one is asked while the batch is processed.
+        Records of one batch don't see each other's updates, so what they get depends on how batches are cut.
         """
         return queried(self, state, query)
 
@@ -171,8 +207,9 @@ class Stream(RowVerbs, PartitionVerbs):
         after the topic.
         """
         parts = checked_parts(topic, key, value, headers)
-        for asked_by, name in parts.named:
-            fields_of(self._sample).require(name, asked_by)
+        with about(self._name):
+            for asked_by, name in parts.named:
+                fields_of(self._sample).require(name, asked_by)
         chosen = sink_of(self._node, topic, sink)
         check_no_markers(topic, chosen)
         records = self._then(KafkaRecords(parts))
@@ -200,19 +237,21 @@ class Stream(RowVerbs, PartitionVerbs):
         of a record that says what the one before it says; a record that comes late can't know of it, so use it where
         the records of a key come in the order of their times, as with `batch_time()`.
         """
-        shape = row_shape_of(table, fields_of(self._sample), write, key, deleted, valid_from, valid_to, skip_unchanged)
+        there = fields_of(self._sample)
+        with about(self._name):
+            shape = row_shape_of(table, there, write, key, deleted, valid_from, valid_to, skip_unchanged)
         rows = self if shape.columns.names == list(self.fields) else self.project(*shape.columns.names)
         self._topology._add_end(SinkNode(RowSink(table, shape), rows._node))
 
     def name(self, name: str, /) -> Stream:
         """Give the stream another name, which errors about what follows will say."""
-        return Stream(self._topology, self._node, self._sample, check_given_name("a stream's name", name))
+        given = check_given_name("a stream's name", name)
+        self._topology._note(self._node, given)
+        return Stream(self._topology, self._node, self._sample, given, self._direct_field, self._needs)
 
     def apply_assembly(self, assembly: Callable[..., R], /, *arguments: object, **named: object) -> R:
         """Return what a function makes of the stream and the other arguments: steps that several streams need."""
-        if not callable(assembly) or isinstance(assembly, type):
-            raise ConfigurationError(f"apply_assembly takes a function of a stream, not {type(assembly).__name__}")
-        return assembly(self, *arguments, **named)
+        return check_assembly(assembly)(self, *arguments, **named)
 
     def merge(self, *others: Stream, fields: Sequence[str] | None = None) -> Stream:
         """See `Topology.merge`."""
@@ -231,30 +270,35 @@ class Stream(RowVerbs, PartitionVerbs):
         """See `Topology.join`."""
         return joined([self, other], on, how, output, fields)
 
-    def join_static(self, table: DataFrame, /, *, on: Keys, how: str = "inner") -> Stream:
+    def join_static(self, table: DataFrame, /, *, on: Keys, how: str = "inner", unique: bool = True) -> Stream:
         """Add the fields of a table's rows (64 MiB at most) that have equal keys; with `how="left"` all records stay.
 
+        A table of which several rows have one key is refused: each record would come out once for every such row.
+        `unique=False` allows that. Keys are equal as in `group_by`.
         The table is read once, when the topology is built, and sent to every task: every batch of this process, and
         every re-run of one, finds the same rows. A process that is started later reads it anew, so a batch that it
         tries again may find other rows; what was pinned before is not computed again.
         """
-        return joined_with_table(self, table, on, how)
+        return joined_with_table(self, table, on, how, unique=unique)
 
-    def _then(self, operation: Operation) -> Stream:
-        try:
-            sample = apply_step(operation, self._sample)
-        except FieldError as error:
-            raise FieldError(f"{self._said}{error.problem}", error.field, error.known) from None
-        except ConfigurationError as error:
-            raise ConfigurationError(f"{self._said}{error}") from None
-        return self._followed(OperationNode(operation, self._node), sample)
+    def _then(self, operation: Operation, *, keeps: bool = False) -> Stream:
+        return self._followed(OperationNode(operation, self._node, self._needs), self._after(operation), keeps=keeps)
 
-    def _apart(self, node: Node, sample: DataFrame, name: str) -> Stream:
-        return Stream(self._topology, node, sample, name)
+    def _aggregated(self, operation: Aggregate | RowAggregate) -> Stream:
+        if isinstance(operation, Aggregate):
+            return self._then(operation)
+        if operation.plain is not None:
+            self._after(operation.plain)  # what Spark computes is held to what every expression is held to
+        return self._onto(operation)
 
-    def _followed(self, node: Node, sample: DataFrame) -> Stream:
-        kept = self._direct_field if self._direct_field in sample.columns else None
-        return Stream(self._topology, node, sample, self._name, kept)
+    def _after(self, operation: Operation) -> DataFrame:
+        with about(self._name):
+            return apply_step(operation, self._sample)
+
+    def _followed(self, node: Node, sample: DataFrame, *, keeps: bool = False) -> Stream:
+        """Return what follows; `keeps` says that a field which is still there is the same one, with the same values."""
+        kept = self._direct_field if keeps and self._direct_field in sample.columns else None
+        return Stream(self._topology, node, sample, self._name, kept, self._needs)
 
     def direct(self) -> Stream:
         """Put each record into the partition that its field names, of a stream that was declared direct.
@@ -263,36 +307,39 @@ class Stream(RowVerbs, PartitionVerbs):
         """
         if self._direct_field is None:
             raise ConfigurationError(
-                f"{self._said}direct needs a stream that says which field names the partition: declare_direct(field)"
+                f"{streams_called([self._name])}direct needs a stream that says which field names the partition: "
+                "declare_direct(field), behind what makes, renames or merges fields"
             )
-        return self._then(direct(self._direct_field, self._partitions))
+        return self._then(direct(self._direct_field, self._partitions), keeps=True)
 
-    def _declared(self, checked_by: Stream, field: str) -> Stream:
-        return Stream(self._topology, self._node, self._sample, self._name, field)
+    def declare_direct(self, field: str, /) -> Stream:
+        """Say that an integer field names the partition that each record is meant for; `direct` puts it there.
 
-    def _onto(self, operation: RecordOperation) -> Stream:
-        return of_several(operation, [self])
+        It holds for what follows as long as records keep their fields: not behind `map`, `flat_map` and `rename`, nor
+        behind groups, merges and joins of streams.
+        """
+        self._after(direct(check_field("declare_direct", field), self._partitions))
+        return Stream(self._topology, self._node, self._sample, self._name, field, self._needs)
+
+    def _needing(self, needs: TaskNeeds) -> Stream:
+        return Stream(self._topology, self._node, self._sample, self._name, self._direct_field, needs)
+
+    def _onto(self, operation: RecordOperation, *, keeps: bool = False) -> Stream:
+        return of_several(operation, [self], keeps=keeps)
 
     @property
     def _partitions(self) -> int:
         return self._topology.partitions
 
-    @property
-    def _said(self) -> str:
-        return f"stream {self._name!r}: " if self._name else ""
-
     def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation]) -> TridentState:
-        wanted = "a state such as PostgresState(name)"
-        check_able("persistent_aggregate: the state", state, ("open", "description"), wanted, has=("name", "kind"))
-        check_instance(f"the kind of state {state.name!r}", state.kind, StateKind)
-        check_given_name("a state's name", state.name)
+        check_state(state, "persistent_aggregate")
         aggregate = Aggregate(keys, aggregators, stored=True)
-        kept = self._then(aggregate)
-        layout = layout_of(state.name, aggregate, kept.schema)
+        stored = self._after(aggregate)
+        layout = layout_of(state.name, aggregate, fields_of(stored).schema)
         table_shape(state.name, state.name, state.kind, layout)  # names of columns, the derived ones too
         persist = PersistNode(state, layout, aggregate, self._node)
         self._topology._add_end(persist)
-        return TridentState(state, layout, persist, self, kept._sample)
+        return TridentState(state, layout, persist, self, stored)
 
 
 def _function(function: F, verb: str, columns: Mapping[str, object] | None = None) -> F:

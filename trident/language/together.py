@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame
 
-from trident.base.checks import check_able, check_instance, check_text, refused
+from trident.base.checks import check_able, check_flag, check_instance, check_text, refused
 from trident.base.errors import ConfigurationError
 from trident.base.policies import policy_of
 from trident.engine.building import apply_own, apply_to_several, carried_schema, fields_of
 from trident.graph.nodes import OperationNode, RecordOperationNode
 from trident.language.row_verbs import declared_fields
+from trident.language.saying import about
 from trident.operations.base import RecordOperation, check_field
 from trident.operations.joining import Join, JoinOutput, JoinSide
 from trident.operations.multi_reducing import MultiReduce, MultiReducer
 from trident.operations.sending import check_sendable
-from trident.operations.static_join import StaticJoin
-from trident.operations.uniting import Merge
+from trident.operations.static_join import StaticJoin, check_unique
+from trident.operations.uniting import MergeStreams
+from trident.operations.user_objects import check_lifecycle
 
 if TYPE_CHECKING:
     from trident.language.grouped import GroupedStream
@@ -38,8 +41,7 @@ _LARGEST: Final = 64 << 20
 def merged(streams: Sequence[Stream], fields: Sequence[str] | None) -> Stream:
     """Return the records of all streams in one."""
     _check_streams(streams, "merge")
-    names = _names(fields, "merge") or streams[0].fields
-    return of_several(Merge(names), streams)
+    return of_several(MergeStreams(_names(fields, "merge")), streams)
 
 
 def joined(
@@ -69,41 +71,53 @@ def multi_reduced(streams: Sequence[Stream | GroupedStream], reducer: MultiReduc
     plain = [each.stream if isinstance(each, GroupedStream) else each for each in streams]
     _check_streams(plain, "multi_reduce", least=1)
     check_able("multi_reduce: reducer", reducer, ("init", "execute", "complete"), "a MultiReducer object")
-    check_sendable(f"{type(reducer).__name__} given to multi_reduce", reducer)
+    what = f"{type(reducer).__name__} given to multi_reduce"
+    check_lifecycle(what, reducer)
+    check_sendable(what, reducer)
     keys = tuple(each.keys for each in grouped)
     return of_several(MultiReduce(reducer, declared_fields(schema, "multi_reduce"), keys), plain)
 
 
-def joined_with_table(stream: Stream, table: DataFrame, on: Keys, how: str) -> Stream:
+def joined_with_table(stream: Stream, table: DataFrame, on: Keys, how: str, *, unique: bool) -> Stream:
     """Return the stream with a table's fields beside its records."""
     check_able("join_static: table", table, ("toArrow", "join"), "a Spark DataFrame", has=("schema", "columns"))
     if how not in ("inner", "left"):
         raise refused("join_static: how", "'inner' or 'left'", how)
+    check_flag("join_static: unique", unique)
     if not isinstance(on, str | Sequence) or isinstance(on, bytes) or not on:
         raise refused("join_static: on", "the name of a field, or several", on)
     names = tuple(check_field("join_static: on", name) for name in ([on] if isinstance(on, str) else on))
-    for name in names:
-        fields_of(stream._sample).require(name, "join_static: on")
-    operation = StaticJoin(_read(stream._sample.sparkSession, table), names, keeps=how == "left")
-    return stream._followed(OperationNode(operation, stream._node), apply_own(operation, stream._sample))
+    with about(stream._name):
+        for name in names:
+            fields_of(stream._sample).require(name, "join_static: on")
+    read = read_once(table, "join_static", "make a stream of it")
+    rows = stream._sample.sparkSession.createDataFrame(read, table.schema)
+    operation = StaticJoin(rows, names, keeps=how == "left")
+    with about(stream._name):
+        sample = apply_own(operation, stream._sample)
+        if unique:
+            check_unique(rows, names)
+    return stream._followed(OperationNode(operation, stream._node, stream._needs), sample, keeps=True)
 
 
-def _read(spark: SparkSession, table: DataFrame) -> DataFrame:
+def read_once(table: DataFrame, asked_by: str, other_way: str) -> pa.Table:
     """Read the table, now and once, so that every batch of the run, and every re-run of one, finds the same rows."""
     rows = table.toArrow()
     if rows.nbytes > _LARGEST:
         raise ConfigurationError(
-            f"join_static: the table has {rows.nbytes >> 20} MiB, and is sent to every task: 64 MiB at most. Keep it "
-            "in a state and query that, or make a stream of it"
+            f"{asked_by}: the table has {rows.nbytes >> 20} MiB, and is sent to every task: 64 MiB at most. Keep it in "
+            f"a state and query that, or {other_way}"
         )
-    return spark.createDataFrame(rows, table.schema)
+    return rows
 
 
-def of_several(operation: RecordOperation, streams: Sequence[Stream]) -> Stream:
-    """Return the stream behind an operation on these."""
-    sample = apply_to_several(operation, [each._sample for each in streams])
+def of_several(operation: RecordOperation, streams: Sequence[Stream], *, keeps: bool = False) -> Stream:
+    """Return the stream behind an operation on these; see `Stream._followed`."""
+    with about(*(each._name for each in streams)):
+        sample = apply_to_several(operation, [each._sample for each in streams])
     schemas = tuple(carried_schema(each._sample) for each in streams)
-    return streams[0]._followed(RecordOperationNode(operation, tuple(each._node for each in streams), schemas), sample)
+    node = RecordOperationNode(operation, tuple(each._node for each in streams), schemas, streams[0]._needs)
+    return streams[0]._followed(node, sample, keeps=keeps)
 
 
 def _check_streams(streams: Sequence[Stream], verb: str, least: int = 2) -> None:
@@ -133,9 +147,7 @@ def _keys(on: Keys | Sequence[Keys], count: int) -> tuple[tuple[str, ...], ...]:
         raise refused("join: on", "the name of a field, several names, or a list of names for each stream", on)
     if all(isinstance(each, str) for each in on):
         return (tuple(check_field("join: on", each) for each in on),) * count
-    keys = tuple(
-        tuple(check_field("join", name) for name in ([each] if isinstance(each, str) else each)) for each in on
-    )
+    keys = tuple(_key_fields(each) for each in on)
     if len(keys) != count or len({len(each) for each in keys}) != 1 or not keys[0]:
         raise ConfigurationError(
             f"join: on has the fields of {len(keys)} streams for {count}; give each as many, and at least one"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from trident.base.checks import check_able, check_instance
+from trident.base.checks import check_able, check_count, check_instance
 from trident.base.errors import ConfigurationError
 from trident.base.loading import refuse_while_loading
 from trident.base.names import check_given_name
@@ -24,10 +24,10 @@ from trident.engine.running import make_run, run_to_end
 from trident.engine.spark import active_session
 from trident.engine.staging import Staging
 from trident.engine.warming import WarmUp
-from trident.graph.nodes import End, PersistNode, SinkNode, SourceNode, sources_of
+from trident.graph.nodes import End, Node, PersistNode, SinkNode, SourceNode, Way, sources_of
 from trident.language.explaining import ExplainForm, explained
 from trident.language.grouped import GroupedStream
-from trident.language.partition_verbs import partitions_of
+from trident.language.static_state import StaticState, static_state_of
 from trident.language.stream import Stream
 from trident.language.together import Keys, joined, merged, multi_reduced
 from trident.operations.joining import JoinOutput, JoinSide
@@ -51,11 +51,13 @@ class Topology:
     """
 
     def __init__(self, name: str, *, partitions: int = 4) -> None:
-        self.partitions = partitions_of(partitions)
+        self.partitions = check_count("partitions", partitions)
         self.name = check_given_name("a topology's name", name)
         self._spouts: dict[str, Spout] = {}
         self._samples: dict[str, StructType] = {}
         self._ends: list[End] = []
+        self._nodes: dict[Node, None] = {}
+        self._called: dict[Node | Way, str] = {}
         self._run: TopologyRun | None = None
         self._lock = threading.Lock()
 
@@ -81,8 +83,9 @@ class Topology:
     def merge(self, *streams: Stream, fields: Sequence[str] | None = None) -> Stream:
         """Return the records of all streams in one; they need as many fields, of the same types in their order.
 
-        The fields have the names of the first stream's, or `fields`. Records are in the order of topic, partition and
-        offset where that counts.
+        Fields go by their place. Streams whose fields have other names, or the same ones in another order, are refused
+        unless `fields` says what those of the merged stream are called. Records are in the order of topic, partition
+        and offset where that counts.
         """
         return merged(streams, fields)
 
@@ -112,12 +115,26 @@ class Topology:
         """
         return multi_reduced(streams, reducer, schema)
 
+    def new_static_state(self, source: object, /, *, keys: str | Sequence[str] = ()) -> StaticState:
+        """Return a state that no batch changes, for `state_query`: a table, or an object that is asked in tasks.
+
+        A table (64 MiB at most) is read once, now, so that every batch of this process, and every re-run of one, finds
+        the same rows; `keys` are the fields that its rows are found by. A process that is started later reads it anew.
+        An object is pickled, now, and asked by a `QueryFunction`; it may have `prepare(context)` and `cleanup()`, once
+        per task. What was pinned is never asked for again, so its answers may change from batch to batch.
+        """
+        return static_state_of(source, keys)
+
     def explain(self, form: ExplainForm | str = ExplainForm.TEXT) -> str:
         """Return what the topology will do: its steps, in which stage, lowered to what, per batch or over all.
 
-        As text, or as a graph for Mermaid or Graphviz ("mermaid", "dot"). Reads nothing and runs nothing.
+        As text, or as a graph for Mermaid or Graphviz ("mermaid", "dot"). Reads nothing and runs nothing. A topology
+        that is not finished is shown as far as it is.
         """
-        return explained(self.compile(), policy_of(ExplainForm, form, "form"))
+        chosen = policy_of(ExplainForm, form, "form")
+        followed = {before for node in (*self._nodes, *self._ends) for before in node.inputs}
+        loose = [node for node in self._nodes if node not in followed]
+        return explained(self._frozen(), chosen, self._called, loose)
 
     def compile(self) -> CompiledTopology:
         """Return the topology as it is now, for a coordinator to run; may be called again."""
@@ -128,7 +145,16 @@ class Topology:
             raise ConfigurationError(
                 f"{what} ends in no state or sink, so nothing would come of it; add a persistent_aggregate or to_kafka"
             )
+        return self._frozen()
+
+    def _frozen(self) -> CompiledTopology:
         return CompiledTopology(self.name, dict(self._spouts), tuple(self._ends), dict(self._samples))
+
+    def _note(self, node: Node, name: str | None = None) -> None:
+        """Keep in mind what was built, and what a stream was called there, to be told by `explain`."""
+        self._nodes.setdefault(node)
+        if name is not None:
+            self._called[node] = name
 
     def run(
         self,

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from trident.base.checks import check_flag
+from pyspark.sql.types import StructType
+
+from trident.base.checks import check_able, check_flag, check_instance
 from trident.base.control import CONTROL
+from trident.base.errors import ConfigurationError
+from trident.base.names import check_given_name
+from trident.engine.building import empty_sample
 from trident.language.turning import new_values_of
-from trident.state.layout import StateLayout
+from trident.state.layout import StateKind, StateLayout
 from trident.state.target import State
 
 if TYPE_CHECKING:
@@ -30,6 +35,8 @@ class TridentState:
     """The stream that it aggregates."""
     stored: DataFrame = field(repr=False, compare=False)
     """An empty frame of its staged updates."""
+    emits: Stream | None = field(default=None, repr=False, compare=False)
+    """The rows that its updater emits, where it has one that does."""
 
     @property
     def name(self) -> str:
@@ -37,20 +44,40 @@ class TridentState:
         return self.state.name
 
     def stored_sample(self) -> DataFrame:
-        """Return an empty frame of the columns that it keeps, keys first."""
-        return self.stored.drop(CONTROL)
+        """Return an empty frame of the columns that it keeps, keys first, with the types of their values."""
+        kept, nested = self.stored.drop(CONTROL), self.aggregate.nested
+        fields = [nested.get(each.name, each) for each in kept.schema.fields]
+        return empty_sample(kept.sparkSession, StructType(fields)).drop(CONTROL) if nested else kept
 
     @property
     def aggregate(self) -> Aggregate:
         """What it keeps."""
         return self.persist.aggregate
 
+    def emitted(self) -> Stream:
+        """Return the stream of the rows that its updater emits, committed with the batch (of `partition_persist`)."""
+        if self.emits is None:
+            raise ConfigurationError(
+                f"the state {self.name!r} emits no rows: only a StateUpdater with a schema of them does, which "
+                "partition_persist is given; new_values() are what a batch makes of a state"
+            )
+        return self.emits
+
     def new_values(self, *, previous: bool = False) -> Stream:
         """Return a stream with a row for each key that a batch touches: the key, and the results behind it.
 
         With `previous` also those before it, as `previous_…`: null for a key that is new. They are made in the batch's
         turn, from what the txid before has left and what this one adds, by the same rules as the state itself, and what
-        follows on them is committed with the batch. Nothing of it is seen by a reader before.
+        follows on them is committed with the batch. Nothing of it is seen by a reader before. They are the net change
+        of a batch: what a key was between two records of it is not told.
         """
         check_flag("previous", previous)
         return new_values_of(self, previous=previous)
+
+
+def check_state(state: State, verb: str) -> None:
+    """Refuse what is no state, and a name that none can have."""
+    wanted = "a state such as PostgresState(name)"
+    check_able(f"{verb}: the state", state, ("open", "description"), wanted, has=("name", "kind"))
+    check_instance(f"the kind of state {state.name!r}", state.kind, StateKind)
+    check_given_name("a state's name", state.name)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from trident.base.checks import check_flag, check_instance, refused
+from trident.base.errors import ConfigurationError
 from trident.base.loading import refuse_while_loading
 from trident.base.policies import policy_of
 from trident.coordinators.decided import ResetDecision, ResetStart
@@ -15,7 +17,7 @@ from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import RunOptions
 from trident.managing.arguments import check_ledger, check_topology
-from trident.spouts.base import StartAt
+from trident.spouts.base import Spout, StartAt, has_moments
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
@@ -65,6 +67,8 @@ def reset_if_agreed(
     chosen = RunOptions() if options is None else check_instance("options", options, RunOptions)
     check_ledger(ledger)
     compiled = check_topology(topology).compile()
+    if isinstance(start, datetime):
+        _refuse_moments(compiled.spouts)
     from trident.engine.places import check_places  # of all commands only this one needs what imports Spark
 
     return reset_topology(
@@ -89,6 +93,17 @@ def _start_text(start: ResetStart | StartAt | datetime | str | None) -> str | No
     if start is None:
         return None
     return policy_of(ResetStart, start, "start", beside=" or a datetime with a time zone").value
+
+
+def _refuse_moments(spouts: Mapping[str, Spout]) -> None:
+    """Refuse a moment before it is recorded: the next start would stop at it, and so would every later one."""
+    without = [name for name, spout in spouts.items() if not has_moments(spout)]
+    if without:
+        raise ConfigurationError(
+            f"start: stream {without[0]!r} has positions without times, so nothing of this topology can start at a "
+            "moment; nothing was changed. Leave it out (each stream begins as its spout says, with rows kept where it "
+            "stood), or name 'resume', 'earliest' or 'latest'"
+        )
 
 
 def _in_utc(moment: datetime) -> datetime:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType
 
 from trident.base.checks import check_able
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
+from trident.base.exact import InexactError, exact_array
+from trident.base.nested_text import is_told
 from trident.operations.aggregators.base import Aggregation, OneColumn, StoredColumn
+from trident.operations.aggregators.by_row import ByRow, result_field
 from trident.operations.aggregators.combiner import Combiner
+from trident.operations.aggregators.nested import CombinedTexts, Settling, texts_of
 from trident.operations.arrow import AnyArray, assemble, bare, split
 from trident.operations.base import (
     BatchContext,
@@ -30,8 +35,8 @@ from trident.operations.base import (
 )
 from trident.operations.given import values_of
 from trident.operations.sending import check_sendable
-from trident.spouts.arrow_types import arrow_schema
-from trident.state.exact import InexactError, exact_array
+from trident.spouts.arrow_types import arrow_schema, arrow_type
+from trident.state.layout import Value
 
 COPIES = "__trident_copies"
 """How many rows a group had: more than one row with the same control word means that a range was read twice."""
@@ -72,11 +77,42 @@ class Aggregate:
         self._combiners = {name: each for name, each in aggregators.items() if isinstance(each, Combiner)}
         self.runs_user_code = bool(self._combiners)
 
+    @cached_property
+    def nested(self) -> Mapping[str, StructField]:
+        """What a state keeps as texts: the values' own fields, by the names of their columns."""
+        fields = [result_field(name, combiner) for name, combiner in self._combiners.items()] if self._stored else []
+        return {each.name: each for each in fields if isinstance(each.dataType, ArrayType | StructType | MapType)}
+
+    @cached_property
+    def texts(self) -> Mapping[str, pa.DataType]:
+        """The same as Arrow types."""
+        types = {name: arrow_type(each.dataType) for name, each in self.nested.items()}
+        for name, type_ in types.items():
+            if not is_told(type_):
+                raise ConfigurationError(
+                    f"persistent_aggregate: {name!r} is of the type {self.nested[name].dataType.simpleString()}, which "
+                    "no state can hold: inside are booleans, numbers, strings, binaries, dates and timestamps, and "
+                    "keys of maps are neither floats nor arrays, structures or maps"
+                )
+        return types
+
+    def combine_of(self, name: str) -> Callable[[Value, Value], Value] | None:
+        """Return the function that combines two values of a kept column as a state holds them; None for none."""
+        if name in self.texts:
+            return CombinedTexts(self._combiners[name], self.texts[name])
+        return self.kept[name].combine
+
     def _check_aggregators(self) -> None:
         if not self._aggregators:
             raise ConfigurationError('an aggregation needs at least one result, such as n=Count() or total=Sum("x")')
         check_new_names((*self.keys, *self._aggregators), self.verb)
         for name, aggregator in self._aggregators.items():
+            if isinstance(aggregator, ByRow):
+                raise ConfigurationError(
+                    f"persistent_aggregate: {name!r} is of a {type(aggregator).__name__}, which goes through the "
+                    "records of one batch in their order: what two batches made can't be joined by it. Write a "
+                    "Combiner (init, combine), which says how two values become one"
+                )
             wanted = "an aggregator such as Count() or Sum(field)"
             check_able(repr(name), aggregator, ("check", "columns", "shown"), wanted)
             if isinstance(aggregator, Combiner):
@@ -92,16 +128,22 @@ class Aggregate:
 
     def check(self, fields: Fields) -> None:
         """Keys and aggregated fields must be there and suit."""
-        for key in self.keys:
-            fields.require(key, "group_by")
-            check_comparable(fields.schema[key], "group_by")
+        check_keys(self.keys, fields)
         for name, aggregator in self._aggregators.items():
             aggregator.check(name, fields)
+
+    def told(self) -> str:
+        """Return the keys, and each result with its aggregator."""
+        return f"by {', '.join(self.keys)}: {self.told_results()}" if self.keys else self.told_results()
+
+    def told_results(self) -> str:
+        """Return each result with its aggregator."""
+        return ", ".join(f"{name} = {_called(each)}" for name, each in self._aggregators.items())
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         grouped = self._grouped(frame, batch).select(*self._selected)
-        folded = self._fold(grouped) if self._combiners else grouped
+        folded = self.folded(grouped)
         return folded.select(*self._shown) if self._shown else folded
 
     def lower_last(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
@@ -119,10 +161,21 @@ class Aggregate:
         chosen = (column.lenient if batch.is_diverted else column.checked) if self._stored else None
         return column.expression if chosen is None else chosen
 
-    def _fold(self, grouped: DataFrame) -> DataFrame:
-        types = {name: combiner_type(name, combiner) for name, combiner in self._combiners.items()}
+    def folded(self, grouped: DataFrame) -> DataFrame:
+        """Return the groups with what a combiner collected joined to one value."""
+        if not self._combiners:
+            return grouped
+        types = {name: result_field(name, combiner) for name, combiner in self._combiners.items()}
+        types |= {name: StructField(name, StringType()) for name in self.texts}
         schema = nullable([types.get(old.name, old) for old in grouped.schema.fields])
-        return grouped.mapInArrow(Fold(self._combiners, arrow_schema(schema)), schema)
+        return grouped.mapInArrow(Fold(self._combiners, arrow_schema(schema), self.texts), schema)
+
+
+def check_keys(keys: Sequence[str], fields: Fields) -> None:
+    """Refuse keys that are not there, or whose values can't be told apart."""
+    for key in keys:
+        fields.require(key, "group_by")
+        check_comparable(fields.schema[key], "group_by")
 
 
 def _check_kept(columns: Mapping[str, tuple[StoredColumn, ...]]) -> None:
@@ -134,24 +187,19 @@ def _check_kept(columns: Mapping[str, tuple[StoredColumn, ...]]) -> None:
             )
 
 
+def _called(aggregator: Aggregation) -> str:
+    """Return an aggregator as a user writes it."""
+    given = aggregator.fields if isinstance(aggregator, Combiner) else ()
+    if dataclasses.is_dataclass(aggregator):
+        given = tuple(str(getattr(aggregator, each.name)) for each in dataclasses.fields(aggregator))
+    return f"{type(aggregator).__name__}({', '.join(given)})"
+
+
 def _words() -> Column:
     """Return the control column of a grouping, in which a word that came more than once is marked."""
     copies = field(COPIES)
     words = F.when(copies == 1, control()).when(control().isNotNull(), F.concat(F.lit(REPEATED), control()))
     return words.alias(CONTROL)
-
-
-def combiner_type(name: str, combiner: Combiner[object]) -> StructField:
-    """Return the result field that a combiner declares."""
-    try:
-        declared = StructType.fromDDL(f"value {combiner.result_type}")
-    except (ParseException, AnalysisException) as error:
-        verb = type(combiner).__name__
-        raise ConfigurationError(
-            f"{verb} for {name!r}: {combiner.result_type!r} is not a Spark type such as 'bigint'"
-        ) from error
-    assert isinstance(declared, StructType)
-    return StructField(name, declared.fields[0].dataType)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +208,8 @@ class Fold:
 
     combiners: Mapping[str, Combiner[object]]
     schema: pa.Schema
+    texts: Mapping[str, pa.DataType]
+    """The types of those whose values leave as texts."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
@@ -178,9 +228,9 @@ class Fold:
             return column
         assert isinstance(column, pa.ListArray)
         type_ = self.schema.field(name).type
-        values = fold(combiner, column)
         try:
-            return exact_array(values, type_)
+            values = fold(combiner, column, Settling(self.texts.get(name, type_)))
+            return texts_of(values, self.texts[name]) if name in self.texts else exact_array(values, type_)
         except InexactError:
             # the library's own message would show the value
             raise ConfigurationError(
@@ -189,14 +239,18 @@ class Fold:
             ) from None
 
 
-def fold(combiner: Combiner[object], lists: pa.ListArray[pa.Scalar[pa.DataType]]) -> list[object]:
-    """Return one value per list of records: `init` of each, joined by `combine`; None for a list of Nones."""
+def fold(combiner: Combiner[object], lists: pa.ListArray[pa.Scalar[pa.DataType]], settled: Settling) -> list[object]:
+    """Return one value per list of records: `init` of each, joined by `combine`; of nothing but Nones `zero`.
+
+    What either returns is given to `combine` as a state would give it back, so that no cut into batches shows.
+    """
     records = lists.flatten()
     assert isinstance(records, pa.StructArray)
     columns = [values_of(records.field(number), name, "combiner") for number, name in enumerate(combiner.fields)]
-    values = [combiner.init(*row) for row in zip(*columns, strict=True)] if columns else _units(combiner, len(records))
+    made = [combiner.init(*row) for row in zip(*columns, strict=True)] if columns else _units(combiner, len(records))
+    values = [settled(value) for value in made]
     offsets = [0, *_ends(lists)]
-    return [_joined(combiner, values[start:stop]) for start, stop in itertools.pairwise(offsets)]
+    return [_joined(combiner, values[start:stop], settled) for start, stop in itertools.pairwise(offsets)]
 
 
 def _units(combiner: Combiner[object], count: int) -> list[object]:
@@ -211,12 +265,12 @@ def _ends(lists: pa.ListArray[pa.Scalar[pa.DataType]]) -> list[int]:
     return ends
 
 
-def _joined(combiner: Combiner[object], values: list[object]) -> object:
+def _joined(combiner: Combiner[object], values: list[object], settled: Settling) -> object:
     result: object = None
     for value in values:
         if value is not None:
-            result = value if result is None else _combined(combiner, result, value)
-    return result
+            result = value if result is None else settled(_combined(combiner, result, value))
+    return combiner.zero() if result is None else result
 
 
 def _combined(combiner: Combiner[object], left: object, right: object) -> object:

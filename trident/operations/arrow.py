@@ -14,7 +14,7 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, below, log_of
 from trident.base.partitions import PARTITION
-from trident.operations.user_objects import ready
+from trident.operations.user_objects import ready, told_of
 
 AnyArray: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
 AnyColumn: TypeAlias = "AnyArray | pa.ChunkedArray[pa.Scalar[pa.DataType]]"
@@ -78,7 +78,7 @@ def wrong_result(verb: str, found: str, declared: pa.Schema) -> ConfigurationErr
         "filter": "a boolean Arrow array with one value for each record",
         "flat_map": f"a record batch or table with the fields {fields}, or an iterable of them",
     }.get(verb, f"an Arrow array with one value for each record, for each of the fields {fields}")
-    found = "None (a missing return?)" if found == "NoneType" else found
+    found = f"None (a missing {'yield or ' if verb == 'flat_map' else ''}return?)" if found == "NoneType" else found
     return ConfigurationError(
         f"the function given to {verb} returned {found}; it must return {wanted}; nothing of the batch was applied"
     )
@@ -124,7 +124,8 @@ def over_records(
         for batch in batches:
             records, words = split(batch)
             if records.num_rows:
-                yield from work(_records(records))
+                with told_of(user):
+                    yield from work(_records(records))
             if words is not None:
                 yield bare(words, schema)
 
@@ -179,14 +180,15 @@ class Keep:
 
     function: MaskFunction
     schema: pa.Schema
+    verb: str = "filter"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        return over_records(batches, self.schema, self._work, self.function, "filter")
+        return over_records(batches, self.schema, self._work, self.function, self.verb)
 
     def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
-        (found,) = fit(self.function(records.fields), pa.schema([pa.field("mask", pa.bool_())]), "filter")
-        check_rows([found], records.fields.num_rows, "filter")
+        (found,) = fit(self.function(records.fields), pa.schema([pa.field("mask", pa.bool_())]), self.verb)
+        check_rows([found], records.fields.num_rows, self.verb)
         mask = cast(pa.BooleanArray, found)
         kept = records.fields.filter(mask)
         hidden = {name: array.filter(mask) for name, array in records.hidden.items()}
@@ -221,14 +223,15 @@ class Replace:
     function: BatchFunction
     declared: pa.Schema
     schema: pa.Schema
+    verb: str = "map"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
-        return over_records(batches, self.schema, self._work, self.function, "map")
+        return over_records(batches, self.schema, self._work, self.function, self.verb)
 
     def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
-        arrays = fit(self.function(records.fields), self.declared, "map")
-        check_rows(arrays, records.fields.num_rows, "map")
+        arrays = fit(self.function(records.fields), self.declared, self.verb)
+        check_rows(arrays, records.fields.num_rows, self.verb)
         yield assemble([*arrays, *records.hidden.values()], [*self.declared.names, *records.hidden], self.schema)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import CharType, StructField, StructType, VarcharType
 
@@ -16,7 +16,8 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
-from trident.operations.moments import refuse_moments
+from trident.operations.moments import refuse_moments, refuse_variables
+from trident.operations.needs import NO_NEEDS, TaskNeeds
 
 RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"
@@ -33,17 +34,25 @@ class BatchContext:
 
     batch_time: datetime
     txid: int = 0
-    """The same for each attempt. A kept plan has the one of its first batch: only what is planned anew may use it."""
+    """The same for each attempt. A frame asks for it by `number`, so that no plan that holds it is kept."""
     is_diverted: bool = False
     """Whether its rows are only kept for a person, so that a value that can't be held is left out of them."""
+    needs: TaskNeeds = NO_NEEDS
+    """How the operation that is lowered is to run."""
 
     def literal(self) -> Column:
         """Return the planned time as a timestamp, exact to the microsecond."""
         return F.timestamp_micros(F.lit((self.batch_time - _EPOCH) // timedelta(microseconds=1)))
 
+    def number(self) -> int:
+        """Return the txid, for an expression."""
+        return self.txid
+
 
 UNHELD = "trident refuses: "
 """How the text begins that an expression of this library's raises about a value that no state can hold."""
+UNCOMPUTABLE = "trident can't compute: "
+"""How it begins where no state is asked: something of a record makes no sense, and another version has to mend it."""
 BUILD_CONTEXT = BatchContext(_EPOCH)
 """Stands for a batch while a topology is built and checked."""
 
@@ -97,6 +106,14 @@ class RecordOperation(Protocol):
 
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         """Return the frame after this step; neither it nor the frames that are given have the control column."""
+
+
+@runtime_checkable
+class Told(Protocol):
+    """An operation that says what it was given, for `Topology.explain`; one that does not is known by its verb."""
+
+    def told(self) -> str:
+        """Return what stands behind the verb: expressions, functions, fields; empty for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +196,11 @@ def order() -> Column:
     return field(ORDER)
 
 
+def text_of(expression: Column) -> str:
+    """Return an expression as Spark writes it."""
+    return str(expression).removeprefix("Column<'").removesuffix("'>")
+
+
 def hidden(frame: DataFrame) -> list[Column]:
     """Return the columns that go along without being fields: order and partition where there are such, and control."""
     return [field(name) for name in HIDDEN if name in frame.columns]
@@ -201,6 +223,7 @@ def uses_batch_time(verb: str, expressions: Sequence[Column]) -> bool:
     """
     texts = [str(expression) for expression in expressions]
     refuse_moments(verb, texts)
+    refuse_variables(verb, texts, lambda name: SparkSession.active().conf.get(name, None) is not None)
     return any(BATCH_TIME in text for text in texts)
 
 

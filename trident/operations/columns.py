@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -21,6 +22,7 @@ from trident.operations.base import (
     guarded,
     hidden,
     order,
+    text_of,
     uses_batch_time,
     with_batch_time,
 )
@@ -35,12 +37,19 @@ class FilterColumn:
     makes_groups = False
     runs_user_code = False
 
-    def __init__(self, condition: Column) -> None:
+    def __init__(self, condition: Column, check: Callable[[Fields], None] = lambda fields: None) -> None:
+        self._check = check
+        self._told = text_of(condition)
         self._uses_time = uses_batch_time(self.verb, [condition])
         self._kept = F.when(control().isNull(), condition).otherwise(True)
 
     def check(self, fields: Fields) -> None:
-        """Nothing to check before Spark does."""
+        """As whoever made the condition says; Spark checks the rest."""
+        self._check(fields)
+
+    def told(self) -> str:
+        """Return the condition."""
+        return self._told
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
@@ -59,12 +68,17 @@ class EachColumns:
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
         self._names = tuple(columns)
+        self._told = _told(columns)
         self._uses_time = uses_batch_time(self.verb, list(columns.values()))
         self._added = {name: guarded(column) for name, column in columns.items()}
 
     def check(self, fields: Fields) -> None:
         """The new names must be new."""
         fields.refuse(self._names, self.verb)
+
+    def told(self) -> str:
+        """Return the new fields and what they are."""
+        return self._told
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
@@ -82,11 +96,16 @@ class MapColumns:
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
+        self._told = _told(columns)
         self._uses_time = uses_batch_time(self.verb, list(columns.values()))
         self._selected = [guarded(column).alias(name) for name, column in columns.items()]
 
     def check(self, fields: Fields) -> None:
         """Nothing to check before Spark does."""
+
+    def told(self) -> str:
+        """Return the fields and what they are."""
+        return self._told
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
@@ -106,27 +125,38 @@ class FlatMapColumn:
         if len(columns) != 1:
             raise ConfigurationError(f"{verb} takes one array column, not {len(columns)}; put several into a struct")
         ((name, column),) = columns.items()
+        self._told = _told(columns)
         self._uses_time = uses_batch_time(verb, [column])
-        # a control row gets an array of one null, so that it comes out of explode once, as it went in
-        elements = F.when(control().isNull(), column).otherwise(F.array(F.lit(None)))
         self._name = name
         self._keeps = keeps
-        self._exploded = F.posexplode(elements).alias(_POSITION, name)
+        self._column = column
 
     def check(self, fields: Fields) -> None:
         """A name beside fields that stay must be new; Spark checks the rest."""
         if self._keeps:
             fields.refuse((self._name,), self.verb)
 
+    def told(self) -> str:
+        """Return the field and the array that its values are of."""
+        return self._told
+
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         source = with_batch_time(frame, batch) if self._uses_time else frame
-        own = [field(name) for name in frame.columns if self._keeps and name not in HIDDEN]
-        rows = source.select(*own, self._exploded, *hidden(frame))
-        if ORDER in frame.columns:
-            level = F.unhex(F.lpad(F.hex(field(_POSITION)), 8, "0"))
-            rows = rows.withColumn(ORDER, F.concat(order(), level))
-        return rows.select(*own, field(self._name), *hidden(frame))
+        own = [name for name in frame.columns if self._keeps and name not in HIDDEN]
+        return exploded(source, self._column, self._name, own)
+
+
+def exploded(frame: DataFrame, array: Column, name: str, own: Sequence[str]) -> DataFrame:
+    """Return a row for each element of an array, none of an empty or missing one, with these fields of the record."""
+    # a control row gets an array of one null, so that it comes out of explode once, as it went in
+    elements = F.when(control().isNull(), array).otherwise(F.array(F.lit(None)))
+    kept = [field(each) for each in own]
+    rows = frame.select(*kept, F.posexplode(elements).alias(_POSITION, name), *hidden(frame))
+    if ORDER in frame.columns:
+        level = F.unhex(F.lpad(F.hex(field(_POSITION)), 8, "0"))
+        rows = rows.withColumn(ORDER, F.concat(order(), level))
+    return rows.select(*kept, field(name), *hidden(frame))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +188,42 @@ class Project:
             fields.require(name, self.verb)
         check_new_names(self.fields, self.verb)
 
+    def told(self) -> str:
+        """Return the names."""
+        return ", ".join(self.fields)
+
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         return frame.select(*(field(name) for name in self.fields), *hidden(frame))
+
+
+@dataclass(frozen=True)
+class Rename:
+    """Gives fields other names and leaves them where they are; names may change places."""
+
+    names: Mapping[str, str]
+
+    verb = "rename"
+    makes_groups = False
+    runs_user_code = False
+
+    def check(self, fields: Fields) -> None:
+        """The old names must be there, and the new ones differ from all that stay."""
+        if not self.names:
+            raise ConfigurationError("rename needs at least one field, as in rename(old='new')")
+        for name in self.names:
+            fields.require(name, self.verb)
+        check_new_names([self.names.get(name, name) for name in fields.names], self.verb)
+
+    def told(self) -> str:
+        """Return the old names and the new ones."""
+        return ", ".join(f"{old} to {new}" for old, new in self.names.items())
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        kept = [field(name).alias(self.names.get(name, name)) for name in frame.columns if name not in HIDDEN]
+        return frame.select(*kept, *hidden(frame))
+
+
+def _told(columns: Mapping[str, Column]) -> str:
+    return ", ".join(f"{name} = {text_of(column)}" for name, column in columns.items())

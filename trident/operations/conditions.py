@@ -12,12 +12,16 @@ from pyspark.sql import functions as F
 
 from trident.base.checks import check_count, check_text
 from trident.base.errors import ConfigurationError
-from trident.operations.base import check_field, field
+from trident.operations.base import Fields, check_field, field
+from trident.operations.several import check_same_key
 
 
 @runtime_checkable
 class Condition(Protocol):
     """What `filter` takes beside a column and a function."""
+
+    def check(self, fields: Fields) -> None:
+        """Raise `FieldError` or `ConfigurationError` when it says nothing of a stream with these fields."""
 
     def condition(self) -> Column:
         """Return the boolean column, which is never null."""
@@ -30,6 +34,12 @@ class Equals:
         if len(fields) < 2:
             raise ConfigurationError("Equals compares at least two fields")
         self.fields = tuple(check_field("Equals", name) for name in fields)
+
+    def check(self, fields: Fields) -> None:
+        """They must be there and of one type: Spark would cast one, and values that differ could become equal."""
+        for name in self.fields:
+            fields.require(name, "Equals")
+            check_same_key("Equals", fields.schema[name], "", fields.schema[self.fields[0]], "")
 
     def condition(self) -> Column:
         """See `Condition`."""
@@ -48,6 +58,11 @@ class FilterNull:
             raise ConfigurationError("FilterNull looks at one field at least")
         self.fields = tuple(check_field("FilterNull", name) for name in fields)
 
+    def check(self, fields: Fields) -> None:
+        """They must be there."""
+        for name in self.fields:
+            fields.require(name, "FilterNull")
+
     def condition(self) -> Column:
         """See `Condition`."""
         result = F.lit(True)
@@ -65,6 +80,11 @@ class Negate:
                 f"Negate: condition is a boolean Spark column or such as Equals(…), not {type(condition).__name__}"
             )
         self._negated = condition
+
+    def check(self, fields: Fields) -> None:
+        """As the other condition; of a column Spark checks it."""
+        if not isinstance(self._negated, Column):
+            self._negated.check(fields)
 
     def condition(self) -> Column:
         """See `Condition`."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from trident.base.errors import ConfigurationError
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
-from trident.operations.base import HIDDEN, BatchContext, Fields, check_new_names, nullable
+from trident.operations.arrow_lists import ListsFunction, Look, Repeat
+from trident.operations.base import HIDDEN, BatchContext, Fields, check_new_names, field, hidden, nullable
+from trident.operations.tasks import in_python
+from trident.operations.user_objects import place_of
 from trident.spouts.arrow_types import arrow_schema
 
 
@@ -27,20 +33,24 @@ def parse_fields(text: str, verb: str) -> StructType:
 class FilterFunction:
     """Keeps the records for which the function's boolean array is true (null is not)."""
 
-    verb = "filter"
     makes_groups = False
     runs_user_code = True
 
-    def __init__(self, function: MaskFunction) -> None:
+    def __init__(self, function: MaskFunction, verb: str = "filter") -> None:
         self._function = function
+        self.verb = verb
 
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
 
+    def told(self) -> str:
+        """Return the function, and where it is."""
+        return place_of(self._function)
+
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         schema = nullable(frame.schema.fields)
-        return frame.mapInArrow(Keep(self._function, arrow_schema(schema)), schema)
+        return in_python(frame, Keep(self._function, arrow_schema(schema), self.verb), schema, batch)
 
 
 class EachFunction:
@@ -58,30 +68,40 @@ class EachFunction:
         """The new names must be new."""
         fields.refuse(self._declared.names, self.verb)
 
+    def told(self) -> str:
+        """Return the function, and where it is."""
+        return place_of(self._function)
+
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         schema = nullable([*frame.schema.fields, *self._declared.fields])
-        return frame.mapInArrow(Add(self._function, arrow_schema(self._declared), arrow_schema(schema)), schema)
+        made = Add(self._function, arrow_schema(self._declared), arrow_schema(schema))
+        return in_python(frame, made, schema, batch)
 
 
 class MapFunction:
     """Replaces all fields by the declared ones; the function returns one value per record for each of them."""
 
-    verb = "map"
     makes_groups = False
     runs_user_code = True
 
-    def __init__(self, function: BatchFunction, declared: StructType) -> None:
+    def __init__(self, function: BatchFunction, declared: StructType, verb: str = "map") -> None:
         self._function = function
         self._declared = declared
+        self.verb = verb
 
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
 
+    def told(self) -> str:
+        """Return the function, and where it is."""
+        return place_of(self._function)
+
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         schema = nullable([*self._declared.fields, *_hidden_fields(frame)])
-        return frame.mapInArrow(Replace(self._function, arrow_schema(self._declared), arrow_schema(schema)), schema)
+        made = Replace(self._function, arrow_schema(self._declared), arrow_schema(schema), self.verb)
+        return in_python(frame, made, schema, batch)
 
 
 class FlatMapFunction:
@@ -98,10 +118,74 @@ class FlatMapFunction:
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
 
+    def told(self) -> str:
+        """Return the function, and where it is."""
+        return place_of(self._function)
+
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         schema = nullable([*self._declared.fields, *_hidden_fields(frame)])
-        return frame.mapInArrow(Expand(self._function, arrow_schema(self._declared), arrow_schema(schema)), schema)
+        made = Expand(self._function, arrow_schema(self._declared), arrow_schema(schema))
+        return in_python(frame, made, schema, batch)
+
+
+class Peek:
+    """Gives the records to a function and passes them on as they were."""
+
+    verb = "peek"
+    makes_groups = False
+    runs_user_code = True
+
+    def __init__(self, function: Callable[[pa.RecordBatch], object]) -> None:
+        self._function = function
+
+    def check(self, fields: Fields) -> None:
+        """Any fields will do."""
+
+    def told(self) -> str:
+        """Return the function, and where it is."""
+        return place_of(self._function)
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        schema = nullable(frame.schema.fields)
+        return in_python(frame, Look(self._function, arrow_schema(schema)), schema, batch)
+
+
+class FlatMapLists:
+    """Makes rows of each record by lists that a function returns; `keeps` its fields, or replaces them."""
+
+    makes_groups = False
+    runs_user_code = True
+
+    def __init__(self, function: ListsFunction, declared: StructType, verb: str, *, keeps: bool) -> None:
+        self._function = function
+        self._declared = declared
+        self._keeps = keeps
+        self.verb = verb
+
+    def check(self, fields: Fields) -> None:
+        """Names beside fields that stay must be new."""
+        if self._keeps:
+            fields.refuse(self._declared.names, self.verb)
+
+    def told(self) -> str:
+        """Return the function, and where it is."""
+        return place_of(self._function)
+
+    def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
+        """See `Operation.lower`."""
+        fields = frame.schema.fields
+        before = [each for each in fields if self._keeps or each.name in HIDDEN]
+        schema = nullable([*self._declared.fields, *before])
+        declared = arrow_schema(nullable(self._declared.fields))
+        work = Repeat(self._function, declared, arrow_schema(schema), self.verb, self._keeps)
+        made = in_python(frame, work, schema, batch)
+        return made.select(*(field(name) for name in self._names(frame)), *hidden(frame))
+
+    def _names(self, frame: DataFrame) -> list[str]:
+        own = [name for name in frame.columns if name not in HIDDEN] if self._keeps else []
+        return [*own, *self._declared.names]
 
 
 def _hidden_fields(frame: DataFrame) -> list[StructField]:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
 import pyarrow as pa
 
+from trident.base.arrays import AnyArray, unheld
 from trident.base.errors import UncomputableError
-from trident.state.arrays import AnyArray, unheld
 from trident.state.rows import python_values
+
+T = TypeVar("T")
 
 
 def values_of(column: AnyArray, name: str, whom: str) -> list[object]:
@@ -36,6 +43,39 @@ def rows_of(batch: pa.RecordBatch, whom: str) -> list[dict[str, object]]:
     if not columns:
         return [{} for _ in range(batch.num_rows)]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def in_order(orders: Sequence[bytes | None], rows: Sequence[T]) -> list[T]:
+    """Return rows in the order of their records; those that have none, or share one, in that of their values.
+
+    So whatever can be told apart comes in the same order in every re-run.
+    """
+    keys = [order or b"" for order in orders]
+    ranked = sorted(range(len(keys)), key=keys.__getitem__)
+    if len(set(keys)) == len(keys):  # as it is of records, all but always
+        return [rows[place] for place in ranked]
+    found: list[T] = []
+    for _, several in itertools.groupby(ranked, key=keys.__getitem__):
+        alike = [rows[place] for place in several]
+        found += sorted(alike, key=_rank) if len(alike) > 1 else alike
+    return found
+
+
+def _rank(value: object) -> tuple[object, ...]:
+    """Return what a value is sorted by among others of its field: null first, NaN last, texts by their bytes."""
+    match value:
+        case None:
+            return (0,)
+        case float() if math.isnan(value):
+            return (2,)
+        case str():
+            return (1, value.encode())
+        case list() | tuple():
+            return (1, tuple(map(_rank, value)))
+        case dict():
+            return (1, tuple(sorted((_rank(key), _rank(item)) for key, item in value.items())))
+        case _:
+            return (1, value)
 
 
 def has_maps(type_: pa.DataType) -> bool:

@@ -10,12 +10,12 @@ from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
-from trident.operations.base import BatchContext, Fields, check_comparable, field
-from trident.operations.several import aliased, fields_without_order, named, same_type
+from trident.operations.base import BatchContext, Fields, field
+from trident.operations.several import aliased, check_same_key, fields_without_order, named
 
 
 class JoinSide(StrEnum):
@@ -63,8 +63,7 @@ class Join:
         for number, (keys, schema) in enumerate(zip(self.on, schemas, strict=True), 1):
             for key, first in zip(keys, self.on[0], strict=True):
                 Fields(schema).require(key, f"join, of stream {number},")
-                check_comparable(schema[key], "join")
-                self._check_types(number, schema[key], schemas[0][first])
+                check_same_key("join", schema[key], f"of stream {number}", schemas[0][first], "of the first one")
         kept = [self._kept(number, schema.names) for number, schema in enumerate(schemas)]
         fields = [schema[name] for names, schema in zip(kept, schemas, strict=True) for name in names]
         names = self.names or tuple(each.name for each in fields)
@@ -76,15 +75,10 @@ class Join:
             )
         return named(StructType(fields), names, self.verb)
 
-    def _check_types(self, number: int, mine: StructField, first: StructField) -> None:
-        if not same_type(mine.dataType, first.dataType):
-            raise ConfigurationError(
-                f"join: the field {mine.name!r} of stream {number} is {mine.dataType.simpleString()}, the field "
-                f"{first.name!r} of the first one {first.dataType.simpleString()}; cast one of them, so that equal "
-                "keys are equal"
-            )
-        if "map<" in mine.dataType.simpleString():
-            raise ConfigurationError(f"join: the field {mine.name!r} holds maps, which no store tells apart")
+    def told(self) -> str:
+        """Return the keys of the streams, and which of them must have one."""
+        keys = [", ".join(names) for names in self.on]
+        return f"on {' = '.join(dict.fromkeys(keys))}, {' and '.join(self.sides)}"
 
     def _kept(self, number: int, names: Sequence[str]) -> list[str]:
         if self.output is JoinOutput.PRESERVE:

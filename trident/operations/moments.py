@@ -7,29 +7,46 @@ cast its optimizer does, which is asked when a topology is built (`engine/buildi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from trident.base.errors import ConfigurationError
 
 WORDS: Final = ("now", "today", "tomorrow", "yesterday")
-_COMMENTS: Final = (
-    r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*+\*/",
-    r"/\*(?:[^*/]|\*(?!/)|/(?!\*))*+/\*[^'\"]*+",  # others are in it: whatever comes up to the next text
-    r"--(?:\\\n|[^\r\n])*+[\r\n]",
-)
-_LITERAL: Final = re.compile(
-    rf"\b(?:date|timestamp(?:_ltz|_ntz)?)(?:\s|{'|'.join(_COMMENTS)})*+"
-    rf"r?(['\"])[\x00-\x20]*+(?:{'|'.join(WORDS)})(?:[^a-z'\"][^'\"]*+)?\1",
-    re.IGNORECASE,
-)
+_OF_MOMENTS: Final = r"\b(?:date|timestamp(?:_ltz|_ntz)?)"
+_WORD: Final = rf"r?(['\"])[\x00-\x20]*+(?:{'|'.join(WORDS)})(?:[^a-z'\"][^'\"]*+)?\1"
 """Behind the word Spark takes a zone, with a blank before it or without."""
+_LITERAL: Final = re.compile(rf"{_OF_MOMENTS}\s*+{_WORD}", re.IGNORECASE)
+_COMMENT: Final = re.compile(rf"{_OF_MOMENTS}\s*+(?:/\*|--)", re.IGNORECASE)
+_ANY_WORD: Final = re.compile(_WORD, re.IGNORECASE)
+_VARIABLE: Final = re.compile(r"\$\{([^}$ ]+)\}")
+_PLACES: Final = ("env:", "system:", "hiveconf:", "hivevar:", "sparkconf:", "spark:")
 
 
 def refuse_moments(verb: str, texts: Sequence[str]) -> None:
-    """Raise ConfigurationError for an expression whose text has such a literal."""
-    if any(map(_LITERAL.search, texts)):
-        raise moves_on(verb)
+    """Raise ConfigurationError for an expression whose text has such a literal.
+
+    Where comments begin and end only Spark's lexer knows: behind a type that one follows any such word counts.
+    """
+    for text in texts:
+        comment = _COMMENT.search(text)
+        if _LITERAL.search(text) or (comment and _ANY_WORD.search(text, comment.end())):
+            raise moves_on(verb)
+
+
+def refuse_variables(verb: str, texts: Sequence[str], known: Callable[[str], bool]) -> None:
+    """Raise ConfigurationError for a text in which Spark puts a setting in place of `${its.name}`, if it is known.
+
+    What it says may be another text in another process, or such a word.
+    """
+    for text in texts:
+        for name in _VARIABLE.findall(text):
+            if name.startswith(_PLACES) or known(name):
+                raise ConfigurationError(
+                    f"{verb}: Spark puts a setting in place of ${{{name}}}, which may be another one in a re-run of a "
+                    "batch; put its value there yourself, as with F.lit(…), and a text that has these signs in it "
+                    "together from two: F.concat(F.lit('$'), F.lit('{…}'))"
+                )
 
 
 def moves_on(verb: str) -> ConfigurationError:

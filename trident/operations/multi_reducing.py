@@ -17,11 +17,13 @@ from pyspark.sql.types import StructField, StructType
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
-from trident.operations.base import BatchContext, Fields, check_comparable, check_new_names, field, nullable
-from trident.operations.given import rows_of
+from trident.operations.base import BatchContext, Fields, check_new_names, field, nullable
+from trident.operations.given import in_order, rows_of
+from trident.operations.of_nothing import OfNothing
 from trident.operations.row_functions import Row, as_rows, columns_of
-from trident.operations.several import fields_without_order, order_or_none, same_type
-from trident.operations.user_objects import ready
+from trident.operations.several import check_same_key, fields_without_order, order_or_none
+from trident.operations.tasks import in_python
+from trident.operations.user_objects import ready, told_of
 from trident.spouts.arrow_types import arrow_schema
 
 S = TypeVar("S")
@@ -55,7 +57,7 @@ class MultiReducer(ABC, Generic[S]):
 
 
 @dataclass(frozen=True)
-class MultiReduce:
+class MultiReduce(OfNothing):
     """See `RecordOperation`. Groups are those of `group_by`: null is a key like any other."""
 
     reducer: MultiReducer[Any]
@@ -66,6 +68,11 @@ class MultiReduce:
     verb = "multi_reduce"
     wants_order = True
     runs_user_code = True
+
+    @property
+    def makes_of_nothing(self) -> bool:
+        """Without groups it runs once in every batch."""
+        return not self.keys
 
     def result(self, schemas: Sequence[StructType]) -> StructType:
         """Return the group fields, under the first stream's names, and the declared ones."""
@@ -78,18 +85,17 @@ class MultiReduce:
                 )
             for name, first in zip(names, self.keys[0], strict=True):
                 Fields(schema).require(name, f"multi_reduce, of stream {number},")
-                check_comparable(schema[name], self.verb)
-                if not same_type(schema[name].dataType, schemas[0][first].dataType):
-                    raise ConfigurationError(
-                        f"multi_reduce: the group field {name!r} of stream {number} is "
-                        f"{schema[name].dataType.simpleString()}, the first one's {first!r} "
-                        f"{schemas[0][first].dataType.simpleString()}; cast one of them"
-                    )
+                check_same_key(self.verb, schema[name], f"of stream {number}", schemas[0][first], "of the first one")
         if self.keys:
             groups = [StructField(name, schemas[0][name].dataType) for name in self.keys[0]]
         made = nullable([*groups, *self.declared.fields])
         check_new_names(made.names, self.verb)
         return made
+
+    def told(self) -> str:
+        """Return whose object it is, and by which fields it is given groups."""
+        groups = [f"by {' = '.join(dict.fromkeys(', '.join(names) for names in self.keys))}"] if self.keys else []
+        return " ".join([type(self.reducer).__name__, *groups])
 
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         """See `RecordOperation.lower`."""
@@ -105,7 +111,8 @@ class MultiReduce:
         sides = [field(f"{_ROW}{number}") for number in range(len(frames))]
         together = F.collect_list(F.struct(field(_STREAM), field(ORDER), *sides)).alias(_ROWS)
         grouped = rows.groupBy(*(field(key) for key in keys)).agg(together)
-        return grouped.mapInArrow(ReduceGroups(self.reducer, len(frames), len(keys), arrow_schema(made)), made)
+        work = ReduceGroups(self.reducer, len(frames), len(keys), arrow_schema(made))
+        return in_python(grouped, work, made, batch, by_group=True)
 
     def _side(self, number: int, frame: DataFrame) -> DataFrame:
         names = self.keys[number] if self.keys else ()
@@ -128,7 +135,8 @@ class ReduceGroups:
         with ready(self.reducer, "multi_reduce"):
             for batch in batches:
                 for place in range(batch.num_rows):
-                    yield self._reduced(batch, place)
+                    with told_of(self.reducer):
+                        yield self._reduced(batch, place)
 
     def _reduced(self, batch: pa.RecordBatch, place: int) -> pa.RecordBatch:
         """Return the rows that one group makes."""
@@ -150,13 +158,8 @@ class ReduceGroups:
         yield from as_rows(self.reducer.complete(kept), declared, "multi_reduce")
 
     def _rows(self, table: pa.Table, number: int) -> list[Row]:
-        """Return a stream's rows in their order; those without one (of an aggregation) in that of their values."""
+        """Return a stream's rows in their order."""
         mine = table.filter(pc.equal(table.column(_STREAM), pa.scalar(number)))
         whole = mine.column(f"{_ROW}{number}").combine_chunks()
         rows = rows_of(pa.RecordBatch.from_struct_array(cast("pa.StructArray", whole)), "reducer")
-        orders = mine.column(ORDER).to_pylist()
-        keyed = sorted(
-            (order or b"", "" if order else repr(row), place)
-            for place, (order, row) in enumerate(zip(orders, rows, strict=True))
-        )
-        return [rows[place] for *_, place in keyed]
+        return in_order(mine.column(ORDER).to_pylist(), rows)

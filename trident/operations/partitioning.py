@@ -19,6 +19,7 @@ from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
 from trident.operations.arrow import AnyArray, Records, assemble, check_rows, fit, over_records
 from trident.operations.base import (
+    UNCOMPUTABLE,
     BatchContext,
     Fields,
     check_comparable,
@@ -28,6 +29,8 @@ from trident.operations.base import (
     nullable,
     order,
 )
+from trident.operations.tasks import in_python
+from trident.operations.user_objects import place_of
 from trident.spouts.arrow_types import arrow_schema
 
 _MIXER = 0x9E3779B97F4A7C15
@@ -41,7 +44,8 @@ def source_partition(frame: DataFrame, partitions: int) -> Column:
     if ORDER not in frame.columns:
         return F.lit(0)
     place = F.hex(F.substring(order(), F.instr(F.decode(order(), "ISO-8859-1"), "\0") + 1, 4))
-    return F.pmod(F.conv(place, 16, 10).cast("bigint"), F.lit(partitions)).cast("int")
+    number = F.pmod(F.conv(place, 16, 10).cast("bigint"), F.lit(partitions)).cast("int")
+    return F.coalesce(number, F.lit(0))  # of a merge, rows of an aggregation stand beside records and have no place
 
 
 class SetPartition:
@@ -55,14 +59,20 @@ class SetPartition:
         verb: str,
         expression: Callable[[DataFrame, BatchContext], Column],
         check: Callable[[Fields], None] = lambda fields: None,
+        told: str = "",
     ) -> None:
         self.verb = verb
+        self._told = told
         self._expression = expression
         self._check = check
 
     def check(self, fields: Fields) -> None:
         """As whoever made it says."""
         self._check(fields)
+
+    def told(self) -> str:
+        """As whoever made it says."""
+        return self._told
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
@@ -81,7 +91,7 @@ def by_fields(names: Sequence[str], partitions: int) -> SetPartition:
             fields.require(name, "partition_by")
             check_comparable(fields.schema[name], "partition_by")
 
-    return SetPartition("partition_by", expression, check)
+    return SetPartition("partition_by", expression, check, ", ".join(names))
 
 
 def lowest() -> SetPartition:
@@ -91,7 +101,7 @@ def lowest() -> SetPartition:
 
 def by_batch(partitions: int) -> SetPartition:
     """Return what puts all records of a batch into one partition, another one for the next batch."""
-    return SetPartition("batch_global", lambda frame, batch: F.lit(batch.txid * _MIXER % 2**64 * partitions >> 64))
+    return SetPartition("batch_global", lambda frame, batch: F.lit(batch.number() * _MIXER % 2**64 * partitions >> 64))
 
 
 def as_they_come(verb: str, partitions: int) -> SetPartition:
@@ -105,14 +115,10 @@ def direct(name: str, partitions: int) -> SetPartition:
     def expression(frame: DataFrame, batch: BatchContext) -> Column:
         said = field(name)
         is_one = said.between(0, partitions - 1)
-        wrong = F.raise_error(
-            F.concat(
-                F.lit(f"direct: the field {name!r} names a partition that is not there ("),
-                said.cast("string"),
-                F.lit(f" of {partitions})"),
-            )
-        )
-        missing = F.raise_error(F.lit(f"direct: the field {name!r} is null, so it names no partition"))
+        there = f", and there are {partitions}, from 0 to {partitions - 1}"
+        begin = f"{UNCOMPUTABLE}direct: the field {name!r} of a record"
+        wrong = F.raise_error(F.concat(F.lit(f"{begin} names the partition "), said.cast("string"), F.lit(there)))
+        missing = F.raise_error(F.lit(f"{begin} is null, so it names no partition{there}"))
         return F.when(is_one, said.cast("int")).when(said.isNull(), missing.cast("int")).otherwise(wrong.cast("int"))
 
     def check(fields: Fields) -> None:
@@ -122,7 +128,7 @@ def direct(name: str, partitions: int) -> SetPartition:
                 f"declare_direct: the field {name!r} must be an integer, the number of a partition"
             )
 
-    return SetPartition("direct", expression, check)
+    return SetPartition("direct", expression, check, name)
 
 
 class Broadcast:
@@ -190,11 +196,15 @@ class PartitionFunction:
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
 
+    def told(self) -> str:
+        """Return the function, and where it is."""
+        return place_of(self._function)
+
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         before = frame.drop(PARTITION)
         schema = nullable([*before.schema.fields, StructField(PARTITION, IntegerType())])
-        return before.mapInArrow(Place(self._function, arrow_schema(schema), self._partitions), schema)
+        return in_python(before, Place(self._function, arrow_schema(schema), self._partitions), schema, batch)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from trident.base.errors import ConfigurationError
+from trident.base.exact import InexactError, exact_array
 from trident.operations.arrow import AnyArray
 from trident.operations.given import rows_of
 from trident.operations.user_objects import OperationContext
-from trident.state.exact import InexactError, exact_array
 
 Row: TypeAlias = "dict[str, object]"
 RowFunction: TypeAlias = "Callable[[Row], object]"
@@ -53,6 +53,8 @@ class RowMask(_OfRows):
     def __call__(self, batch: pa.RecordBatch) -> pa.BooleanArray:
         """Ask it of each row."""
         found = [self.function(row) for row in rows_of(batch, "function over rows")]
+        if any(isinstance(each, GeneratorType) for each in found):
+            raise _yields(self.verb, "True or False")
         if not all(isinstance(each, bool | np.bool_) for each in found):
             raise ConfigurationError(
                 f"the function given to {self.verb} returned what is neither True nor False (a missing return?); "
@@ -79,6 +81,8 @@ class RowValues(_OfRows):
                     f"the function given to {self.verb} returned None for a row (a missing return?); it must return "
                     f"one row of the fields {', '.join(self.declared.names)}; {_APPLIED}"
                 )
+            if isinstance(result, GeneratorType):
+                raise _yields(self.verb, "one row (flat_map_row takes several)")
             made.append(as_row(result, self.declared, self.verb))
         return columns_of(made, self.declared, self.verb)
 
@@ -140,6 +144,13 @@ def _column(values: Sequence[object], field: pa.Field[pa.DataType], verb: str) -
             f"the function given to {verb} returned a value for the field {field.name!r} that the declared "
             f"{field.type} does not hold as it is; {_APPLIED}"
         ) from None
+
+
+def _yields(verb: str, wanted: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"the function given to {verb} is a generator (it has a yield), and must return {wanted}: say return in the "
+        f"place of yield; {_APPLIED}"
+    )
 
 
 def _named(result: object) -> str:

@@ -10,7 +10,7 @@ from pyspark.sql.types import DataType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
-from trident.operations.base import HIDDEN, check_new_names, field, order
+from trident.operations.base import HIDDEN, check_comparable, check_new_names, field, order
 
 
 def fields_without_order(frame: DataFrame) -> list[str]:
@@ -36,6 +36,23 @@ def named(schema: StructType, names: Sequence[str], verb: str) -> StructType:
 def same_type(left: DataType, right: DataType) -> bool:
     """Tell whether two fields hold the same kind of values, whatever may be null."""
     return left.simpleString() == right.simpleString()
+
+
+def check_same_key(asked_by: str, mine: StructField, whose: str, first: StructField, whose_first: str) -> None:
+    """Refuse two fields whose values are compared as keys and could not be: of other types, or maps.
+
+    `whose` and `whose_first` say behind a field's name where it is.
+    """
+    of, of_first = (f" {each}" if each else "" for each in (whose, whose_first))
+    for given in (first, mine):
+        check_comparable(given, asked_by)
+        if "map<" in given.dataType.simpleString():
+            raise ConfigurationError(f"{asked_by}: the field {given.name!r} holds maps, which no store tells apart")
+    if not same_type(mine.dataType, first.dataType):
+        raise ConfigurationError(
+            f"{asked_by}: the field {mine.name!r}{of} is {mine.dataType.simpleString()}, the field {first.name!r}"
+            f"{of_first} {first.dataType.simpleString()}; cast one of them, so that equal values are equal"
+        )
 
 
 def aliased(frame: DataFrame, prefix: str) -> DataFrame:

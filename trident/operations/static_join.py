@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from trident.base.errors import ConfigurationError
-from trident.operations.base import BatchContext, Fields, check_comparable, control, field, hidden
-from trident.operations.several import aliased, same_type
+from trident.operations.base import HIDDEN, BatchContext, Fields, control, field, hidden
+from trident.operations.several import aliased, check_same_key
 
 _MATCHED = "__trident_matched"
+_COUNT = "__trident_rows"
 
 
 class StaticJoin:
@@ -37,14 +39,12 @@ class StaticJoin:
         for name in self._on:
             fields.require(name, self.verb)
             self._fields.require(name, f"{self.verb}, of the table,")
-            check_comparable(fields.schema[name], self.verb)
-            mine, theirs = fields.schema[name].dataType, self._fields.schema[name].dataType
-            if not same_type(mine, theirs):
-                raise ConfigurationError(
-                    f"{self.verb}: the field {name!r} is {mine.simpleString()} in the stream and "
-                    f"{theirs.simpleString()} in the table; cast one of them, so that equal keys are equal"
-                )
+            check_same_key(self.verb, fields.schema[name], "in the stream", self._fields.schema[name], "in the table")
         fields.refuse(self._added, self.verb)
+
+    def told(self) -> str:
+        """Return the keys, and whether records without one stay."""
+        return f"with a table on {', '.join(self._on)}, {'left' if self._keeps else 'inner'}"
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
@@ -53,6 +53,18 @@ class StaticJoin:
         joined = frame.join(self._table, reduce(Column.__and__, equal), "left")
         if not self._keeps:
             joined = joined.filter(control().isNotNull() | field(_MATCHED))
-        own = [name for name in frame.columns if not name.startswith("__trident")]
+        own = [name for name in frame.columns if name not in HIDDEN]
         added = [field(f"static.{name}").alias(name) for name in self._added]
         return joined.select(*(field(name) for name in own), *added, *hidden(frame))
+
+
+def check_unique(table: DataFrame, on: Sequence[str]) -> None:
+    """Refuse a table of which several rows have one key, by the equality of keys; it is read once for that."""
+    counted = table.groupBy(*(field(name) for name in on)).agg(F.count(F.lit(1)).alias(_COUNT))
+    repeated = counted.filter(field(_COUNT) > 1).count()
+    if repeated:
+        raise ConfigurationError(
+            f"join_static: {repeated:,} keys ({', '.join(on)}) have several rows in the table, so a record would come "
+            "out once for each of them, and be counted as often; make the keys unique (dropDuplicates, or group_by), "
+            "or say unique=False where every combination is meant. Nothing was started or changed"
+        )

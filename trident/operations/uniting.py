@@ -16,17 +16,21 @@ from trident.operations.several import fields_without_order, named, order_or_non
 
 
 @dataclass(frozen=True)
-class Merge:
-    """All records of all inputs, a record of two inputs twice; fields go by their place and have the given names."""
+class MergeStreams:
+    """All records of all inputs, a record of two inputs twice; fields go by their place."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] | None = None
+    """The names of the merged stream's fields; without them all inputs have the same, which it keeps."""
 
     verb = "merge"
     wants_order = False
     runs_user_code = False
 
     def result(self, schemas: Sequence[StructType]) -> StructType:
-        """Return the fields of the merged stream; refuses streams whose fields differ in number or type."""
+        """Return the fields of the merged stream; refuses inputs whose fields differ in number, type or name.
+
+        By place alone two fields of one type that stand the other way round would change places without a word.
+        """
         first, *others = schemas
         for number, other in enumerate(others, 2):
             if len(other) != len(first):
@@ -40,14 +44,25 @@ class Merge:
                         f"merge: the field {theirs.name!r} of stream {number} is {theirs.dataType.simpleString()}, the "
                         f"field {mine.name!r} of the first one {mine.dataType.simpleString()}; map one of them"
                     )
-        return named(first, self.names, self.verb)
+            if self.names is None and other.names != first.names:
+                raise ConfigurationError(
+                    f"merge: stream {number} has the fields {', '.join(other.names)}, the first one "
+                    f"{', '.join(first.names)}; fields go by their place: project or rename them to the same names in "
+                    "the same order, or say with fields=[…] what those of the merged stream are called"
+                )
+        return named(first, self.names or first.names, self.verb)
+
+    def told(self) -> str:
+        """Return what the fields are called, where that was said."""
+        return f"as {', '.join(self.names)}" if self.names else ""
 
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         """See `RecordOperation.lower`."""
         is_ordered = any(ORDER in frame.columns for frame in frames)
-        return reduce(DataFrame.union, [self._alike(frame, is_ordered=is_ordered) for frame in frames])
+        names = self.names or fields_without_order(frames[0])
+        return reduce(DataFrame.union, [_alike(frame, names, is_ordered=is_ordered) for frame in frames])
 
-    def _alike(self, frame: DataFrame, *, is_ordered: bool) -> DataFrame:
-        kept = zip(fields_without_order(frame), self.names, strict=True)
-        columns = [field(old).alias(new) for old, new in kept]
-        return frame.select(*columns, *([order_or_none(frame).alias(ORDER)] if is_ordered else []))
+
+def _alike(frame: DataFrame, names: Sequence[str], *, is_ordered: bool) -> DataFrame:
+    columns = [field(old).alias(new) for old, new in zip(fields_without_order(frame), names, strict=True)]
+    return frame.select(*columns, *([order_or_none(frame).alias(ORDER)] if is_ordered else []))

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from pyspark import TaskContext
+
+from trident.base.errors import ConfigurationError
+from trident.operations.sending import name_of
+
+_HERE: Final = str(Path(__file__).parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +28,43 @@ class OperationContext:
     """Spark's number of the task in its stage; which records it gets is Spark's affair."""
     run: int
     """How often the task was begun before: Spark runs one again whose worker died, and may run it twice at once."""
+
+
+def check_lifecycle(what: str, user: object) -> None:
+    """Refuse an object whose `prepare` does not take the context, or whose `cleanup` wants something."""
+    for method, given, wanted in (("prepare", [None], "(self, context)"), ("cleanup", [], "(self)")):
+        found = getattr(user, method, None)
+        if not callable(found):
+            continue
+        try:
+            inspect.signature(found).bind(*given)
+        except TypeError as error:
+            raise ConfigurationError(
+                f"{method} of {what} must be def {method}{wanted}, as each task calls it: {error}; nothing was started"
+            ) from None
+
+
+def place_of(user: object) -> str:
+    """Return a user's function, or the class of an object, with the line where it is defined, for error texts."""
+    while not hasattr(user, "__code__") and callable(inside := getattr(user, "function", getattr(user, "func", None))):
+        user = inside
+    code = getattr(user, "__code__", None) or getattr(type(user).__call__, "__code__", None)
+    return name_of(user) if code is None else f"{name_of(user)} at {code.co_filename}:{code.co_firstlineno}"
+
+
+@contextmanager
+def told_of(user: object) -> Iterator[None]:
+    """Add to what this library refuses of a function's results where the function is: no traceback has its line.
+
+    An error of the same kind that the user's own code raised stays as it is: its text is theirs, and may hold values.
+    """
+    try:
+        yield
+    except ConfigurationError as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if not frame.f_code.co_filename.startswith(_HERE):
+            raise
+        raise ConfigurationError(f"{error} ({place_of(user)})") from None
 
 
 @contextmanager

@@ -168,6 +168,22 @@ class ValueContract:
             assert (row["low_by"], row["low"]) == low, case
             assert (row["high_by"], row["high"]) == high, case
 
+    def test_what_replaces_a_value_is_what_was_staged_and_nulls_too(self, harness: StateHarness) -> None:
+        layout = _layout(
+            pa.string(), ValueColumn("n", pa.int64(), Merge.REPLACE), ValueColumn("said", pa.string(), Merge.REPLACE)
+        )
+        store = ready(harness, layout=layout)
+        batches: list[list[tuple[object, ...]]] = [
+            [("a", 5, "x"), ("b", None, None)],
+            [("a", 3, None), ("b", 1, "y")],
+            [("a", None, None)],
+        ]
+        seen = []
+        for txid, rows in enumerate(batches, 1):
+            put(harness, store, batch_of(txid), held(layout, *rows))
+            seen.append([(row["n"], row["said"]) for row in _found(store, layout, "a", "b")])
+        assert seen == [[(5, "x"), (None, None)], [(3, None), (1, "y")], [(None, None), (1, "y")]]
+
     def test_sums_are_exact_whatever_the_process_does_with_decimals(self, harness: StateHarness) -> None:
         layout = _layout(pa.string(), ValueColumn("n", pa.decimal128(38, 2), Merge.ADD))
         store = ready(harness, layout=layout)

@@ -7,7 +7,10 @@ database's clock, so that a beat never waits for a fenced write nor a take-over 
 from __future__ import annotations
 
 import secrets
+import threading
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
 
 from sqlalchemy import Connection, and_, bindparam, exists, select, update
 
@@ -20,16 +23,17 @@ from trident.coordinators.ledger.sql.opening import refuse_hidden
 from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
 from trident.coordinators.ledger.sql.reads import read_epoch
 from trident.coordinators.ledger.sql.tables import FENCE, HEARTBEAT, TOPOLOGY
-from trident.coordinators.registered import Acquired, Lease
+from trident.coordinators.registered import Acquired, Lease, pause_between_beats
 from trident.state.databases.base import EndsSessions, HasSchemas, SqlDatabase
 
+_LOOKS_PER_BEAT: Final = 5
 _LEFT = HEARTBEAT.c.lease_seconds - SecondsSince(HEARTBEAT.c.beat_at)
 _FENCE = (
-    select(FENCE, HEARTBEAT.c.released, _LEFT.label("seconds_left"))
+    select(FENCE, HEARTBEAT.c.released, HEARTBEAT.c.lease_seconds, HEARTBEAT.c.beat_at, _LEFT.label("seconds_left"))
     .join_from(FENCE, HEARTBEAT, HEARTBEAT.c.topology == FENCE.c.topology)
     .where(FENCE.c.topology == bindparam("topology"))
 )
-_FENCE_LOCKED = _FENCE.with_for_update(of=FENCE)
+_FENCE_LOCKED = _FENCE.with_for_update(of=[FENCE, HEARTBEAT])
 _IS_CURRENT = exists().where(
     FENCE.c.topology == bindparam("in_topology"),
     FENCE.c.number == bindparam("in_number"),
@@ -50,21 +54,24 @@ class Holder:
     name: str
     mark: PresenceMark
     released: bool
+    lease: timedelta
     seconds_left: float
+    beat_at: object
+    """By the database's clock, in its own form: two are compared, nothing is computed."""
 
 
 def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lease, above: int) -> Acquired:
     """Raise the topology's epoch; see `Ledger.acquire`.
 
-    Whoever held it is silent for longer than its lease, or gone: what it has left open in the database is ended, so
-    that a holder that stopped inside of a statement keeps nobody waiting.
+    Whoever held it is silent for longer than its lease, or gone, and has not shown itself since: what it has left open
+    in the database is ended, so that a holder that stopped inside of a statement keeps nobody waiting.
     """
     with database.transaction() as transaction:
         before = _read_holder(transaction.connection, topology, lock=False)
         if isinstance(database, HasSchemas) and not _is_registered(transaction.connection, topology):
             found = database.elsewhere(transaction.connection, TOPOLOGY.name, TOPOLOGY.c.name.name, topology)
             refuse_hidden(topology, found)
-    if before is not None and _holds(presence, topology, before):
+    if before is not None and _holds(database, presence, topology, before):
         raise lease_held(topology, before.name, before.seconds_left)
     drawn = secrets.token_hex(16)
     epoch = before.epoch.next(drawn, above) if before else Epoch(above + 1, drawn)
@@ -99,10 +106,34 @@ def release(connection: Connection, topology: str, epoch: Epoch) -> None:
     connection.execute(_RELEASE, _of(topology, epoch))
 
 
-def _holds(presence: Presence, topology: str, holder: Holder) -> bool:
-    if holder.released or holder.seconds_left <= 0:
+def _holds(database: SqlDatabase, presence: Presence, topology: str, holder: Holder) -> bool:
+    if holder.released:
         return False
-    return not presence.is_gone(topology, holder.epoch.token, holder.mark)
+    has_run_out = holder.seconds_left <= 0
+    if not has_run_out and not presence.is_gone(topology, holder.epoch.token, holder.mark):
+        return True
+    if _is_heard_of(database, topology, holder):
+        return True
+    return not has_run_out and not presence.is_gone(topology, holder.epoch.token, holder.mark)
+
+
+def _is_heard_of(database: SqlDatabase, topology: str, holder: Holder) -> bool:
+    """Tell whether a holder that seems to be gone, or late, shows itself within two of its beats.
+
+    One that lives may have lost only what shows that it does: its session was ended as an idle one, the server was
+    started anew, or stood still for longer than the lease; its clock was set. It is given the time to say so, from
+    when the server answers on.
+    """
+    pause, looking = pause_between_beats(holder.lease), threading.Event()
+    for _ in range(2 * _LOOKS_PER_BEAT):
+        looking.wait(pause / _LOOKS_PER_BEAT)
+        with database.transaction() as transaction:
+            now = _read_holder(transaction.connection, topology, lock=False)
+        if now is None or now.epoch != holder.epoch or now.released:
+            return False  # what became of it is looked at again under the lock
+        if now.beat_at != holder.beat_at:
+            return True
+    return False
 
 
 def _read_holder(connection: Connection, topology: str, *, lock: bool) -> Holder | None:
@@ -114,7 +145,9 @@ def _read_holder(connection: Connection, topology: str, *, lock: bool) -> Holder
         name=row.holder,
         mark=PresenceMark(row.session_pid, row.session_host, row.session_started),
         released=row.released,
+        lease=timedelta(seconds=row.lease_seconds),
         seconds_left=row.seconds_left,
+        beat_at=row.beat_at,
     )
 
 
@@ -142,6 +175,8 @@ def _raise_epoch(
     now = _read_holder(connection, topology, lock=True)
     if now is None or now.epoch != before.epoch:
         raise RetryableError(f"another coordinator took topology {topology!r} at this moment; nothing was changed")
+    if now.beat_at != before.beat_at:  # between the two looks sessions were ended and a login was made
+        raise lease_held(topology, now.name, now.seconds_left)
     fenced = connection.execute(
         update(FENCE)
         .where(FENCE.c.topology == topology, FENCE.c.number < epoch.number)

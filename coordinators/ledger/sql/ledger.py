@@ -66,10 +66,10 @@ class SqlLedger:
 
     def renew(self, topology: str, epoch: Epoch) -> None:
         """Write a heartbeat."""
+        self._presence.keep(topology, epoch.token)  # first: a beat whose commit takes long must not delay it
         with self._beating() as transaction:
             transaction.work_for(topology, epoch)
             epochs.renew(transaction.connection, topology, epoch)
-        self._presence.keep(topology, epoch.token)
 
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""

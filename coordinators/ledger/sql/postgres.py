@@ -104,7 +104,8 @@ class PostgresPresence:
 
     def _connect(self) -> psycopg.Connection:
         try:
-            connection = connect(self._database.dsn, self._database.lease_seconds)
+            # the server ends a session that was cut off after half of what it is told: not before the lease's end
+            connection = connect(self._database.dsn, 2 * self._database.lease_seconds)
             connection.autocommit = True
         except psycopg.Error as error:
             raise self._database.classified(error) from error

@@ -51,13 +51,16 @@ class ProcessPresence:
         return PresenceMark(os.getpid(), socket.gethostname(), _started(os.getpid()))
 
     def is_gone(self, topology: str, token: str, mark: PresenceMark) -> bool:
-        """Tell whether the process is of this host and runs no more."""
+        """Tell whether no process of this host is the holder, as far as can be seen from here.
+
+        A clock that was set moves start times, and another container may have this host's name and processes of its
+        own: whoever asks gives the holder the time to show itself.
+        """
         if mark.pid is None or mark.started is None or mark.host != socket.gethostname():
             return False
         if find_spec("psutil") is None:
             return False
-        started = _started(mark.pid)
-        return started is None or abs(started - mark.started) > _CLOCK_SLACK
+        return not _may_be(mark.pid, mark.started)
 
     def keep(self, topology: str, token: str) -> None:
         """Do nothing: the process itself is what shows it."""
@@ -70,12 +73,23 @@ class ProcessPresence:
 
 
 def _started(pid: int) -> float | None:
-    """Return when a process started in seconds since the epoch, None if there is none or psutil is missing."""
+    """Return when a process started in seconds since the epoch, None if psutil is missing."""
     if find_spec("psutil") is None:
         return None
     import psutil
 
+    return float(psutil.Process(pid).create_time())
+
+
+def _may_be(pid: int, started: float) -> bool:
+    """Tell whether a process runs that may be the one that started then; one that waits to be reaped runs no more."""
+    import psutil
+
     try:
-        return float(psutil.Process(pid).create_time())
-    except psutil.NoSuchProcess:
-        return None
+        process = psutil.Process(pid)
+        runs = process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+        return runs and abs(process.create_time() - started) <= _CLOCK_SLACK
+    except psutil.NoSuchProcess:  # of a zombie too, where that is all that is known of it
+        return False
+    except psutil.AccessDenied:
+        return True

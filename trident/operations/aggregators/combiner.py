@@ -21,9 +21,10 @@ class Combiner(OneColumn, Generic[V]):
 
     `combine` must be associative and commutative: records come in any order and are combined in any grouping,
     within a batch by a Spark task and with the stored value by the coordinator. Both methods must depend on
-    their arguments only. None means "no value": such results of `init` are left out. The class must be
-    importable by Spark's Python workers or be defined in the main script. An exception fails the attempt,
-    with nothing applied.
+    their arguments only. None means "no value": such results of `init` are left out, and where there is nothing else
+    the result is that of `zero`, which a subclass may define. Arrays are given as lists, structures and maps as
+    dicts; a state keeps such values as JSON texts (`base.nested_text`). The class must be importable by Spark's
+    Python workers or be defined in the main script. An exception fails the attempt, with nothing applied.
     """
 
     merge: ClassVar[Merge] = Merge.COMBINE
@@ -42,6 +43,19 @@ class Combiner(OneColumn, Generic[V]):
     @abstractmethod
     def combine(self, left: V, right: V) -> V:
         """Return the value of all records that `left` and `right` stand for."""
+
+    def zero(self) -> V | None:
+        """Return the value of no values, which changes none that it is combined with; None: there is no such value.
+
+        It is the result of records whose `init` is None, of a partition without records, and, without groups, of a
+        batch without records, which has no row where nobody says what is in it.
+        """
+        return None
+
+    @property
+    def has_zero(self) -> bool:
+        """Whether a subclass says what the value of no values is."""
+        return type(self).zero is not Combiner.zero
 
     def check(self, name: str, fields: Fields) -> None:
         """Every field must be there, and the class must name its type."""

@@ -8,7 +8,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from trident.operations.aggregators.base import StoredColumn
-from trident.operations.aggregators.sums import Sum
+from trident.operations.aggregators.sums import Sum, require_exact
 from trident.operations.base import Fields, check_field, field
 from trident.state.layout import Merge
 
@@ -29,8 +29,7 @@ class Mean:
 
     def check(self, name: str, fields: Fields) -> None:
         """As a sum's: exact numbers."""
-        fields.require(self.field, f"Mean for {name!r}")
-        Sum(self.field).check(name, fields)
+        require_exact("Mean", self.field, name, fields)
 
     def columns(self) -> tuple[StoredColumn, ...]:
         """Return sum and count."""

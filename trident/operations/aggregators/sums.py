@@ -33,13 +33,7 @@ class Sum(OneColumn):
 
     def check(self, name: str, fields: Fields) -> None:
         """The field must be there and hold exact numbers."""
-        fields.require(self.field, f"Sum for {name!r}")
-        type_ = fields.schema[self.field].dataType
-        if not isinstance(type_, IntegralType | DecimalType):
-            raise ConfigurationError(
-                f"Sum for {name!r} needs integers or decimals, but the field {self.field!r} is {type_.simpleString()}; "
-                "cast it first, say to decimal(38,2) (a sum of floats would depend on the order of the records)"
-            )
+        require_exact("Sum", self.field, name, fields)
 
     def columns(self) -> tuple[StoredColumn, ...]:
         """Return the one column; an overflow on its way into a state is told apart from any expression of a user's."""
@@ -51,3 +45,14 @@ class Sum(OneColumn):
     def expression(self) -> Column:
         """Spark's sum, which raises on overflow."""
         return F.sum(field(self.field))
+
+
+def require_exact(verb: str, wanted: str, name: str, fields: Fields) -> None:
+    """Refuse a field that is not there or whose sum would depend on the order of the records."""
+    fields.require(wanted, f"{verb} for {name!r}")
+    type_ = fields.schema[wanted].dataType
+    if not isinstance(type_, IntegralType | DecimalType):
+        raise ConfigurationError(
+            f"{verb} for {name!r} needs integers or decimals, but the field {wanted!r} is {type_.simpleString()}; "
+            "cast it first, say to decimal(38,2) (a sum of floats would depend on the order of the records)"
+        )

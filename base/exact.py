@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from numbers import Integral
 
 import numpy as np
 import pyarrow as pa
 
-from trident.state.arrays import AnyArray, settled_array, unheld
+from trident.base.arrays import AnyArray, settled_array, unheld
 
 
 class InexactError(ValueError):
@@ -47,6 +47,8 @@ def _exact_inside(values: Sequence[object], type_: pa.DataType) -> Sequence[obje
     if isinstance(type_, pa.MapType):
         pairs = [None if value is None else _items(value) for value in values]
         inside = [pair for several in pairs if several is not None for pair in several]
+        if any(_has_one_twice([key for key, _ in several]) for several in pairs if several is not None):
+            raise InexactError  # which of the two is meant?
         exact_array([key for key, _ in inside], type_.key_type)
         exact_array([item for _, item in inside], type_.item_type)
         return pairs
@@ -71,12 +73,25 @@ def _items(value: object) -> list[tuple[object, object]]:
     raise InexactError
 
 
+def _has_one_twice(keys: Sequence[object]) -> bool:
+    if sum(key != key for key in keys) > 1:
+        return True
+    try:
+        return len(set(keys)) < len(keys)
+    except TypeError:  # of lists or structures
+        return any(key in keys[:place] for place, key in enumerate(keys))
+
+
 def _suits(kind: type, type_: pa.DataType) -> bool:
     """Tell whether values of a Python type may be in a column; Arrow itself is asked about the rest."""
     if pa.types.is_integer(type_):
         return kind is not bool and issubclass(kind, Integral | float | np.floating)
+    if pa.types.is_floating(type_) or pa.types.is_decimal(type_):
+        return not issubclass(kind, bool | np.bool_)
     if pa.types.is_timestamp(type_):
         return issubclass(kind, datetime)
+    if pa.types.is_duration(type_):
+        return issubclass(kind, timedelta)
     if pa.types.is_date(type_):
         return issubclass(kind, date) and not issubclass(kind, datetime)
     return True
@@ -92,7 +107,14 @@ def _fit(values: Sequence[object], kinds: set[type], type_: pa.DataType) -> bool
 
         def check(value: object) -> bool:
             assert isinstance(value, datetime)
+            if value != value or getattr(value, "nanosecond", None):
+                return False
             return (value.utcoffset() is None) == (type_.tz is None) and value.microsecond % unit == 0
+
+    if pa.types.is_duration(type_):
+
+        def check(value: object) -> bool:
+            return not getattr(value, "nanoseconds", 0)  # of pandas' own
 
     return check is None or all(check(value) for value in values if value is not None)
 

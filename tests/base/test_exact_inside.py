@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as d
 from decimal import Decimal
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
-from trident.state.exact import InexactError, exact_array
+from trident.base.exact import InexactError, exact_array
 
 LISTS = pa.list_(pa.int64())
 STRUCTS = pa.struct([("a", pa.int64()), ("days", pa.list_(pa.date32()))])
@@ -56,3 +58,43 @@ def test_what_is_held(value: object, type_: pa.DataType, held: object) -> None:
 def test_what_is_refused(value: object, type_: pa.DataType) -> None:
     with pytest.raises(InexactError):
         exact_array([value], type_)
+
+
+MICROS = pa.timestamp("us", "UTC")
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        (pd.Timestamp(1, unit="ns", tz="UTC"), MICROS),
+        (pd.NaT, MICROS),
+        (pd.NaT, pa.date32()),
+        (pd.NaT, pa.duration("us")),
+        (pd.Timedelta(1, "ns"), pa.duration("us")),
+        (5, pa.duration("us")),
+        (True, pa.float64()),
+        (np.bool_(True), pa.float64()),
+        (True, pa.decimal128(5, 2)),
+        ([("a", 1), ("a", 2)], pa.map_(pa.string(), pa.int64())),
+        ({float("nan"): 1, np.float64("nan"): 2}, pa.map_(pa.float64(), pa.int64())),
+        ([([1], 1), ([1], 2)], pa.map_(LISTS, pa.int64())),
+    ],
+    ids=repr,
+)
+def test_what_arrow_would_cut_or_take_for_something_else_is_refused(value: object, type_: pa.DataType) -> None:
+    with pytest.raises(InexactError):
+        exact_array([value], type_)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "held"),
+    [
+        (pd.Timestamp("2026-01-01T00:00:00.000001Z"), MICROS, d.datetime(2026, 1, 1, 0, 0, 0, 1, tzinfo=d.UTC)),
+        (pd.Timedelta(3, "us"), pa.duration("us"), d.timedelta(microseconds=3)),
+        (5, pa.float64(), 5.0),
+        (5, pa.decimal128(5, 2), Decimal("5.00")),
+    ],
+    ids=repr,
+)
+def test_what_pandas_and_arrow_mean_alike_is_held(value: object, type_: pa.DataType, held: object) -> None:
+    assert exact_array([value], type_).to_pylist() == [held]  # type: ignore[misc]

@@ -1,0 +1,35 @@
+"""The tests that README.md and docs/testing-topologies.md show pass as they stand there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from examples.payments import payments_topology
+
+ROOT = Path(__file__).parents[2]
+
+
+def shown(file: str, word: str) -> str:
+    """Return the one block of Python in a file that has the word."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / file).read_text(), re.MULTILINE | re.DOTALL)
+    (found,) = (block for block in blocks if word in block)
+    assert isinstance(found, str)
+    return found
+
+
+def test_the_readmes_test_passes_with_the_readmes_topology(spark: SparkSession) -> None:
+    names: dict[str, object] = {"__name__": "job", "spark": spark}
+    topology = shown("README.md", "def topology():").replace("bootstrap_servers=...", 'bootstrap_servers="127.0.0.1:9"')
+    exec(topology, names)
+    exec(shown("README.md", "TopologyTest(topology(), spark)"), names)
+
+
+def test_the_pages_test_passes_with_the_examples_topology(spark: SparkSession) -> None:
+    names: dict[str, object] = {"payments_topology": payments_topology}
+    exec(shown("docs/testing-topologies.md", "def test_a_payment_is_counted_once"), names)
+    test = names["test_a_payment_is_counted_once"]
+    assert callable(test)
+    test(spark)

@@ -1,0 +1,146 @@
+"""The order of a folder's files, kept beside them: each gets a number when it is found, and keeps it for ever.
+
+It is a chain of small files, each of which lists the files of the numbers from its own name on. One is written under
+another name, made durable, and linked into its place, which fails where somebody was first: so all who read the folder,
+a coordinator that was replaced and does not know it included, agree about every number, and none needs a lock.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from trident.base.errors import ConfigurationError, FatalError, RetryableError
+
+_HEAD: Final = "catalogue"
+_VERSION: Final = 1
+_NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file as it was when it got its number."""
+
+    name: str
+    size: int
+    modified: int
+    """Nanoseconds since the epoch."""
+    width: int
+    """How many positions it has in its log: bytes of lines, or rows."""
+
+
+class Catalogue:
+    """The files of one folder that have numbers; used by one thread."""
+
+    def __init__(self, folder: Path, meaning: str) -> None:
+        """Take the place where it is kept, and what its numbers and widths depend on."""
+        self._folder = folder
+        self._meaning = meaning
+        self.id = ""
+        self.files: list[ListedFile] = []
+        self.names: set[str] = set()
+
+    def refresh(self) -> None:
+        """Read what others have added, or begin it; raises `ConfigurationError` where it is of other files."""
+        try:
+            if not self.id:
+                self.id = self._head()
+            while (more := self._segment(len(self.files))) is not None:
+                self._take(more)
+        except OSError as error:
+            raise _failed(self._folder, error) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise FatalError(
+                f"the catalogue in {self._folder} is not as it was written ({type(error).__name__}); nothing more was "
+                "read, what is done stays. Restore it"
+            ) from None
+
+    def add(self, files: Sequence[ListedFile]) -> bool:
+        """Give the files the next numbers, durably; False, with nothing given, where somebody else has given these."""
+        text = "".join(json.dumps([each.name, each.size, each.modified, each.width]) + "\n" for each in files)
+        try:
+            if not self._link(_name(len(self.files)), f"{json.dumps(len(files))}\n{text}"):
+                return False
+        except OSError as error:
+            raise _failed(self._folder, error) from error
+        self._take(files)
+        return True
+
+    def _take(self, files: Sequence[ListedFile]) -> None:
+        self.files.extend(files)
+        self.names.update(each.name for each in files)
+
+    def _head(self) -> str:
+        place = self._folder / _HEAD
+        if not place.exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            head = {"version": _VERSION, "id": uuid.uuid4().hex, "of": self._meaning}
+            self._link(_HEAD, json.dumps(head))
+        found = json.loads(place.read_text("utf-8"))
+        if found["version"] != _VERSION:
+            raise ConfigurationError(f"the catalogue in {self._folder} is of another version; nothing was read")
+        if found["of"] != self._meaning:
+            raise ConfigurationError(
+                f"the catalogue in {self._folder} is of {found['of']}, and not of {self._meaning}: files would get "
+                "other numbers. Nothing was read. Read the folder as before, or give this spout a catalogue of its own"
+            )
+        return str(found["id"])
+
+    def _segment(self, first: int) -> list[ListedFile] | None:
+        try:
+            text = (self._folder / _name(first)).read_text("utf-8")
+        except FileNotFoundError:
+            return None
+        count, *lines = text.splitlines()
+        if len(lines) != int(count):
+            raise ValueError
+        return [ListedFile(*json.loads(line)) for line in lines]
+
+    def _link(self, name: str, text: str) -> bool:
+        """Put a text into its place, whole and durable; False where there is one."""
+        made = self._folder / f".{uuid.uuid4().hex}.tmp"
+        try:
+            with made.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(made, self._folder / name)
+            _sync(self._folder)
+        except FileExistsError:
+            return False
+        finally:
+            made.unlink(missing_ok=True)
+        return True
+
+
+def _name(first: int) -> str:
+    return f"{first:020d}"
+
+
+def _sync(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _failed(folder: Path, error: OSError) -> FatalError | RetryableError:
+    name = errno.errorcode.get(error.errno or 0, type(error).__name__)
+    if error.errno in _NO_LINKS:
+        return FatalError(
+            f"the catalogue in {folder} can't be written ({name}): its file system has no hard links, or refuses them. "
+            "Nothing was planned. Give the spout a catalogue= on one that has"
+        )
+    if isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
+        return FatalError(
+            f"the catalogue in {folder} can't be read or written ({name}). Nothing was planned, what is done stays. "
+            "The coordinator's user needs to write there; or give the spout a catalogue= elsewhere"
+        )
+    return RetryableError(f"the catalogue in {folder} could not be read or written ({name}); nothing was planned")

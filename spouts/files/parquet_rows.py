@@ -1,0 +1,119 @@
+"""Rows of Parquet files: positions are the rows, and columns are held exactly or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import pyarrow as pa
+from pyarrow import parquet
+
+from trident.base.errors import FatalError
+from trident.spouts.files.places import FileSlice
+
+
+def rows_in(file: BinaryIO, shown: str) -> int:
+    """Return how many rows a file has; raises `FatalError` for one that is none of Parquet's."""
+    try:
+        return int(parquet.read_metadata(file).num_rows)
+    except pa.ArrowException as error:
+        raise FatalError(
+            f"the file {shown!r} is no whole Parquet file ({type(error).__name__}); nothing was planned, what is done "
+            "stays. Take it away, or put a whole one in its place; while one is written its name ends with .tmp"
+        ) from None
+
+
+def rows_of(file: BinaryIO, part: FileSlice, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a part of a file as the schema's fields, in their order."""
+    name = part.file.name
+    opened = parquet.ParquetFile(file)
+    _require_types(opened.schema_arrow, schema, name)
+    first = 0
+    for group in range(opened.num_row_groups):
+        behind = first + opened.metadata.row_group(group).num_rows
+        if behind > part.start and first < part.stop:
+            yield from _of_group(opened, group, first, part, schema)
+        first = behind
+
+
+def _of_group(
+    opened: parquet.ParquetFile, group: int, first: int, part: FileSlice, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    for batch in opened.iter_batches(row_groups=[group], columns=schema.names):
+        behind = first + batch.num_rows
+        start, stop = max(part.start, first), min(part.stop, behind)
+        if start < stop:
+            yield _exact(batch.slice(start - first, stop - start), schema, part.file.name, start)
+        first = behind
+
+
+def _exact(batch: pa.RecordBatch, schema: pa.Schema, name: str, first: int) -> pa.RecordBatch:
+    columns = []
+    for field in schema:
+        try:
+            columns.append(batch.column(field.name).cast(field.type, safe=True))
+        except pa.ArrowException:
+            raise FatalError(
+                f"the file {name!r} has a value for the field {field.name!r} in one of the rows {first} to "
+                f"{first + batch.num_rows} (counted from 0) that {field.type} does not hold exactly. Nothing of the "
+                "batch was applied. Declare a wider type"
+            ) from None
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _require_types(found: pa.Schema, schema: pa.Schema, name: str) -> None:
+    for field in schema:
+        numbers = found.get_all_field_indices(field.name)
+        if len(numbers) != 1:
+            raise FatalError(
+                f"the file {name!r} has {len(numbers)} columns {field.name!r}, where one is wanted. Nothing of the "
+                "batch was applied"
+            )
+        type_ = found.field(numbers[0]).type
+        if not _fits(type_, field.type):
+            raise FatalError(
+                f"the file {name!r} has the field {field.name!r} as {type_}, which is not read as {field.type}. "
+                "Nothing of the batch was applied. Declare it as it is, and change it behind the spout"
+            )
+
+
+def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Tell whether all values of one type that the other holds mean the same there."""
+    if isinstance(found, pa.DictionaryType):
+        return _fits(found.value_type, wanted)
+    if isinstance(wanted, pa.StructType):
+        return isinstance(found, pa.StructType) and _fit_inside(found, wanted)
+    if isinstance(wanted, pa.MapType):
+        return (
+            isinstance(found, pa.MapType)
+            and _fits(found.key_type, wanted.key_type)
+            and _fits(found.item_type, wanted.item_type)
+        )
+    if isinstance(wanted, pa.ListType):
+        return isinstance(found, pa.ListType | pa.LargeListType) and _fits(found.value_type, wanted.value_type)
+    if isinstance(wanted, pa.TimestampType):
+        return isinstance(found, pa.TimestampType) and (found.tz is None) == (wanted.tz is None)
+    if pa.types.is_floating(wanted):
+        # A cast to a narrower one rounds and overflows silently.
+        return pa.types.is_floating(found) and found.bit_width <= wanted.bit_width
+    kinds = (_is_number, _is_text, _is_bytes)
+    return found.equals(wanted) or any(kind(found) and kind(wanted) for kind in kinds)
+
+
+def _fit_inside(found: pa.StructType, wanted: pa.StructType) -> bool:
+    names = [field.name for field in found.fields]
+    return names == [field.name for field in wanted.fields] and all(
+        _fits(one.type, other.type) for one, other in zip(found.fields, wanted.fields, strict=True)
+    )
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    return pa.types.is_integer(type_) or pa.types.is_decimal(type_)
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return pa.types.is_string(type_) or pa.types.is_large_string(type_)
+
+
+def _is_bytes(type_: pa.DataType) -> bool:
+    return pa.types.is_binary(type_) or pa.types.is_large_binary(type_) or pa.types.is_fixed_size_binary(type_)

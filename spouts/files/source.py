@@ -1,0 +1,172 @@
+"""A folder as a source: its files become logs, what is new gets its numbers, and tasks read parts of files."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from trident.base.errors import ConfigurationError, FatalError
+from trident.base.logs import LogCut
+from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
+from trident.spouts.base import Start, StartAt
+from trident.spouts.files.catalogue import Catalogue, ListedFile
+from trident.spouts.files.folder import Folder, SeenFile, vanished
+from trident.spouts.files.places import FileLog, dealt
+from trident.spouts.files.task import EdgeFiles
+from trident.spouts.spread import spread
+
+
+class ReadsFiles(Protocol):
+    """What differs between kinds of files."""
+
+    def schema(self, spark: SparkSession) -> StructType:
+        """Return the fields; raises `ConfigurationError` where they can't be read."""
+
+    def width(self, path: Path, seen: SeenFile) -> int:
+        """Return how many positions a file has."""
+
+    def place(self, path: Path, position: int) -> str:
+        """Return how errors name a position of a file."""
+
+    def read(
+        self,
+        spark: SparkSession,
+        folder: Path,
+        groups: tuple[tuple[EdgeFiles, ...], ...],
+        *,
+        quick: bool,
+        in_order: bool,
+    ) -> DataFrame:
+        """Return the frame of `Source.read`."""
+
+
+class FileSource:
+    """See `Source`. Numbers are given by the thread that plans; `read` may be called from several."""
+
+    def __init__(self, name: str, folder: Folder, catalogue: Catalogue, partitions: int, kind: ReadsFiles) -> None:
+        self._name = name
+        self._folder = folder
+        self._catalogue = catalogue
+        self._kind = kind
+        self._logs = [FileLog() for _ in range(partitions)]
+        self._is_current = False
+        self._dealt = 0
+        self._gone = [0] * partitions
+        """Of each log, how many files at its beginning have been taken away."""
+        self._read_to: dict[PartitionId, int] = {}
+        self._lock = threading.Lock()
+
+    def schema(self, spark: SparkSession) -> StructType:
+        """Return the declared fields."""
+        return self._kind.schema(spark)
+
+    def follow(self, positions: Mapping[PartitionId, int]) -> None:
+        """Hear how far each log was read: what is behind that has to be there."""
+        self._read_to = dict(positions)
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        """Give new files their numbers, and return what each log has.
+
+        Raises `FatalError` for a file that was changed, and for one that is gone before it was read to its end.
+        """
+        if self._folder.look() or not self._is_current:
+            self._is_current = False  # what fails below is done again, and nothing is said of half of it
+            self._catalogue.refresh()
+            self._folder.require_unchanged(self._catalogue.files)
+            while not self._take_in():
+                self._catalogue.refresh()
+            self._deal()
+            self._require_unread()
+            self._is_current = True
+        return tuple(
+            PartitionBounds(PartitionId(self._name, number), self._catalogue.id, self._first(number), log.stop)
+            for number, log in enumerate(self._logs)
+        )
+
+    def _take_in(self) -> bool:
+        """Give numbers to what has none; False where somebody else was first."""
+        new = [
+            ListedFile(name, seen.size, seen.modified, self._kind.width(self._folder.path / name, seen))
+            for name, seen in self._folder.new(self._catalogue.names)
+        ]
+        return not new or self._catalogue.add(new)
+
+    def _deal(self) -> None:
+        with self._lock:
+            dealt(self._logs, self._catalogue.files[self._dealt :], self._dealt)
+            self._dealt = len(self._catalogue.files)
+
+    def _first(self, number: int) -> int:
+        """Return the position of the first file of a log that is still there."""
+        gone = self._gone[number]
+        return self._logs[number].ends[gone - 1] if gone else 0
+
+    def _require_unread(self) -> None:
+        for number, log in enumerate(self._logs):
+            read_to = self._read_to.get(PartitionId(self._name, number))
+            unread = len(log.files) if read_to is None else log.first_from(read_to)
+            for file in log.files[unread:]:
+                if file.width and file.name not in self._folder.names:
+                    raise vanished(self._folder.path, file)
+            while self._gone[number] < unread and log.files[self._gone[number]].name not in self._folder.names:
+                self._gone[number] += 1
+
+    def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
+        """Return where the logs end: nothing is ever open."""
+        return {bound.id: bound.stop for bound in self.bounds() if bound.id in ids}
+
+    def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
+        """Start at the first file that is there, or behind all of them; positions have no time to start at."""
+        if isinstance(policy, datetime):
+            raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
+        found = self.bounds()
+        return tuple(replace(each, earliest=each.stop) for each in found) if policy is StartAt.LATEST else found
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        """Return the frame of the ranges: tasks open their files."""
+        return self._kind.read(spark, self._folder.path, self._files(edges, tasks), quick=quick, in_order=False)
+
+    def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        """Return the same with the records' places."""
+        return self._kind.read(spark, self._folder.path, self._files(edges, tasks), quick=quick, in_order=True)
+
+    def _files(self, edges: Sequence[Edge], tasks: int) -> tuple[tuple[EdgeFiles, ...], ...]:
+        with self._lock:
+            return tuple(tuple(self._parts(edge) for edge in group) for group in spread(edges, tasks))
+
+    def _parts(self, edge: Edge) -> EdgeFiles:
+        range_ = edge.range
+        return EdgeFiles(edge, tuple(self._logs[range_.id.partition].slices(range_.start, range_.stop)))
+
+    def place_of(self, id_: PartitionId, position: int) -> str:
+        """Return how errors name a record: its file, and where it is in that."""
+        with self._lock:
+            part = self._logs[id_.partition].slice_at(position)
+        path = self._folder.path / part.file.name
+        return f"{self._kind.place(path, part.start)} of the file {str(path)!r}"
+
+    def verify(self, ranges: Sequence[OffsetRange]) -> None:
+        """Check that the catalogue still reaches as far as was read; each task has looked at its files itself."""
+        for item in ranges:
+            if item.topic_id != self._catalogue.id or self._logs[item.id.partition].stop < item.stop:
+                raise FatalError(
+                    f"stream {self._name!r}: the catalogue is not the one that partition {item.id.partition} was "
+                    f"planned by up to {item.stop}; nothing of the batch was applied"
+                )
+
+    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
+        """Return nothing: a number never gets another file."""
+        return ()
+
+    def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing: there is no connection."""

@@ -1,0 +1,170 @@
+"""Mutants of where batches come from: topics of a pattern, files of a folder."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+_TOPICS = ("tests/spouts/test_topics.py",)
+_PATTERNS = ("integration_tests/spouts/test_topic_patterns.py",)
+_FILES = ("integration_tests/spouts/test_file_spout.py",)
+_LINES = ("tests/spouts/test_file_lines.py",)
+_CSV = ("tests/spouts/test_csv_lines.py",)
+_ROWS = ("tests/spouts/test_parquet_rows.py",)
+_CATALOGUE = ("tests/spouts/test_catalogue.py",)
+
+SOURCES = (
+    Mutant(
+        "a pattern means whole names",
+        "spouts/kafka/topics.py",
+        "re.fullmatch(self.text, topic)",
+        "re.search(self.text, topic)",
+        _TOPICS,
+    ),
+    Mutant(
+        "a pattern never means Kafka's own topics",
+        "spouts/kafka/topics.py",
+        "not topic.startswith(_OF_KAFKA) and ",
+        "",
+        _TOPICS,
+    ),
+    Mutant(
+        "a topic that was read is asked for whether the pattern finds it or not",
+        "spouts/kafka/topics.py",
+        "sorted(self._found | self.known)",
+        "sorted(self._found)",
+        _TOPICS,
+    ),
+    Mutant(
+        "a start waits for a topic that is listed and not described",
+        "spouts/kafka/source.py",
+        "        if unsure:\n",
+        "        if unsure is None:\n",
+        ("tests/spouts/test_pattern_starts.py",),
+    ),
+    Mutant(
+        "a topic of a pattern that is gone is missed",
+        "coordinators/plans/maker.py",
+        "    if isinstance(source, FollowsPositions):\n",
+        "    if isinstance(source, FollowsPositions) and not positions:\n",
+        _PATTERNS,
+    ),
+    Mutant(
+        "a pattern that finds nothing is refused",
+        "spouts/kafka/source.py",
+        "        if not names:\n",
+        "        if names is None:\n",
+        _PATTERNS,
+    ),
+    Mutant(
+        "no pattern reads a sink's markers",
+        "trident/engine/places.py",
+        "        _check_no_markers_read(compiled, place)\n",
+        "",
+        _PATTERNS,
+    ),
+    Mutant(
+        "a line belongs to whoever reads its first byte",
+        "spouts/files/lines.py",
+        "if begins[row] < stop and _bare(line)]",
+        "if begins[row] <= stop and _bare(line)]",
+        _LINES,
+    ),
+    Mutant(
+        "what a part begins in the middle of is another's",
+        "spouts/files/lines.py",
+        "    file.seek(max(part.start - 1, 0))\n",
+        "    file.seek(part.start)\n",
+        _LINES,
+    ),
+    Mutant(
+        "a mark before a text is no part of its first line",
+        "spouts/files/lines.py",
+        "lines[0].removeprefix(_MARK)",
+        "lines[0]",
+        _LINES,
+    ),
+    Mutant(
+        "the first line of a file begins at 0, before its mark",
+        "spouts/files/lines.py",
+        "        lines[0] = lines[0].removeprefix(_MARK)  #",
+        "        lines[0], begins[0] = lines[0].removeprefix(_MARK), 3 * lines[0].startswith(_MARK)  #",
+        _LINES,
+    ),
+    Mutant(
+        "a number is given once, by whoever comes first",
+        "spouts/files/catalogue.py",
+        "            os.link(made, self._folder / name)\n",
+        "            os.replace(made, self._folder / name)\n",
+        _CATALOGUE,
+    ),
+    Mutant(
+        "a part of the catalogue that was cut is noticed",
+        "spouts/files/catalogue.py",
+        "        if len(lines) != int(count):\n",
+        "        if not count:\n",
+        _CATALOGUE,
+    ),
+    Mutant(
+        "nothing is said of half of a catalogue",
+        "spouts/files/source.py",
+        "            self._is_current = False  #",
+        "            self._is_current = True  #",
+        _CATALOGUE,
+    ),
+    Mutant(
+        "quotes stand around whole values",
+        "spouts/files/csv_lines.py",
+        "        if not all(map(self._well_formed.fullmatch, lines)):\n",
+        "        if not lines:\n",
+        _CSV,
+    ),
+    Mutant(
+        "a value is written as its type is",
+        "spouts/files/csv_lines.py",
+        'f"^({form})$"',
+        'f"{form}|.?"',
+        _CSV,
+    ),
+    Mutant(
+        "a number that no float holds is none",
+        "spouts/files/csv_lines.py",
+        "        _require_near(texts, values, field.name)\n",
+        "        pass\n",
+        _CSV,
+    ),
+    Mutant(
+        "a file is what it was when a task opens it",
+        "spouts/files/task.py",
+        "    if not seen.is_as(part.file):\n",
+        "    if seen is None:\n",
+        _FILES,
+    ),
+    Mutant(
+        "a file that was read stays as it was",
+        "spouts/files/source.py",
+        "            self._folder.require_unchanged(self._catalogue.files)\n",
+        "",
+        _FILES,
+    ),
+    Mutant(
+        "a Parquet column is read as what it is",
+        "spouts/files/parquet_rows.py",
+        "        if not _fits(type_, field.type):\n",
+        "        if type_ is None:\n",
+        _FILES,
+    ),
+    Mutant(
+        "a Parquet float is read as no narrower one",
+        "spouts/files/parquet_rows.py",
+        " and found.bit_width <= wanted.bit_width\n",
+        "\n",
+        _ROWS,
+    ),
+    Mutant(
+        "a number too small for a float is none",
+        "spouts/files/csv_lines.py",
+        "pc.or_(overflown, vanished)",
+        "overflown",
+        _CSV,
+    ),
+)

@@ -1,0 +1,106 @@
+"""How a stream's operations run on Spark: tasks, resources, records per call. None of it changes a result."""
+
+from __future__ import annotations
+
+import logging
+import re
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+
+from trident.base.checks import check_count, refused
+from trident.base.errors import ConfigurationError
+from trident.engine.building import apply_own
+from trident.engine.spark import is_classic
+from trident.graph.nodes import Node, OperationNode
+from trident.operations.needs import TaskNeeds
+from trident.operations.tasks import InTasks, profile_of
+
+if TYPE_CHECKING:
+    from trident.language.stream import Stream
+
+_log = logging.getLogger("trident.engine")
+_MOST_TASKS: Final = 10_000
+_SIZE: Final = re.compile(r"[1-9]\d*[kmgt]b?")
+
+
+class TaskVerbs(ABC):
+    """Base of `Stream`: what is said here holds for the operations that follow, until something else is said."""
+
+    _needs: TaskNeeds
+    _name: str
+
+    _sample: DataFrame
+    _node: Node
+
+    @abstractmethod
+    def _followed(self, node: Node, sample: DataFrame, *, keeps: bool = False) -> Stream: ...
+
+    @abstractmethod
+    def _needing(self, needs: TaskNeeds) -> Stream: ...
+
+    def parallelism(self, tasks: int, /) -> Stream:
+        """Run what follows in so many Spark tasks, up to the next grouping, join or merge.
+
+        Costs a shuffle of the records. Their logical partitions and order stay: no result depends on it. Without it
+        what follows a source runs in as many tasks as read it.
+        """
+        operation = InTasks(check_count("parallelism", tasks, most=_MOST_TASKS))
+        node = OperationNode(operation, self._node, self._needs)
+        return self._followed(node, apply_own(operation, self._sample), keeps=True)
+
+    def resources(self, *, cpus: int | None = None, memory: str | None = None) -> Stream:
+        """Run the Python functions that follow in tasks of so many `cpus`, in executors with so much `memory`.
+
+        `memory` is that of an executor's Python workers, as in "2g". They become a resource profile of Spark's: `cpus`
+        alone needs a standalone, YARN or Kubernetes cluster, `memory` dynamic allocation too; where there is none the
+        topology is refused when it is built. In local mode there is nothing to choose: a warning says so, once for
+        each call, and they run as they would without. What is not given stays as it was said before.
+        """
+        if cpus is None and memory is None:
+            raise ConfigurationError("resources needs cpus=, memory=, or both")
+        if cpus is not None:
+            check_count("resources: cpus", cpus)
+        if memory is not None and (not isinstance(memory, str) or _SIZE.fullmatch(memory.lower()) is None):
+            raise refused("resources: memory", "a size such as '512m' or '2g'", memory)
+        given = replace(
+            self._needs,
+            cpus=self._needs.cpus if cpus is None else cpus,
+            memory=self._needs.memory if memory is None else memory,
+        )
+        return self._needing(_offered(self._sample.sparkSession, given, self._name))
+
+    def options(self, *, records_per_call: int) -> Stream:
+        """Give the Python functions over Arrow batches that follow at most so many records at once.
+
+        For functions that need much memory per record; Spark's own batches (10,000 rows as a rule) are cut.
+        """
+        return self._needing(
+            replace(self._needs, records_per_call=check_count("options: records_per_call", records_per_call))
+        )
+
+
+def _offered(spark: SparkSession, needs: TaskNeeds, stream: str) -> TaskNeeds:
+    """Return what can be asked of this Spark; raises ConfigurationError where it can't."""
+    if (spark.conf.get("spark.master", "") or "").startswith("local"):
+        _log.warning(
+            "stream %r: resources(%s) has no effect in local mode: all tasks are in one process",
+            stream,
+            needs.told(),
+        )
+        return replace(needs, is_local=True)
+    if is_classic(spark):
+        manager = spark.sparkContext._jsc.sc().resourceProfileManager()
+        profile = profile_of(needs, spark.sparkContext.applicationId)._java_resource_profile
+        try:
+            manager.isSupported(profile)
+        except Py4JJavaError as error:
+            why = str(error.java_exception.getMessage())
+            raise ConfigurationError(
+                f"stream {stream!r}: resources({needs.told()}) is not to be had here: {why} Leave it out, or run on a "
+                "cluster that offers it (memory= needs spark.dynamicAllocation.enabled)"
+            ) from None
+    return needs

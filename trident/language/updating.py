@@ -1,0 +1,132 @@
+"""A state that a user's own code keeps: `partition_persist`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, ClassVar
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from trident.base.checks import refused
+from trident.base.errors import ConfigurationError
+from trident.engine.building import carried_schema, empty_sample, fields_of
+from trident.engine.compiled import layout_of
+from trident.graph.nodes import IS_STORED, Asked, KeptState, QueryNode
+from trident.language.row_verbs import declared_fields
+from trident.language.together import of_several
+from trident.operations.aggregate import Aggregate
+from trident.operations.aggregators.base import Aggregation, OneColumn
+from trident.operations.asking import FOUND
+from trident.operations.base import Fields, check_comparable, check_field, check_new_names, field
+from trident.operations.sending import check_sendable
+from trident.operations.updating import VERB, StateUpdater, TakeUpdates, UpdatePartitions
+from trident.state.layout import Merge
+from trident.state.target import State
+
+if TYPE_CHECKING:
+    from trident.language.stream import Stream
+    from trident.language.trident_state import TridentState
+
+
+@dataclass(frozen=True)
+class Written(OneColumn):
+    """The value that an updater has written: a batch has one for each key that it changes."""
+
+    field: str
+
+    merge: ClassVar[Merge] = Merge.REPLACE
+
+    def check(self, name: str, fields: Fields) -> None:
+        """The field is there: the writes were made for it."""
+        fields.require(self.field, VERB)
+
+    def expression(self) -> Column:
+        """Return the value of the only row."""
+        return F.first(field(self.field))
+
+
+def persisted(stream: Stream, state: State, updater: StateUpdater, key: str | Sequence[str]) -> TridentState:
+    """Return the state that an updater keeps, with the stream of the rows that it emits."""
+    from trident.language.stream import Stream  # which imports this
+    from trident.language.trident_state import check_state
+
+    check_state(state, VERB)
+    if not isinstance(updater, StateUpdater):
+        raise refused(f"{VERB}: updater", "an object of a subclass of StateUpdater", updater)
+    keys = _keys(stream, key)
+    values, emitted = _declared(updater)
+    kept_fields = (*(fields_of(stream._sample).schema[name] for name in keys), *values.fields)
+    check_new_names([each.name for each in kept_fields], f"{VERB}: the state's columns")
+    written: Mapping[str, Aggregation] = {each.name: Written(each.name) for each in values.fields}
+    kept = _kept(stream, state, keys, written, kept_fields)
+    placed = stream.partition_by(*keys) if keys else stream.global_()
+    updated = of_several(
+        UpdatePartitions(updater, keys, kept_fields, tuple(emitted.fields), stream._partitions),
+        [_with_found(placed, kept, keys, values)],
+    )
+    writes = updated._then(TakeUpdates(kept_fields, is_written=True))
+    handle = writes._keep(state, keys, written)
+    if not emitted.fields:
+        return handle
+    rows = updated._then(TakeUpdates(tuple(emitted.fields), is_written=False))
+    emitted_rows = Stream(stream._topology, rows._node, rows._sample, f"rows emitted to {handle.name}")
+    return replace(handle, emits=emitted_rows)
+
+
+def _keys(stream: Stream, key: str | Sequence[str]) -> tuple[str, ...]:
+    if key == ():
+        return ()
+    names = [key] if isinstance(key, str) else key
+    if not isinstance(names, Sequence) or isinstance(names, bytes) or not names:
+        raise refused(f"{VERB}: key", "the name of a field, or several", key)
+    keys = tuple(check_field(f"{VERB}: key", name) for name in names)
+    for name in keys:
+        fields_of(stream._sample).require(name, f"{VERB}: key")
+        check_comparable(fields_of(stream._sample).schema[name], VERB)
+    return keys
+
+
+def _declared(updater: StateUpdater) -> tuple[StructType, StructType]:
+    """Return the values that an updater keeps and the fields of the rows that it emits."""
+    name = type(updater).__name__
+    values, schema = getattr(updater, "values", None), getattr(updater, "schema", None)
+    if not isinstance(values, str) or not isinstance(schema, str):
+        raise ConfigurationError(
+            f'{VERB}: {name} must set values to the columns that the state keeps, "name type, …", and may set schema '
+            "to the fields of the rows that it emits"
+        )
+    check_sendable(f"{name} given to {VERB}", updater)
+    emitted = declared_fields(schema, f"{VERB}, schema of {name}") if schema.strip() else StructType([])
+    check_new_names(emitted.names, f"{VERB}, schema of {name}")
+    return declared_fields(values, f"{VERB}, values of {name}"), emitted
+
+
+def _kept(
+    stream: Stream,
+    state: State,
+    keys: tuple[str, ...],
+    written: Mapping[str, Aggregation],
+    fields: Sequence[StructField],
+) -> KeptState:
+    """Return the state as a query knows it: with the very layout that its writes will have."""
+    sample = empty_sample(stream._sample.sparkSession, StructType(list(fields)))
+    return KeptState(state, layout_of(state.name, Aggregate(keys, written, stored=True), fields_of(sample).schema))
+
+
+def _with_found(stream: Stream, kept: KeptState, keys: tuple[str, ...], values: StructType) -> Stream:
+    """Return the stream with what the state has for each record's key; a key that was removed it does not have."""
+    names = values.names
+
+    def found(prefix: str) -> Column:
+        is_there = reduce(Column.__or__, (field(prefix + name).isNotNull() for name in names))
+        row = F.struct(*(field(prefix + name).alias(name) for name in names))
+        return F.when(field(prefix + IS_STORED) & is_there, row)
+
+    fields = fields_of(stream._sample).schema.fields
+    node = QueryNode(kept, stream._node, Asked(keys, {FOUND: found}), carried_schema(stream._sample))
+    sample = empty_sample(stream._sample.sparkSession, StructType([*fields, StructField(FOUND, values)]))
+    return stream._followed(node, sample)

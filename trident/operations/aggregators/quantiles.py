@@ -1,0 +1,158 @@
+"""Medians and other quantiles, of how many values there are of each that is the same to some digits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import NumericType
+
+from trident.base.checks import check_count, refused
+from trident.base.errors import ConfigurationError, RefusedError
+from trident.operations.aggregators.base import StoredColumn
+from trident.operations.aggregators.sketch_texts import json_of, no_sketch, parts_of
+from trident.operations.base import Fields, check_field, field
+from trident.state.layout import Merge, Value
+
+_MOST_DIGITS: Final = 6
+_NUMBER: Final = re.compile(r"-?\d(\.\d+)?e[+-]\d+|-?Infinity|NaN")
+_KEPT: Final = "digits int, counts array<struct<value string, n bigint>>"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles:
+    """Quantiles of a number field, nulls left out: an array of doubles in the order of `at`; null of no values.
+
+    The quantile q of n values is the least that at least q * n of them do not exceed, rounded to so many decimal
+    `digits` (of each value, so 3 are 0.5 % at most; half up). NaN is greater than any number, infinities count. A
+    state keeps how many values there are of each rounded one, exactly, as a JSON text `…_sketch` of some 30 bytes for
+    each: at most 900 per power of ten with three digits. So no result depends on how records were spread over batches
+    or on what was merged first, and a replay comes to the same. The digits can't change while a state lives.
+    """
+
+    field: str
+    at: Sequence[float] = (0.5,)
+    digits: int = 3
+
+    def __post_init__(self) -> None:
+        """Check what was given."""
+        check_field("Quantiles", self.field)
+        object.__setattr__(self, "at", _shares(self.at))
+        check_count("Quantiles: digits", self.digits, most=_MOST_DIGITS)
+
+    def check(self, name: str, fields: Fields) -> None:
+        """The field must be a number."""
+        fields.require(self.field, f"Quantiles for {name!r}")
+        type_ = fields.schema[self.field].dataType
+        if not isinstance(type_, NumericType):
+            raise ConfigurationError(
+                f"Quantiles for {name!r} needs numbers, but the field {self.field!r} is {type_.simpleString()}"
+            )
+
+    def columns(self) -> tuple[StoredColumn, ...]:
+        """Return the text of the rounded values and their counts."""
+        value = field(self.field).cast("double") + 0.0  # -0.0 becomes 0.0
+        rounded = F.when(value.isNotNull(), self._text(value).cast("double"))
+        counts = _let(F.sort_array(F.collect_list(rounded)), self._counts)
+        text = F.to_json(F.struct(F.lit(self.digits).alias("digits"), counts.alias("counts")))
+        return (StoredColumn("_sketch", text, Merge.COMBINE, sum_of_both),)
+
+    def shown(self, *stored: Column) -> Column:
+        """Return for each share the first value up to which there are enough."""
+        counts = F.from_json(stored[0], _KEPT)["counts"]
+        total = F.aggregate(counts, F.lit(0).cast("bigint"), lambda seen, each: seen + each["n"])
+        found = F.array(*(_value_at(counts, F.greatest(F.ceil(total * _exact(share)), F.lit(1))) for share in self.at))
+        return F.when(total > 0, found)
+
+    def _text(self, value: Column) -> Column:
+        return F.format_string(f"%.{self.digits - 1}e", value)
+
+    def _counts(self, values: Column) -> Column:
+        """Return the runs of equal values; a step looks at what is next to it only, so steps do not get longer."""
+        places = F.filter(
+            F.when(F.size(values) > 0, F.sequence(F.lit(1), F.size(values))).otherwise(F.array().cast("array<int>")),
+            lambda place: (place == 1) | (F.get(values, place - 1) != F.get(values, place - 2)),
+        )
+        return _let(
+            places,
+            lambda begins: F.transform(
+                begins,
+                lambda begin, number: F.struct(
+                    self._text(F.get(values, begin - 1)).alias("value"),
+                    (F.coalesce(F.get(begins, number + 1), F.size(values) + 1) - begin).cast("bigint").alias("n"),
+                ),
+            ),
+        )
+
+
+def sum_of_both(stored: Value, staged: Value) -> Value:
+    """Return the text of all values of two; raises RefusedError for different digits."""
+    (digits, counts), (other_digits, others) = _read(stored), _read(staged)
+    if digits != other_digits:
+        raise RefusedError(
+            f"the state keeps quantiles of {digits} digits, this version makes {other_digits}: go back to "
+            f"digits={digits}, or give the result another name; the stored values are unchanged"
+        )
+    total = counts + others
+    listed = [{"value": value, "n": total[value]} for value in sorted(total, key=_place)]
+    return json_of({"digits": digits, "counts": listed})
+
+
+def _read(text: Value) -> tuple[int, Counter[str]]:
+    digits, listed = parts_of(text, "digits", "counts")
+    try:
+        counts = Counter({each["value"]: each["n"] for each in listed})  # type: ignore[index]  # else a TypeError
+        if len(counts) == len(listed) and all(map(_is_count, counts.items())):
+            return digits, counts
+    except (KeyError, TypeError):
+        pass
+    raise no_sketch("digits", "counts")
+
+
+def _is_count(said: tuple[object, object]) -> bool:
+    value, count = said
+    return isinstance(value, str) and _NUMBER.fullmatch(value) is not None and type(count) is int and count > 0
+
+
+def _place(value: str) -> tuple[bool, float]:
+    number = float(value)
+    return math.isnan(number), 0.0 if math.isnan(number) else number
+
+
+def _value_at(counts: Column, rank: Column) -> Column:
+    none = F.struct(F.lit(0).cast("bigint").alias("seen"), F.lit(None).cast("string").alias("value"))
+
+    def add(so_far: Column, each: Column) -> Column:
+        seen = so_far["seen"] + each["n"]
+        value = F.when(so_far["value"].isNotNull(), so_far["value"]).when(seen >= rank, each["value"])
+        return F.struct(seen.alias("seen"), value.alias("value"))
+
+    return F.aggregate(counts, none, add, lambda end: end["value"]).cast("double")
+
+
+def _let(value: Column, use: Callable[[Column], Column]) -> Column:
+    """Return what is made of a value that is computed once; each use of a column would compute it anew."""
+    return F.get(F.transform(F.array(value), use), F.lit(0))
+
+
+def _exact(share: float) -> Column:
+    """Return a share as it is written: 0.07 of 100 is 7, and not a little more."""
+    return F.lit(Decimal(repr(float(share))))
+
+
+def _shares(given: object) -> tuple[float, ...]:
+    is_many = isinstance(given, list | tuple) and len(given) > 0
+    if not is_many or not all(_is_share(share) for share in given):  # type: ignore[attr-defined]  # many, as asked
+        raise refused("Quantiles: at", "several numbers from 0 to 1, such as (0.5, 0.99)", given)
+    return tuple(float(share) for share in given)  # type: ignore[attr-defined]
+
+
+def _is_share(given: object) -> bool:
+    return isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1

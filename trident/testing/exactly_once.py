@@ -1,0 +1,116 @@
+"""One question to a topology: does it come to the same wherever its coordinators die?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from trident.base.checks import refused
+from trident.base.errors import ConfigurationError
+from trident.graph.nodes import PersistNode
+from trident.state.kafka.records import LINEAGE, Record
+from trident.state.kafka.sink import KafkaSink
+from trident.testing.lives import Death
+from trident.testing.playing import PlayedBatch, Rows, TopologyTest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from trident.language.topology import Topology
+
+Seen = Mapping[str, Sequence[str]]
+"""What readers see of each state and sink, in an order that says nothing."""
+
+
+def check_exactly_once(
+    topology: Topology,
+    spark: SparkSession,
+    batches: Sequence[Rows],
+    *,
+    retried_with: Sequence[Rows] | None = None,
+    tables: Rows | None = None,
+) -> tuple[Death, ...]:
+    """Run batches undisturbed, then again for each border that they come to, with a death there in every batch.
+
+    Raises AssertionError, naming state or sink and death, where readers see anything else than after an undisturbed
+    run: a function that is not a function of its records is found like that. With `retried_with`, rows of opaque
+    streams for each batch, those that were not decided are tried again with these, and what readers see is compared
+    with an undisturbed run of what the batches held. Returns the deaths that were played; with rows that reach every
+    branch these are all that there are.
+    """
+    _check_batches("batches", batches)
+    if retried_with is not None:
+        _check_batches("retried_with", retried_with)
+        if len(retried_with) != len(batches):
+            raise ConfigurationError("retried_with needs rows for each of the batches, {} for those that hold the same")
+    others: Sequence[Rows | None] = [None] * len(batches) if retried_with is None else retried_with
+    calm = _CalmRuns(topology, spark, tables)
+    _, passed = calm.run(batches)
+    deaths = tuple(dict.fromkeys(death for borders in passed for death in borders))
+    for death in deaths:
+        held = []
+        with TopologyTest(topology, spark, tables=tables) as test:
+            for rows, other, borders in zip(batches, others, passed, strict=True):
+                held.append(_play(test, rows, other, death if death in borders else None).records)
+            found = _seen(test, topology)
+        expected, _ = calm.run(held)
+        _compare(found, expected, death)
+    return deaths
+
+
+@dataclass(frozen=True)
+class _CalmRuns:
+    """Runs without a death, each of them once."""
+
+    topology: Topology
+    spark: SparkSession
+    tables: Rows | None
+    known: dict[str, tuple[Seen, list[tuple[Death, ...]]]] = field(default_factory=dict)
+
+    def run(self, batches: Sequence[Rows]) -> tuple[Seen, list[tuple[Death, ...]]]:
+        """Return what is seen after it, and the borders of each batch."""
+        key = repr([{name: tuple(rows) for name, rows in batch.items()} for batch in batches])
+        if key not in self.known:
+            with TopologyTest(self.topology, self.spark, tables=self.tables) as test:
+                passed = [test.batch(rows).passed for rows in batches]
+                self.known[key] = _seen(test, self.topology), passed
+        return self.known[key]
+
+
+def _play(test: TopologyTest, rows: Rows, other: Rows | None, death: Death | None) -> PlayedBatch:
+    return test.batch(rows) if death is None else test.batch(rows, dies_at=death, retried_with=other)
+
+
+def _seen(test: TopologyTest, topology: Topology) -> Seen:
+    seen = {}
+    for end in topology.compile().ends:
+        if not isinstance(end, PersistNode) and isinstance(end.sink, KafkaSink):
+            seen[end.name] = sorted(map(_record, test.sent(end.name)))
+        else:
+            seen[end.name] = sorted(map(repr, test.rows(end.name)))
+    return seen
+
+
+def _record(record: Record) -> str:
+    """Return a record without what says in which attempt it was made."""
+    own = [header for header in record.headers if not header[0].startswith(LINEAGE)]
+    return repr((record.topic, record.key, record.value, own))
+
+
+def _compare(found: Seen, expected: Seen, death: Death) -> None:
+    for name, rows in expected.items():
+        more, fewer = Counter(found[name]) - Counter(rows), Counter(rows) - Counter(found[name])
+        if more or fewer:
+            raise AssertionError(
+                f"{name!r} does not hold the same after a death {death} in every batch as without one: {more.total()} "
+                f"rows are there that were not, {fewer.total()} are missing. Play it with batch(…, dies_at=Death("
+                f"{str(death.point)!r}, time={death.time})), and look for what depends on more than its records"
+            )
+
+
+def _check_batches(what: str, given: object) -> None:
+    if isinstance(given, list | tuple) and given and all(isinstance(rows, Mapping) for rows in given):
+        return
+    raise refused(what, "a list of batches, each a mapping of streams to lists of rows", given, secret=True)
