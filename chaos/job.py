@@ -44,7 +44,7 @@ SINK = "sent"
 LEASE_SECONDS = 6.0
 HANG_SECONDS = 240
 """Far longer than any batch may take: only a speculative copy of the task can save it."""
-_FAILS_FOR_SURE, _HANGS_FOR_SURE = 30, 60
+_FAILS_FOR_SURE, _HANGS_FOR_SURE = 12, 24
 """These calls of all workers together; the first attempt of a task from the second on."""
 _STUBBORN = 5
 _QUIET_LOG = Path(__file__).parents[1] / "trident" / "executor" / "quiet-log4j2.properties"

@@ -39,8 +39,10 @@ class Outcome:
     """What a foreign reader got of the job's sink, if it has one."""
 
     @property
-    def is_good(self) -> bool:
-        return not self.problems and bool(self.verdicts) and all(verdict.is_good for verdict in self.verdicts)
+    def reasons(self) -> list[str]:
+        """Why it is not good; nothing where it is."""
+        wrong = [f"{verdict.state} is not what was expected" for verdict in self.verdicts if not verdict.is_good]
+        return [*self.problems, *wrong, *([] if self.verdicts else ["nothing was judged"])]
 
 
 @dataclass(frozen=True)

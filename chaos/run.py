@@ -43,6 +43,7 @@ SENT_PARTITIONS = 3
 BROKERS = 3
 ACCOUNTS = 5_000
 NEEDED_KILLS = 20
+_SHOWN = 20
 STREAMS = {OPAQUE: "opaque", TRANSACTIONAL: "transactional"}
 
 
@@ -244,13 +245,17 @@ def run(scenarios: Sequence[Scenario], seed: int, folder: Path, needed_kills: in
             display.outcome(outcomes[-1])
     strikes = [strike for outcome in outcomes for strike in outcome.strikes]
     kills = sum(strike.kills for strike in strikes)
-    good = all(outcome.is_good for outcome in outcomes) and is_hard_enough(strikes, needed_kills)
+    reasons = [f"{outcome.scenario}: {text}" for outcome in outcomes for text in outcome.reasons]
+    if not is_hard_enough(strikes, needed_kills):
+        reasons.append(f"too few kills, or too few of them between pin and done; {needed_kills} are needed")
     display.event(
         f"{sum(outcome.records for outcome in outcomes):,} records, {kills} kills and {len(strikes)} faults in all, "
         f"{decided_kills(strikes)} of {driver_kills(strikes)} driver kills between pin and done: "
-        f"{'all is well' if good else 'NOT GOOD'}"
+        f"{'NOT GOOD' if reasons else 'all is well'}"
     )
-    return 0 if good else 1
+    for reason in reasons[:_SHOWN]:  # once more at the end, which is all that a log may have kept
+        display.event(reason)
+    return 1 if reasons else 0
 
 
 def main() -> None:
