@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import sqlite3
+import sys
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
@@ -20,7 +21,7 @@ from trident import ApproxCountDistinct, ConfigurationError, Quantiles, SqliteLe
 from trident.spouts import FixedBatchSpout
 from trident.state import MemoryState, SqliteState, SqliteTable
 
-NAN, ENDLESS = math.nan, math.inf
+NAN, ENDLESS, GREATEST = math.nan, math.inf, sys.float_info.max
 AT = (0.0, 0.07, 0.5, 0.9, 0.99, 1.0)
 NUMBERS: dict[str, dict[str, Sequence[object]]] = {
     "bigint": {
@@ -35,15 +36,17 @@ NUMBERS: dict[str, dict[str, Sequence[object]]] = {
         "several": [0.1, -0.1, 1e-300, 1e300, 2.5, 2.5],
         "ends": [NAN, ENDLESS, -ENDLESS, 0.0, -0.0, NAN],
         "only nan": [NAN],
+        "greatest": [GREATEST, -GREATEST, 1.7951e308, ENDLESS, -ENDLESS, -1.7951e308, GREATEST],
     },
 }
 
 
 def rounded(value: object, digits: int) -> float:
-    """Python's decimals, half up."""
+    """Python's decimals, half up, no number farther away than the greatest one."""
     if isinstance(value, float) and not math.isfinite(value):
         return value
-    return float(Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(Decimal(repr(float(str(value))))))
+    found = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(Decimal(repr(float(str(value)))))
+    return float(min(max(found, Decimal(-GREATEST)), Decimal(GREATEST)))
 
 
 def quantiles(values: Sequence[object], digits: int) -> list[float] | None:
@@ -61,7 +64,7 @@ def same(found: object, wanted: list[float] | None) -> bool:
     return [repr(each) for each in found] == [repr(each + 0.0) for each in wanted]
 
 
-@pytest.mark.parametrize("digits", [1, 3])
+@pytest.mark.parametrize("digits", [1, 3, 6])
 @pytest.mark.parametrize("ddl", NUMBERS)
 def test_quantiles_are_those_of_the_rounded_values(spark: SparkSession, ddl: str, digits: int) -> None:
     rows = [(name, value) for name, values in NUMBERS[ddl].items() for value in values]

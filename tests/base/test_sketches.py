@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from decimal import Decimal
 from functools import reduce
 
 import pytest
@@ -15,7 +16,9 @@ from trident.operations.aggregators.distinct import ApproxCountDistinct, least_o
 from trident.operations.aggregators.quantiles import Quantiles, sum_of_both
 
 HASHES = st.sets(st.integers(0, 2**63 - 1), max_size=12)
-ROUNDED = st.sampled_from(["0.00e+00", "1.23e+02", "-4.50e-07", "Infinity", "-Infinity", "NaN", "9.99e+300"])
+ROUNDED = st.sampled_from(
+    ["0.00e+00", "1.23e+02", "-4.50e-07", "Infinity", "-Infinity", "NaN", "1.80e+308", "-1.80e+308"]
+)
 
 
 def least(hashes: set[int], k: int = 5) -> str:
@@ -24,7 +27,7 @@ def least(hashes: set[int], k: int = 5) -> str:
 
 def counts(values: list[str], digits: int = 3) -> str:
     found = Counter(values)
-    by_value = sorted(found, key=lambda value: (value == "NaN", 0.0 if value == "NaN" else float(value)))
+    by_value = sorted(found, key=lambda value: (value == "NaN", Decimal(0 if value == "NaN" else value)))
     listed = [{"value": value, "n": found[value]} for value in by_value]
     return json.dumps({"digits": digits, "counts": listed}, separators=(",", ":"))
 
@@ -49,7 +52,16 @@ def test_counts_are_those_of_all_however_they_are_joined(parts: list[list[str]],
 
 
 OTHERS = ["", "[]", "null", '{"k":1}', '{"k":true,"least":[]}', '{"digits":"3"}', None, 5]
-OTHERS_INSIDE = ['{"k":1,"least":["a"],"digits":3,"counts":[[]]}', '{"digits":3,"counts":[{"value":"x","n":1}]}']
+OTHERS_INSIDE = [
+    '{"k":1,"least":["a"],"digits":3,"counts":[[]]}',
+    '{"digits":3,"counts":[{"value":"x","n":1}]}',
+    '{"k":5,"least":[true],"digits":0,"counts":[]}',
+    '{"k":5,"least":[-1],"digits":-3,"counts":[]}',
+    '{"k":5,"least":[9223372036854775808],"digits":7,"counts":[]}',
+    '{"k":2,"least":[1,2,3],"digits":3,"counts":[{"value":"NaN","n":0}]}',
+    '{"k":0,"least":[],"digits":3,"counts":[{"value":"NaN","n":true}]}',
+    '{"k":5,"least":[1,1],"digits":3,"counts":[{"value":"NaN","n":1},{"value":"NaN","n":1}]}',
+]
 
 
 @pytest.mark.parametrize("text", [*OTHERS, *OTHERS_INSIDE])

@@ -15,7 +15,7 @@ from trident.operations.aggregators.sketch_texts import json_of, no_sketch, part
 from trident.operations.base import Fields, check_field, field
 from trident.state.layout import Merge, Value
 
-_HASHES: Final = 2.0**63
+_HASHES: Final = 2**63
 """Of so many: Spark's 64 bits without the last, so that none is negative."""
 _KEPT: Final = "k int, least array<bigint>"
 
@@ -28,7 +28,9 @@ class ApproxCountDistinct:
     different values (400 by default) the number is exact. A state keeps the least hashes of the values, as a JSON text
     `…_sketch` of at most some 20 bytes for each of these. Which hashes are the least does not depend on the order of
     records, on how they are spread, or on what is merged first, so a replay comes to the same number (Bar-Yossef et
-    al., "Counting distinct elements in a data stream", 2002: the k minimum values).
+    al., "Counting distinct elements in a data stream", 2002: the k minimum values). The greatest error that a state was
+    ever kept with stays its error: hashes that are gone can't be had back. The hashes of one batch's group are in the
+    memory of one task.
     """
 
     field: str
@@ -62,7 +64,7 @@ class ApproxCountDistinct:
         count, most = F.size(sketch["least"]), sketch["k"]
         greatest = F.get(sketch["least"], most - 1).cast("double") + 1.0
         return F.when(count < most, count.cast("bigint")).otherwise(
-            F.round((most - 1).cast("double") * _HASHES / greatest).cast("bigint")
+            F.round((most - 1).cast("double") * float(_HASHES) / greatest).cast("bigint")
         )
 
 
@@ -75,7 +77,7 @@ def least_of_both(stored: Value, staged: Value) -> Value:
 
 def _read(text: Value) -> tuple[int, set[int]]:
     most, least = parts_of(text, "k", "least")
-    hashes = {each for each in least if isinstance(each, int)}
-    if len(hashes) != len(least):
+    hashes = {each for each in least if type(each) is int and 0 <= each < _HASHES}
+    if not len(least) == len(hashes) <= most:
         raise no_sketch("k", "least")
     return most, hashes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from trident.operations.base import Fields, check_field, field
 from trident.state.layout import Merge, Value
 
 _MOST_DIGITS: Final = 6
+_GREATEST: Final = sys.float_info.max
 _NUMBER: Final = re.compile(r"-?\d(\.\d+)?e[+-]\d+|-?Infinity|NaN")
 _KEPT: Final = "digits int, counts array<struct<value string, n bigint>>"
 
@@ -31,10 +33,11 @@ class Quantiles:
     """Quantiles of a number field, nulls left out: an array of doubles in the order of `at`; null of no values.
 
     The quantile q of n values is the least that at least q * n of them do not exceed, rounded to so many decimal
-    `digits` (of each value, so 3 are 0.5 % at most; half up). NaN is greater than any number, infinities count. A
-    state keeps how many values there are of each rounded one, exactly, as a JSON text `…_sketch` of some 30 bytes for
-    each: at most 900 per power of ten with three digits. So no result depends on how records were spread over batches
-    or on what was merged first, and a replay comes to the same. The digits can't change while a state lives.
+    `digits` (of each value, so 3 are 0.5 % at most; half up, but never beyond the greatest double). NaN is greater than
+    any number, infinities count. A state keeps how many values there are of each rounded one, exactly, as a JSON text
+    `…_sketch` of some 30 bytes for each: at most 900 per power of ten with three digits. So no result depends on how
+    records were spread over batches or on what was merged first, and a replay comes to the same. The digits can't
+    change while a state lives. The numbers of one batch's group are in the memory of one task.
     """
 
     field: str
@@ -59,7 +62,7 @@ class Quantiles:
     def columns(self) -> tuple[StoredColumn, ...]:
         """Return the text of the rounded values and their counts."""
         value = field(self.field).cast("double") + 0.0  # -0.0 becomes 0.0
-        rounded = F.when(value.isNotNull(), self._text(value).cast("double"))
+        rounded = F.when(value.isNotNull(), _number(self._text(value)))
         counts = _let(F.sort_array(F.collect_list(rounded)), self._counts)
         text = F.to_json(F.struct(F.lit(self.digits).alias("digits"), counts.alias("counts")))
         return (StoredColumn("_sketch", text, Merge.COMBINE, sum_of_both),)
@@ -109,7 +112,7 @@ def _read(text: Value) -> tuple[int, Counter[str]]:
     digits, listed = parts_of(text, "digits", "counts")
     try:
         counts = Counter({each["value"]: each["n"] for each in listed})  # type: ignore[index]  # else a TypeError
-        if len(counts) == len(listed) and all(map(_is_count, counts.items())):
+        if digits <= _MOST_DIGITS and len(counts) == len(listed) and all(map(_is_count, counts.items())):
             return digits, counts
     except (KeyError, TypeError):
         pass
@@ -123,7 +126,10 @@ def _is_count(said: tuple[object, object]) -> bool:
 
 def _place(value: str) -> tuple[bool, float]:
     number = float(value)
-    return math.isnan(number), 0.0 if math.isnan(number) else number
+    if math.isnan(number):
+        return True, 0.0
+    is_beyond = math.isinf(number) and not value.endswith("Infinity")
+    return False, math.copysign(_GREATEST, number) if is_beyond else number
 
 
 def _value_at(counts: Column, rank: Column) -> Column:
@@ -134,7 +140,14 @@ def _value_at(counts: Column, rank: Column) -> Column:
         value = F.when(so_far["value"].isNotNull(), so_far["value"]).when(seen >= rank, each["value"])
         return F.struct(seen.alias("seen"), value.alias("value"))
 
-    return F.aggregate(counts, none, add, lambda end: end["value"]).cast("double")
+    return _number(F.aggregate(counts, none, add, lambda end: end["value"]))
+
+
+def _number(text: Column) -> Column:
+    """Return the double that a text says; what was rounded to beyond the greatest one is that, and no infinity."""
+    number = text.cast("double")
+    is_beyond = (F.abs(number) == F.lit(math.inf)) & ~text.endswith("Infinity")
+    return F.when(is_beyond, F.signum(number) * F.lit(_GREATEST)).otherwise(number)
 
 
 def _let(value: Column, use: Callable[[Column], Column]) -> Column:

@@ -17,7 +17,7 @@ def parts_of(text: Value, number: str, many: str) -> tuple[int, list[object]]:
         found = None
     if isinstance(found, dict):
         count, values = found.get(number), found.get(many)
-        if type(count) is int and isinstance(values, list):
+        if type(count) is int and count > 0 and isinstance(values, list):
             return count, values
     raise no_sketch(number, many)
 
@@ -25,8 +25,8 @@ def parts_of(text: Value, number: str, many: str) -> tuple[int, list[object]]:
 def no_sketch(number: str, many: str) -> RefusedError:
     """Return the error for a text that this library has not written."""
     return RefusedError(
-        f"a sketch in the state is no JSON object of a number {number!r} and an array {many!r}: something else has "
-        "changed it; the stored values are unchanged"
+        f"a sketch in the state is no JSON object of a number {number!r} above zero and an array {many!r}: something "
+        "else has changed it; the stored values are unchanged"
     )
 
 
