@@ -67,10 +67,14 @@ def _is_count(given: object, least: int) -> TypeGuard[int]:
 
 def check_share(what: str, given: object, *, least: float, most: float) -> float:
     """Return a number within these bounds."""
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if not is_number or not least <= given <= most:  # type: ignore[operator]  # a number, as asked
+    if not is_within(given, least, most):
         raise refused(what, f"a number from {least} to {most}", given)
-    return given  # type: ignore[return-value]  # a number, as asked
+    return given
+
+
+def is_within(given: object, least: float, most: float) -> TypeGuard[float]:
+    """Tell whether it is a number within these bounds; True and a NaN are none."""
+    return isinstance(given, int | float) and not isinstance(given, bool) and least <= given <= most
 
 
 def check_seconds(what: str, given: object, *, may_be_zero: bool = False) -> float:

@@ -14,10 +14,11 @@ from pyspark.sql import SparkSession
 
 from integration_tests.dsl.collected import rows_of
 from integration_tests.dsl.fakes import small_spout
-from trident import Count, Sum, Topology
+from trident import Combiner, Count, Reducer, Sum, Topology
 from trident.base.arrays import AnyArray
 from trident.language.stream import Stream
 from trident.local.spark_cluster import LocalSparkCluster
+from trident.state import MemoryState
 
 ROWS = [("ab"[n % 2], n) for n in range(50)]
 
@@ -66,12 +67,40 @@ def test_in_local_mode_resources_are_said_to_have_no_effect(
     assert "cpus=2, memory='1g' (local Spark has no resources to choose)" in stream._topology.explain()
 
 
+class Total(Reducer[int]):
+    result_type = "bigint"
+
+    def init(self) -> int:
+        return 0
+
+    def reduce(self, current: int, *values: object) -> int:
+        return current + int(str(values[0]))
+
+
+class Most(Combiner[int]):
+    result_type = "bigint"
+
+    def init(self, *values: object) -> int:
+        return int(str(values[0]))
+
+    def combine(self, left: int, right: int) -> int:
+        return max(left, right)
+
+
+def test_what_works_on_groups_is_told_what_it_needs_too(spark: SparkSession) -> None:
+    stream = made().options(records_per_call=7).group_by("k")
+    explained = stream.aggregate(total=Total("n"))._topology.explain()
+    assert "a Python task, records_per_call=7, within the batch" in explained
+    kept = stream.persistent_aggregate(MemoryState("kept"), most=Most("n"))
+    assert "and a Python fold, records_per_call=7 per batch, one merge" in kept.new_values()._topology.explain()
+
+
 ON_A_CLUSTER = """
 import sys, tempfile
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
-from trident import ConfigurationError, SqliteLedger, Sum, Topology
+from trident import Combiner, ConfigurationError, SqliteLedger, Sum, Topology
 from trident.spouts import FixedBatchSpout
 from trident.state import SqliteState
 builder = SparkSession.builder.master(sys.argv[1]).config("spark.cores.max", 2)
@@ -86,12 +115,21 @@ except ConfigurationError as error:
 def cpus(batch):
     return {"cpus": pa.array([TaskContext.get().cpus()] * batch.num_rows, pa.int64())}
 
+class Cpus(Combiner):
+    result_type = "bigint"
+
+    def init(self, n):
+        return TaskContext.get().cpus()
+
+    def combine(self, left, right):
+        return max(left, right)
+
 wide = stream.resources(cpus=2).each(cpus, "cpus bigint")
-state = wide.group_by("cpus").persistent_aggregate(SqliteState("m"), total=Sum("n"))
+state = wide.group_by("cpus").persistent_aggregate(SqliteState("m"), total=Sum("n"), fold=Cpus("n"))
 path = tempfile.mkdtemp() + "/ledger.sqlite"
 topology.run(spark, ledger=SqliteLedger(path), until="caught_up")
 import sqlite3
-print(sqlite3.connect(path).execute("SELECT cpus, total FROM m").fetchall())
+print(sqlite3.connect(path).execute("SELECT cpus, total, fold FROM m").fetchall())
 """
 
 
@@ -104,4 +142,4 @@ def test_on_a_cluster_tasks_get_what_they_need_or_the_build_says_why_not() -> No
     assert said.returncode == 0, said.stderr[-3000:]
     refused, counted = said.stdout.strip().splitlines()[-2:]
     assert refused.startswith("stream 's': resources(memory='1g') is not to be had here")
-    assert counted == "[(2, 45)]"
+    assert counted == "[(2, 45, 2)]"

@@ -21,7 +21,7 @@ class MapCache:
 
     def known(self, keys: Iterable[BackingKey]) -> dict[BackingKey, BackingValue]:
         """Return those that are there; they are the last used ones then."""
-        found = {key: self._values[key] for key in keys if key in self._values} if self._values else {}
+        found = {key: self._values[key] for key in keys if key in self._values}
         for key in found:
             self._values.move_to_end(key)
         return found

@@ -139,6 +139,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
 """What an argument of that annotation must refuse."""
 MAY: Final[Mapping[str, Sequence[object]]] = {
     "BackingMapState(cached_keys)": (0,),
+    "BackingMapHarness(cached_keys)": (0,),
     "Keep(count)": (0,),
     "ArrowReader(here_records)": (0,),
     "SqliteLedger(busy_seconds)": (0,),

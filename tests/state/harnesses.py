@@ -13,8 +13,6 @@ from trident.state.capabilities import beside_of
 from trident.state.folding import Row, StoredRow
 from trident.state.layout import KeyColumn, StateKind, StateLayout, ValueColumn
 from trident.state.maps.maps import BackingKey, BackingValue
-from trident.state.maps.state import BackingMapState
-from trident.state.maps.target import MapTarget
 from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.state import MemoryState
 from trident.state.sqlite.database import SqliteDatabase
@@ -150,14 +148,7 @@ class BackingHarness(BackingMapHarness):
     map: DictMap
 
     def __init__(self, backing_map: DictMap, chunk_rows: int = 1_000, cached_keys: int = 0) -> None:
-        super().__init__(backing_map, chunk_rows=chunk_rows)
-        self._cached_keys = cached_keys
-
-    def open(self, layout: StateLayout, kind: StateKind) -> MapTarget:
-        state = BackingMapState(
-            "counts", self.map, kind=kind, chunk_rows=self._chunk_rows, cached_keys=self._cached_keys
-        )
-        return state.open(layout, self._ledger_database)
+        super().__init__(backing_map, chunk_rows=chunk_rows, cached_keys=cached_keys)
 
     def items(self):
         return self.map.rows.items()

@@ -55,7 +55,7 @@ class Lowering:
             lacks = ORDER in end.schema.names and ORDER not in before.columns
             return before.withColumn(ORDER, F.lit(None).cast("binary")) if lacks else before
         aggregate = end.aggregate
-        batch = replace(self._batch, is_diverted=True) if is_diverted else self._batch
+        batch = replace(self._batch, is_diverted=is_diverted or self._batch.is_diverted, needs=end.needs)
         return aggregate.lower_last(before, batch) if for_driver else aggregate.lower(before, batch)
 
     def of(self, end: Way) -> LoweredUpdates:

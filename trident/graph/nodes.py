@@ -122,6 +122,8 @@ class PersistNode:
     layout: StateLayout
     aggregate: Aggregate
     input: Node
+    needs: TaskNeeds = NO_NEEDS
+    """How the fold of a `Combiner` is to run."""
 
     @property
     def name(self) -> str:

@@ -23,6 +23,7 @@ from trident.graph.nodes import (
 from trident.graph.turns import is_late
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation, Told
+from trident.operations.needs import TaskNeeds
 from trident.state.layout import Merge
 from trident.state.row_tables.sink import RowSink
 
@@ -149,8 +150,7 @@ def _said(node: Node | Way) -> str:
         case OperationNode():
             return _said_of_operation(node)
         case RecordOperationNode():
-            what = "a Python task" if node.operation.runs_user_code else "Spark columns"
-            return f"{_called(node.operation)}: {what}, within the batch"
+            return f"{_called(node.operation)}: {_work_of(node)}, within the batch"
         case NewValuesNode():
             return (
                 f"new values of state {node.persist.name!r}: a batch's net change by key, by its own rules of merging"
@@ -163,10 +163,9 @@ def _said(node: Node | Way) -> str:
                 by = f"by {', '.join(node.aggregate.keys)}" if node.aggregate.keys else "in one row"
                 return f"state {node.name!r} ({node.state.kind.value}) {by}: what its updater says, once per txid"
             by = "" if node.aggregate.keys else "in one row: "
-            counted = "Spark's aggregation" + (" and a Python fold" if node.aggregate.runs_user_code else "")
             return (
                 f"state {node.name!r} ({node.state.kind.value}) {by}{_short(node.aggregate.told())}; "
-                f"{counted} per batch, one merge per txid over all"
+                f"{_counted(node.aggregate, node.needs)} per batch, one merge per txid over all"
             )
         case SinkNode():
             return _said_of_sink(node)
@@ -176,12 +175,21 @@ def _said(node: Node | Way) -> str:
 
 def _said_of_operation(node: OperationNode) -> str:
     operation = node.operation
-    what = "a Python task" if operation.runs_user_code else "Spark columns"
     if isinstance(operation, Aggregate):
-        counted = f"Spark's aggregation{' and a Python fold' if operation.runs_user_code else ''}"
-        return f"{_called(operation)}; {counted}, per batch"
-    needs = f", {node.needs.told()}" if operation.runs_user_code and node.needs.told() else ""
-    return f"{_called(operation)}: {what}{needs}"
+        return f"{_called(operation)}; {_counted(operation, node.needs)}, per batch"
+    return f"{_called(operation)}: {_work_of(node)}"
+
+
+def _work_of(node: OperationNode | RecordOperationNode) -> str:
+    return f"a Python task{_needed(node.needs)}" if node.operation.runs_user_code else "Spark columns"
+
+
+def _counted(aggregate: Aggregate, needs: TaskNeeds) -> str:
+    return f"Spark's aggregation{f' and a Python fold{_needed(needs)}' if aggregate.runs_user_code else ''}"
+
+
+def _needed(needs: TaskNeeds) -> str:
+    return f", {needs.told()}" if needs.told() else ""
 
 
 def _called(operation: Operation | RecordOperation) -> str:

@@ -12,7 +12,6 @@ from pyspark.sql.types import StructType
 from trident.base.checks import refused
 from trident.base.errors import ConfigurationError
 from trident.engine.building import apply_own
-from trident.graph.nodes import OperationNode
 from trident.language.row_verbs import declared_fields
 from trident.language.saying import about
 from trident.language.together import read_once
@@ -118,7 +117,7 @@ def _of_static(stream: Stream, state: StaticState, query: Query) -> Stream:
     operation = _of_table(table, query)
     with about(stream._name):
         sample = apply_own(operation, stream._sample)
-    return stream._followed(OperationNode(operation, stream._node, stream._needs), sample, keeps=True)
+    return stream._behind(operation, sample, keeps=True)
 
 
 def _of_table(table: TableRows, query: Query) -> TableQuery:

@@ -282,7 +282,7 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
         return joined_with_table(self, table, on, how, unique=unique)
 
     def _then(self, operation: Operation, *, keeps: bool = False) -> Stream:
-        return self._followed(OperationNode(operation, self._node, self._needs), self._after(operation), keeps=keeps)
+        return self._behind(operation, self._after(operation), keeps=keeps)
 
     def _aggregated(self, operation: Aggregate | RowAggregate) -> Stream:
         if isinstance(operation, Aggregate):
@@ -294,6 +294,9 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
     def _after(self, operation: Operation) -> DataFrame:
         with about(self._name):
             return apply_step(operation, self._sample)
+
+    def _behind(self, operation: Operation, sample: DataFrame, *, keeps: bool) -> Stream:
+        return self._followed(OperationNode(operation, self._node, self._needs), sample, keeps=keeps)
 
     def _followed(self, node: Node, sample: DataFrame, *, keeps: bool = False) -> Stream:
         """Return what follows; `keeps` says that a field which is still there is the same one, with the same values."""
@@ -337,7 +340,7 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
         stored = self._after(aggregate)
         layout = layout_of(state.name, aggregate, fields_of(stored).schema)
         table_shape(state.name, state.name, state.kind, layout)  # names of columns, the derived ones too
-        persist = PersistNode(state, layout, aggregate, self._node)
+        persist = PersistNode(state, layout, aggregate, self._node, self._needs)
         self._topology._add_end(persist)
         return TridentState(state, layout, persist, self, stored)
 

@@ -15,7 +15,7 @@ from trident.base.checks import check_count, refused
 from trident.base.errors import ConfigurationError
 from trident.engine.building import apply_own
 from trident.engine.spark import is_classic
-from trident.graph.nodes import Node, OperationNode
+from trident.operations.base import Operation
 from trident.operations.needs import TaskNeeds
 from trident.operations.tasks import InTasks, profile_of
 
@@ -34,10 +34,9 @@ class TaskVerbs(ABC):
     _name: str
 
     _sample: DataFrame
-    _node: Node
 
     @abstractmethod
-    def _followed(self, node: Node, sample: DataFrame, *, keeps: bool = False) -> Stream: ...
+    def _behind(self, operation: Operation, sample: DataFrame, *, keeps: bool) -> Stream: ...
 
     @abstractmethod
     def _needing(self, needs: TaskNeeds) -> Stream: ...
@@ -49,8 +48,7 @@ class TaskVerbs(ABC):
         what follows a source runs in as many tasks as read it.
         """
         operation = InTasks(check_count("parallelism", tasks, most=_MOST_TASKS))
-        node = OperationNode(operation, self._node, self._needs)
-        return self._followed(node, apply_own(operation, self._sample), keeps=True)
+        return self._behind(operation, apply_own(operation, self._sample), keeps=True)
 
     def resources(self, *, cpus: int | None = None, memory: str | None = None) -> Stream:
         """Run the Python functions that follow in tasks of so many `cpus`, in executors with so much `memory`.
@@ -94,7 +92,7 @@ def _offered(spark: SparkSession, needs: TaskNeeds, stream: str) -> TaskNeeds:
         return replace(needs, is_local=True)
     if is_classic(spark):
         manager = spark.sparkContext._jsc.sc().resourceProfileManager()
-        profile = profile_of(needs, spark.sparkContext.applicationId)._java_resource_profile
+        profile = profile_of(needs.cpus, needs.memory, spark.sparkContext.applicationId)._java_resource_profile
         try:
             manager.isSupported(profile)
         except Py4JJavaError as error:

@@ -12,7 +12,7 @@ from trident.base.checks import check_able, check_flag, check_instance, check_te
 from trident.base.errors import ConfigurationError
 from trident.base.policies import policy_of
 from trident.engine.building import apply_own, apply_to_several, carried_schema, fields_of
-from trident.graph.nodes import OperationNode, RecordOperationNode
+from trident.graph.nodes import RecordOperationNode
 from trident.language.row_verbs import declared_fields
 from trident.language.saying import about
 from trident.operations.base import RecordOperation, check_field
@@ -97,7 +97,7 @@ def joined_with_table(stream: Stream, table: DataFrame, on: Keys, how: str, *, u
         sample = apply_own(operation, stream._sample)
         if unique:
             check_unique(rows, names)
-    return stream._followed(OperationNode(operation, stream._node, stream._needs), sample, keeps=True)
+    return stream._behind(operation, sample, keeps=True)
 
 
 def read_once(table: DataFrame, asked_by: str, other_way: str) -> pa.Table:

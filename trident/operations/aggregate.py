@@ -35,6 +35,7 @@ from trident.operations.base import (
 )
 from trident.operations.given import values_of
 from trident.operations.sending import check_sendable
+from trident.operations.tasks import in_python
 from trident.spouts.arrow_types import arrow_schema, arrow_type
 from trident.state.layout import Value
 
@@ -143,7 +144,7 @@ class Aggregate:
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         grouped = self._grouped(frame, batch).select(*self._selected)
-        folded = self.folded(grouped)
+        folded = self.folded(grouped, batch)
         return folded.select(*self._shown) if self._shown else folded
 
     def lower_last(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
@@ -161,14 +162,15 @@ class Aggregate:
         chosen = (column.lenient if batch.is_diverted else column.checked) if self._stored else None
         return column.expression if chosen is None else chosen
 
-    def folded(self, grouped: DataFrame) -> DataFrame:
+    def folded(self, grouped: DataFrame, batch: BatchContext) -> DataFrame:
         """Return the groups with what a combiner collected joined to one value."""
         if not self._combiners:
             return grouped
         types = {name: result_field(name, combiner) for name, combiner in self._combiners.items()}
         types |= {name: StructField(name, StringType()) for name in self.texts}
         schema = nullable([types.get(old.name, old) for old in grouped.schema.fields])
-        return grouped.mapInArrow(Fold(self._combiners, arrow_schema(schema), self.texts), schema)
+        work = Fold(self._combiners, arrow_schema(schema), self.texts)
+        return in_python(grouped, work, schema, batch, by_group=True)
 
 
 def check_keys(keys: Sequence[str], fields: Fields) -> None:

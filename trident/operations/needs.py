@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 
@@ -22,13 +22,18 @@ class TaskNeeds:
     @property
     def wants_profile(self) -> bool:
         """Whether Spark is asked for other executors or slots."""
-        return not self.is_local and (self.cpus is not None or self.memory is not None)
+        return self._names_resources and not self.is_local
+
+    @property
+    def _names_resources(self) -> bool:
+        return self.cpus is not None or self.memory is not None
 
     def told(self) -> str:
         """Return what is said, as a user says it; empty for nothing."""
-        said = [f"{each.name}={getattr(self, each.name)!r}" for each in fields(self)[:3] if getattr(self, each.name)]
-        ignored = " (local Spark has no resources to choose)" if self.is_local and (self.cpus or self.memory) else ""
-        return ", ".join(said) + ignored
+        settings = {"cpus": self.cpus, "memory": self.memory, "records_per_call": self.records_per_call}
+        said = ", ".join(f"{name}={value!r}" for name, value in settings.items() if value is not None)
+        is_ignored = self._names_resources and self.is_local
+        return f"{said} (local Spark has no resources to choose)" if is_ignored else said
 
 
 NO_NEEDS: Final = TaskNeeds()

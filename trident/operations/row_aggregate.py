@@ -103,7 +103,7 @@ class RowAggregate(OfNothing):
         """See `RecordOperation.lower`."""
         (frame,) = frames
         groups = self._grouped(frame).withColumn(CONTROL, F.lit(None).cast("string"))
-        folded = (groups if self.plain is None else self.plain.folded(groups)).drop(CONTROL)
+        folded = (groups if self.plain is None else self.plain.folded(groups, batch)).drop(CONTROL)
         made = self._gone_through(folded, batch)
         return made.select(*(field(key) for key in self._keys), *map(self._shown, self._results))
 

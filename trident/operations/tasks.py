@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from trident.operations.base import BatchContext, Fields
-from trident.operations.needs import TaskNeeds
 
 _PROFILES: Final = 64
 InArrow = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -53,17 +52,17 @@ def in_python(
     if not needs.wants_profile:
         return frame.mapInArrow(work, schema)
     application = frame.sparkSession.conf.get("spark.app.id", "")
-    return frame.mapInArrow(work, schema, profile=profile_of(needs, application or ""))
+    return frame.mapInArrow(work, schema, profile=profile_of(needs.cpus, needs.memory, application or ""))
 
 
 @lru_cache(maxsize=_PROFILES)
-def profile_of(needs: TaskNeeds, application: str) -> ResourceProfile:
+def profile_of(cpus: int | None, memory: str | None, application: str) -> ResourceProfile:
     """Return Spark's profile, one for all batches of an application: Spark keeps each that it is given."""
     builder = ResourceProfileBuilder()
-    if needs.cpus is not None:
-        builder.require(TaskResourceRequests().cpus(needs.cpus))
-    if needs.memory is not None:
-        builder.require(ExecutorResourceRequests().pysparkMemory(needs.memory))
+    if cpus is not None:
+        builder.require(TaskResourceRequests().cpus(cpus))
+    if memory is not None:
+        builder.require(ExecutorResourceRequests().pysparkMemory(memory))
     return builder.build
 
 

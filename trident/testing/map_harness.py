@@ -29,13 +29,15 @@ class BackingMapHarness(StateHarness):
 
     sees_foreign_rows = False
 
-    def __init__(self, backing_map: BackingMap, *, chunk_rows: int = 2) -> None:
+    def __init__(self, backing_map: BackingMap, *, chunk_rows: int = 2, cached_keys: int = 0) -> None:
         check_able("backing_map", backing_map, ("multi_get", "multi_put"), "an object with multi_get and multi_put")
         check_count("chunk_rows", chunk_rows)
+        check_count("cached_keys", cached_keys, least=0)
         self.map = backing_map
         self.can_clear = isinstance(backing_map, ClearableBackingMap)
         self.can_remove = isinstance(backing_map, RemovableBackingMap)
         self._chunk_rows = chunk_rows
+        self._cached_keys = cached_keys
         self._ledger_database = MemoryDatabase()
 
     @abstractmethod
@@ -44,7 +46,9 @@ class BackingMapHarness(StateHarness):
 
     def open(self, layout: StateLayout, kind: StateKind) -> MapTarget:
         """Open the state over the map."""
-        state = BackingMapState("counts", self.map, kind=kind, chunk_rows=self._chunk_rows)
+        state = BackingMapState(
+            "counts", self.map, kind=kind, chunk_rows=self._chunk_rows, cached_keys=self._cached_keys
+        )
         return state.open(layout, self._ledger_database)
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:

@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol
 from pyspark.sql import Column
 from pyspark.sql.types import (
     BooleanType,
+    DataType,
     DateType,
     NumericType,
     StringType,
@@ -85,8 +86,22 @@ def require_ordered(verb: str, wanted: str, name: str, fields: Fields) -> None:
     """Refuse a field that is not there or whose values have no order."""
     fields.require(wanted, f"{verb} for {name!r}")
     check_comparable(fields.schema[wanted], f"{verb} for {name!r}")
+    require_type(verb, wanted, name, fields, _ORDERED, "a field with an order")
+
+
+def require_type(
+    verb: str,
+    wanted: str,
+    name: str,
+    fields: Fields,
+    types: tuple[type[DataType], ...],
+    needs: str,
+    advice: str = "",
+) -> None:
+    """Refuse a field that is not there or is of none of these types."""
+    fields.require(wanted, f"{verb} for {name!r}")
     type_ = fields.schema[wanted].dataType
-    if not isinstance(type_, _ORDERED):
+    if not isinstance(type_, types):
         raise ConfigurationError(
-            f"{verb} for {name!r} needs a field with an order, but the field {wanted!r} is {type_.simpleString()}"
+            f"{verb} for {name!r} needs {needs}, but the field {wanted!r} is {type_.simpleString()}{advice}"
         )

@@ -15,9 +15,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType
 
-from trident.base.checks import check_count, refused
-from trident.base.errors import ConfigurationError, RefusedError
-from trident.operations.aggregators.base import StoredColumn
+from trident.base.checks import check_count, is_within, refused
+from trident.base.errors import RefusedError
+from trident.operations.aggregators.base import StoredColumn, require_type
 from trident.operations.aggregators.sketch_texts import json_of, no_sketch, parts_of
 from trident.operations.base import Fields, check_field, field
 from trident.state.layout import Merge, Value
@@ -52,12 +52,7 @@ class Quantiles:
 
     def check(self, name: str, fields: Fields) -> None:
         """The field must be a number."""
-        fields.require(self.field, f"Quantiles for {name!r}")
-        type_ = fields.schema[self.field].dataType
-        if not isinstance(type_, NumericType):
-            raise ConfigurationError(
-                f"Quantiles for {name!r} needs numbers, but the field {self.field!r} is {type_.simpleString()}"
-            )
+        require_type("Quantiles", self.field, name, fields, (NumericType,), "numbers")
 
     def columns(self) -> tuple[StoredColumn, ...]:
         """Return the text of the rounded values and their counts."""
@@ -161,11 +156,7 @@ def _exact(share: float) -> Column:
 
 
 def _shares(given: object) -> tuple[float, ...]:
-    is_many = isinstance(given, list | tuple) and len(given) > 0
-    if not is_many or not all(_is_share(share) for share in given):  # type: ignore[attr-defined]  # many, as asked
+    shares = list(given) if isinstance(given, list | tuple) else []
+    if not shares or not all(is_within(share, 0, 1) for share in shares):
         raise refused("Quantiles: at", "several numbers from 0 to 1, such as (0.5, 0.99)", given)
-    return tuple(float(share) for share in given)  # type: ignore[attr-defined]
-
-
-def _is_share(given: object) -> bool:
-    return isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= 1
+    return tuple(float(share) for share in shares)

@@ -9,8 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DecimalType, IntegralType
 
-from trident.base.errors import ConfigurationError
-from trident.operations.aggregators.base import OneColumn, StoredColumn
+from trident.operations.aggregators.base import OneColumn, StoredColumn, require_type
 from trident.operations.base import UNHELD, Fields, check_field, field
 from trident.state.layout import Merge
 
@@ -49,10 +48,5 @@ class Sum(OneColumn):
 
 def require_exact(verb: str, wanted: str, name: str, fields: Fields) -> None:
     """Refuse a field that is not there or whose sum would depend on the order of the records."""
-    fields.require(wanted, f"{verb} for {name!r}")
-    type_ = fields.schema[wanted].dataType
-    if not isinstance(type_, IntegralType | DecimalType):
-        raise ConfigurationError(
-            f"{verb} for {name!r} needs integers or decimals, but the field {wanted!r} is {type_.simpleString()}; "
-            "cast it first, say to decimal(38,2) (a sum of floats would depend on the order of the records)"
-        )
+    advice = "; cast it first, say to decimal(38,2) (a sum of floats would depend on the order of the records)"
+    require_type(verb, wanted, name, fields, (IntegralType, DecimalType), "integers or decimals", advice)

@@ -9,8 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 
-from trident.base.errors import ConfigurationError
-from trident.operations.aggregators.base import OneColumn
+from trident.operations.aggregators.base import OneColumn, require_type
 from trident.operations.base import Fields, check_field, field
 from trident.state.layout import Merge
 
@@ -24,13 +23,7 @@ class _Truth(OneColumn):
 
     def check(self, name: str, fields: Fields) -> None:
         """The field must be a boolean."""
-        fields.require(self.field, f"{type(self).__name__} for {name!r}")
-        type_ = fields.schema[self.field].dataType
-        if not isinstance(type_, BooleanType):
-            raise ConfigurationError(
-                f"{type(self).__name__} for {name!r} needs a boolean, but the field {self.field!r} is "
-                f"{type_.simpleString()}"
-            )
+        require_type(type(self).__name__, self.field, name, fields, (BooleanType,), "a boolean")
 
 
 @dataclass(frozen=True, slots=True)
