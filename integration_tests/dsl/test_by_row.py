@@ -335,8 +335,8 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "nothing": ("at least one result", lambda s: s.partition_aggregate()),
     "nothing of all": ("at least one result", lambda s: s.aggregate()),
     "in a state": (
-        "'x' is of a InOrder, which goes through the records of one batch.*Write a Combiner",
-        lambda s: s.group_by("k").persistent_aggregate(MemoryState("s"), x=InOrder("n")),  # type: ignore[arg-type]
+        "'x' is of a Often, which makes rows of the records of one batch.*Write a Combiner",
+        lambda s: s.group_by("k").persistent_aggregate(MemoryState("s"), x=Often("n")),
     ),
 }
 

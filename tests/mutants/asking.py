@@ -8,10 +8,25 @@ from tests.mutants.mutant import Mutant
 
 _PURE: Final = ("tests/dsl/test_asking.py",)
 _UPDATING: Final = ("tests/dsl/test_updating.py",)
+_REDUCERS: Final = "integration_tests/dsl/test_persistent_reducers.py"
 _PERSIST: Final = "integration_tests/dsl/test_partition_persist.py"
 _QUERIES: Final = "integration_tests/dsl/test_state_queries.py"
 
 ASKING: Final = (
+    Mutant(
+        "a reducer in a state goes on from what is stored",
+        "trident/operations/reducing.py",
+        "reducer.init() if before is None else before",
+        "reducer.init()",
+        (f"{_REDUCERS}::test_without_groups_it_is_of_all_records",),
+    ),
+    Mutant(
+        "a reducer in a state is given its values as the state gives them back",
+        "trident/operations/reducing.py",
+        ", Settling(self.types[name]))",
+        ")",
+        (f"{_REDUCERS}::test_without_groups_it_is_of_all_records",),
+    ),
     Mutant(
         "a query function returns a result for each key",
         "trident/operations/asking.py",

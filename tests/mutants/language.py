@@ -198,7 +198,7 @@ LANGUAGE: Final = (
     Mutant(
         "local Spark is asked for no resources",
         "trident/operations/needs.py",
-        "not self.is_local and",
+        " and not self.is_local",
         "",
         ("tests/dsl/test_needs.py",),
     ),

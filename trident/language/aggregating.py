@@ -31,6 +31,20 @@ def aggregation_by_partition(makers: Sequence[ByRow], aggregators: Aggregators, 
     return RowAggregate("partition_aggregate", (), makers, aggregators, partitions)
 
 
+def kept_aggregation(keys: tuple[str, ...], aggregators: Aggregators) -> Aggregate:
+    """Return the operation of a `persistent_aggregate` by aggregators of which two results can be joined."""
+    plain: dict[str, Aggregation] = {}
+    for name, each in aggregators.items():
+        if isinstance(each, ByRow):
+            raise ConfigurationError(
+                f"persistent_aggregate: {name!r} is of a {type(each).__name__}, which makes rows of the records of one "
+                "batch: what two batches made can't be joined by it. Write a Combiner (init, combine), which says how "
+                "two values become one, or a Reducer (init, reduce), which takes up the value that is stored"
+            )
+        plain[name] = each
+    return Aggregate(keys, plain, stored=True)
+
+
 def _checked(verb: str, makers: Sequence[ByRow], aggregators: Aggregators) -> dict[str, Aggregation]:
     """Refuse what is given in the wrong way, and return the aggregators that are columns of Spark."""
     for each in makers:

@@ -12,6 +12,7 @@ from trident.operations.aggregators.by_row import ByRow
 from trident.state.target import State
 
 if TYPE_CHECKING:
+    from trident.language.static_state import Query, StaticState
     from trident.language.stream import Stream
     from trident.language.trident_state import TridentState
 
@@ -48,9 +49,15 @@ class GroupedStream:
         """Return what a function makes of the groups and the other arguments: see `Stream.apply_assembly`."""
         return check_assembly(assembly)(self, *arguments, **named)
 
-    def persistent_aggregate(self, state: State, /, **aggregators: Aggregation) -> TridentState:
+    def state_query(self, state: TridentState | StaticState, query: Query, /) -> GroupedStream:
+        """Add what a state says to each record, as `Stream.state_query` does; the groups stay."""
+        return GroupedStream(self._stream.state_query(state, query), self._keys)
+
+    def persistent_aggregate(self, state: State, /, **aggregators: Aggregation | ByRow) -> TridentState:
         """Keep one row per key in the state, changed once per txid by what its batch holds for that key.
 
+        Either all aggregators are `Reducer`s or none is. Reducers take up the values that the txid before has left:
+        they run in the batch's turn, record by record; a key for which all of them still have None has no row.
         Raises `ConfigurationError` when the state is used already or can't hold a field.
         """
         return self._stream._keep(state, self._keys, aggregators)

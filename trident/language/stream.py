@@ -13,7 +13,7 @@ from trident.base.names import check_given_name
 from trident.engine.building import apply_step, fields_of
 from trident.engine.compiled import layout_of
 from trident.graph.nodes import Node, OperationNode, PersistNode, SinkNode
-from trident.language.aggregating import aggregation
+from trident.language.aggregating import aggregation, kept_aggregation
 from trident.language.grouped import GroupedStream
 from trident.language.partition_verbs import PartitionVerbs
 from trident.language.row_verbs import RowVerbs, check_assembly, checked, declared_fields
@@ -24,10 +24,10 @@ from trident.language.to_kafka import check_no_markers, checked_parts, described
 from trident.language.to_table import row_shape_of
 from trident.language.together import Keys, joined, joined_with_table, merged, of_several
 from trident.language.trident_state import TridentState, check_state
-from trident.language.updating import persisted
+from trident.language.updating import PERSISTENT, kept_by_reducers, persisted
 from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.base import Aggregation
-from trident.operations.aggregators.by_row import ByRow
+from trident.operations.aggregators.by_row import ByRow, Reducer
 from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
 from trident.operations.arrow_lists import ListsFunction
 from trident.operations.base import Operation, RecordOperation, check_field
@@ -162,8 +162,11 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
         """
         return self._aggregated(aggregation((), makers, aggregators))
 
-    def persistent_aggregate(self, state: State, /, **aggregators: Aggregation) -> TridentState:
-        """Keep a single row in the state, changed once per txid by what its batch holds."""
+    def persistent_aggregate(self, state: State, /, **aggregators: Aggregation | ByRow) -> TridentState:
+        """Keep a single row in the state, changed once per txid by what its batch holds.
+
+        See `GroupedStream.persistent_aggregate`.
+        """
         return self._keep(state, (), aggregators)
 
     def partition_persist(
@@ -334,9 +337,13 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
     def _partitions(self) -> int:
         return self._topology.partitions
 
-    def _keep(self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation]) -> TridentState:
-        check_state(state, "persistent_aggregate")
-        aggregate = Aggregate(keys, aggregators, stored=True)
+    def _keep(
+        self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation | ByRow]
+    ) -> TridentState:
+        check_state(state, PERSISTENT)
+        if any(isinstance(each, Reducer) for each in aggregators.values()):
+            return kept_by_reducers(self, state, keys, aggregators)
+        aggregate = kept_aggregation(keys, aggregators)
         stored = self._after(aggregate)
         layout = layout_of(state.name, aggregate, fields_of(stored).schema)
         table_shape(state.name, state.name, state.kind, layout)  # names of columns, the derived ones too

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -17,19 +17,26 @@ from trident.engine.building import carried_schema, empty_sample, fields_of
 from trident.engine.compiled import layout_of
 from trident.graph.nodes import IS_STORED, Asked, KeptState, QueryNode
 from trident.language.row_verbs import declared_fields
+from trident.language.saying import about
 from trident.language.together import of_several
-from trident.operations.aggregate import Aggregate
+from trident.operations.aggregate import Aggregate, check_keys
 from trident.operations.aggregators.base import Aggregation, OneColumn
+from trident.operations.aggregators.by_row import ByRow, Reducer, result_field
 from trident.operations.asking import FOUND
 from trident.operations.base import Fields, check_comparable, check_field, check_new_names, field
+from trident.operations.reducing import Reducing
 from trident.operations.sending import check_sendable
 from trident.operations.updating import VERB, StateUpdater, TakeUpdates, UpdatePartitions
+from trident.spouts.arrow_types import arrow_type
 from trident.state.layout import Merge
 from trident.state.target import State
 
 if TYPE_CHECKING:
     from trident.language.stream import Stream
     from trident.language.trident_state import TridentState
+
+
+PERSISTENT: Final = "persistent_aggregate"
 
 
 @dataclass(frozen=True)
@@ -51,28 +58,69 @@ class Written(OneColumn):
 
 def persisted(stream: Stream, state: State, updater: StateUpdater, key: str | Sequence[str]) -> TridentState:
     """Return the state that an updater keeps, with the stream of the rows that it emits."""
-    from trident.language.stream import Stream  # which imports this
-    from trident.language.trident_state import check_state
+    from trident.language.trident_state import check_state  # which imports this
 
     check_state(state, VERB)
     if not isinstance(updater, StateUpdater):
         raise refused(f"{VERB}: updater", "an object of a subclass of StateUpdater", updater)
-    keys = _keys(stream, key)
-    values, emitted = _declared(updater)
+    return _kept_by(stream, state, updater, _keys(stream, key), *_declared(updater), VERB)
+
+
+def kept_by_reducers(
+    stream: Stream, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation | ByRow]
+) -> TridentState:
+    """Return the state whose values are those of reducers, which take up what is stored."""
+    reducers = {name: each for name, each in aggregators.items() if isinstance(each, Reducer)}
+    others = [name for name in aggregators if name not in reducers]
+    if others:
+        raise ConfigurationError(
+            f"{PERSISTENT}: {_named(reducers)} goes through the records one by one in the batch's turn, and "
+            f"{_named(others)} does not: keep them in two states"
+        )
+    there = fields_of(stream._sample)
+    with about(stream._name):
+        check_keys(keys, there)
+        for name, each in reducers.items():
+            asked_by = f"{type(each).__name__} for {name!r}"
+            each.check_made(asked_by)
+            each.check(asked_by, there)
+            check_sendable(asked_by, each)
+    fields = [result_field(name, each) for name, each in reducers.items()]
+    types = {each.name: arrow_type(each.dataType) for each in fields}
+    return _kept_by(
+        stream, state, Reducing(keys, reducers, types), keys, StructType(fields), StructType([]), PERSISTENT
+    )
+
+
+def _named(names: Iterable[str]) -> str:
+    return " and ".join(map(repr, names))
+
+
+def _kept_by(
+    stream: Stream,
+    state: State,
+    updater: StateUpdater,
+    keys: tuple[str, ...],
+    values: StructType,
+    emitted: StructType,
+    verb: str,
+) -> TridentState:
+    from trident.language.stream import Stream  # which imports this
+
     kept_fields = (*(fields_of(stream._sample).schema[name] for name in keys), *values.fields)
-    check_new_names([each.name for each in kept_fields], f"{VERB}: the state's columns")
+    check_new_names([each.name for each in kept_fields], f"{verb}: the state's columns")
     written: Mapping[str, Aggregation] = {each.name: Written(each.name) for each in values.fields}
     kept = _kept(stream, state, keys, written, kept_fields)
     placed = stream.partition_by(*keys) if keys else stream.global_()
     updated = of_several(
-        UpdatePartitions(updater, keys, kept_fields, tuple(emitted.fields), stream._partitions),
+        UpdatePartitions(updater, keys, kept_fields, tuple(emitted.fields), stream._partitions, verb),
         [_with_found(placed, kept, keys, values)],
     )
-    writes = updated._then(TakeUpdates(kept_fields, is_written=True))
+    writes = updated._then(TakeUpdates(kept_fields, is_written=True, verb=verb))
     handle = writes._keep(state, keys, written)
     if not emitted.fields:
         return handle
-    rows = updated._then(TakeUpdates(tuple(emitted.fields), is_written=False))
+    rows = updated._then(TakeUpdates(tuple(emitted.fields), is_written=False, verb=verb))
     emitted_rows = Stream(stream._topology, rows._node, rows._sample, f"rows emitted to {handle.name}")
     return replace(handle, emits=emitted_rows)
 

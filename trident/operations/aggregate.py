@@ -19,7 +19,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.exact import InexactError, exact_array
 from trident.base.nested_text import is_told
 from trident.operations.aggregators.base import Aggregation, OneColumn, StoredColumn
-from trident.operations.aggregators.by_row import ByRow, result_field
+from trident.operations.aggregators.by_row import result_field
 from trident.operations.aggregators.combiner import Combiner
 from trident.operations.aggregators.nested import CombinedTexts, Settling, texts_of
 from trident.operations.arrow import AnyArray, assemble, bare, split
@@ -108,12 +108,6 @@ class Aggregate:
             raise ConfigurationError('an aggregation needs at least one result, such as n=Count() or total=Sum("x")')
         check_new_names((*self.keys, *self._aggregators), self.verb)
         for name, aggregator in self._aggregators.items():
-            if isinstance(aggregator, ByRow):
-                raise ConfigurationError(
-                    f"persistent_aggregate: {name!r} is of a {type(aggregator).__name__}, which goes through the "
-                    "records of one batch in their order: what two batches made can't be joined by it. Write a "
-                    "Combiner (init, combine), which says how two values become one"
-                )
             wanted = "an aggregator such as Count() or Sum(field)"
             check_able(repr(name), aggregator, ("check", "columns", "shown"), wanted)
             if isinstance(aggregator, Combiner):

@@ -80,8 +80,8 @@ class UpdatePartitions:
     """The key columns and the value columns of the state."""
     emitted: tuple[StructField, ...]
     partitions: int
+    verb: str = VERB
 
-    verb = VERB
     wants_order = True
     runs_user_code = True
 
@@ -90,6 +90,10 @@ class UpdatePartitions:
         flat = [StructField(_place("kept", number), each.dataType) for number, each in enumerate(self.kept)]
         flat += [StructField(_place("emitted", number), each.dataType) for number, each in enumerate(self.emitted)]
         return nullable([StructField(_WRITTEN, BooleanType()), *flat])
+
+    def told(self) -> str:
+        """Return who updates."""
+        return self.updater.told() if isinstance(self.updater, base.Told) else type(self.updater).__name__
 
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         """See `RecordOperation.lower`."""
@@ -100,7 +104,7 @@ class UpdatePartitions:
         grouped = frame.select(of, *(base.field(name) for name in frame.columns)).groupBy(base.field(_OF))
         made = nullable([*self.result([]).fields, StructField(ORDER, BinaryType())])
         kept, emitted = arrow_schema(nullable(self.kept)), arrow_schema(nullable(self.emitted))
-        work = UpdateGroups(self.updater, self.keys, kept, emitted, arrow_schema(made))
+        work = UpdateGroups(self.updater, self.keys, kept, emitted, arrow_schema(made), self.verb)
         rows = in_python(grouped.agg(together.alias(_ROWS)), work, made, batch, by_group=True)
         return rows if ORDER in frame.columns else rows.drop(ORDER)
 
@@ -114,10 +118,11 @@ class UpdateGroups:
     kept: pa.Schema
     emitted: pa.Schema
     schema: pa.Schema
+    verb: str = VERB
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's partitions."""
-        with ready(self.updater, VERB):
+        with ready(self.updater, self.verb):
             for batch in batches:
                 lists = batch.column(batch.schema.get_field_index(_ROWS))
                 assert isinstance(lists, pa.ListArray)
@@ -155,7 +160,7 @@ class UpdateGroups:
             seen.add(name)
             if value is None and stored.get(key) is None:
                 continue
-            row = [None] * len(values) if value is None else as_row(value, values, VERB)
+            row = [None] * len(values) if value is None else as_row(value, values, self.verb)
             if value is not None and all(each is None for each in row):
                 raise self._wrong("writes a row of nulls only, which a key that is removed has; say None to remove it")
             yield [*known[name], *row]
@@ -166,12 +171,12 @@ class UpdateGroups:
         found = list(rows)
         if found and not len(self.emitted):
             raise self._wrong('emits rows, but has no schema of them ("name type, …")')
-        return list(as_rows(found, self.emitted, VERB))
+        return list(as_rows(found, self.emitted, self.verb))
 
     def _assembled(
         self, writes: Sequence[Sequence[object]], rows: Sequence[Sequence[object]], order: bytes | None
     ) -> pa.RecordBatch:
-        written, emitted = columns_of(writes, self.kept, VERB), columns_of(rows, self.emitted, VERB)
+        written, emitted = columns_of(writes, self.kept, self.verb), columns_of(rows, self.emitted, self.verb)
         count = len(writes) + len(rows)
         columns: list[AnyArray] = [pa.array([place < len(writes) for place in range(count)], pa.bool_())]
         columns += [_padded(each, 0, len(rows)) for each in written]
@@ -181,7 +186,7 @@ class UpdateGroups:
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _wrong(self, what: str) -> ConfigurationError:
-        return ConfigurationError(f"{VERB}: {type(self.updater).__name__}.update {what}; {_APPLIED}")
+        return ConfigurationError(f"{self.verb}: {type(self.updater).__name__}.update {what}; {_APPLIED}")
 
 
 @dataclass(frozen=True)
@@ -190,8 +195,8 @@ class TakeUpdates:
 
     fields: tuple[StructField, ...]
     is_written: bool
+    verb: str = VERB
 
-    verb = VERB
     makes_groups = False
     runs_user_code = False
 

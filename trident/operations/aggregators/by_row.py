@@ -1,12 +1,13 @@
 """A user's own aggregators in Python that are given a group's records one by one: `Reducer` and `Aggregator`.
 
-They are of one batch: what two batches made of their own records can't be joined without the records.
+They make rows of one batch: what two batches made of their own records can't be joined without the records. A state
+may be kept by reducers, which take up the value that is there and are given the records in the batch's turn.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import ClassVar, Final, Generic, TypeVar
@@ -64,6 +65,8 @@ class Reducer(ByRow, Generic[V]):
 
     `class Latest(Reducer[str])`, used by name as in `last=Latest("page")`. Unlike a `Combiner` it is given the records
     in their order. Without groups it is asked in every batch: one without records gets what `init` returns.
+    In a state it goes on from the value that is stored, or from `init` for a key that is new; that is done in the
+    batch's turn, after the batch before, and each value is given to `reduce` as the state would give it back.
     """
 
     result_type: ClassVar[str]
@@ -83,16 +86,7 @@ class Reducer(ByRow, Generic[V]):
 
     def rows_made(self, records: Iterable[Sequence[object]], made: Sequence[str]) -> list[Sequence[object]]:
         """Return one row."""
-        reduced = self.init()
-        for values in records:
-            after = self.reduce(reduced, *values)
-            if after is None and reduced is not None:  # a missing return would lose all that was reduced so far
-                raise ConfigurationError(
-                    f"{type(self).__name__}.reduce returned None for what it was given and one record more; it must "
-                    f"return the value of both (a missing return?); {_APPLIED}"
-                )
-            reduced = after
-        return [(reduced,)]
+        return [(reduced(self, self.init(), records),)]
 
 
 class Aggregator(ByRow, Generic[S]):
@@ -148,6 +142,22 @@ class Aggregator(ByRow, Generic[S]):
             raise ConfigurationError(
                 f"{verb}.complete returned what is no row of its schema: {error}; {_APPLIED}"
             ) from None
+
+
+def reduced(
+    reducer: Reducer[V], start: V, records: Iterable[Sequence[object]], settled: Callable[[V], V] = lambda value: value
+) -> V:
+    """Return what a reducer makes of a value and some records; it gets each value as `settled` gives it back."""
+    current = settled(start)
+    for values in records:
+        after = settled(reducer.reduce(current, *values))
+        if after is None and current is not None:  # a missing return would lose all that was reduced so far
+            raise ConfigurationError(
+                f"{type(reducer).__name__}.reduce returned None for what it was given and one record more; it must "
+                f"return the value of both (a missing return?); {_APPLIED}"
+            )
+        current = after
+    return current
 
 
 def result_field(name: str, made_by: object) -> StructField:
