@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -14,9 +16,22 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from integration_tests.fix_postgres import Postgres
-from trident import Combiner, MapGet, MemoryLedger, PostgresLedger, SqliteLedger, Topology, TridentState
+from trident import (
+    Combiner,
+    MapGet,
+    MemoryLedger,
+    PostgresLedger,
+    Reducer,
+    SqliteLedger,
+    StateChanges,
+    StateUpdater,
+    StoredRows,
+    Topology,
+    TridentState,
+)
 from trident.base.errors import ConfigurationError, FatalError, MismatchError
 from trident.language.stream import Stream
+from trident.operations.row_functions import Row
 from trident.spouts import FixedBatchSpout
 from trident.state import MemoryState, PostgresState, SqliteState, SqliteTable
 from trident.state.target import State
@@ -182,6 +197,102 @@ def test_a_text_that_something_else_wrote_is_refused_and_stays(spark: SparkSessi
         assert connection.execute("SELECT most FROM kept WHERE account = 'ann'").fetchone() == ("[1.5]",)
 
 
+class Sums(Reducer[dict[str, Decimal]]):
+    """What `Balances` makes, taken up record by record."""
+
+    result_type = "map<string, decimal(20,2)>"
+
+    def init(self) -> dict[str, Decimal]:
+        return {}
+
+    def reduce(self, reduced: dict[str, Decimal], *values: object) -> dict[str, Decimal]:
+        currency, amount = values
+        if isinstance(currency, str) and isinstance(amount, Decimal):
+            reduced[currency] = reduced.get(currency, Decimal(0)) + amount
+        return reduced
+
+
+class Seen(Reducer[dict[str, object]]):
+    result_type = "struct<n: bigint, amounts: array<decimal(10,2)>>"
+
+    def init(self) -> dict[str, object]:
+        return {"n": 0, "amounts": []}
+
+    def reduce(self, reduced: dict[str, object], *values: object) -> dict[str, object]:
+        assert isinstance(reduced["n"], int)
+        assert isinstance(reduced["amounts"], list)
+        return {"n": reduced["n"] + 1, "amounts": [*reduced["amounts"], *values]}
+
+
+class Books(StateUpdater):
+    """The same by an updater's own hands; an account whose last amount is 9 is closed."""
+
+    values = "sums map<string, decimal(20,2)>, seen struct<n: bigint, amounts: array<decimal(10,2)>>"
+
+    def update(self, stored: StoredRows, rows: Sequence[Row]) -> StateChanges:
+        now: dict[Any, Any] = {}
+        for row in rows:
+            key = (row["account"],)
+            before = now.get(key, stored.get(key)) or {"sums": {}, "seen": {"n": 0, "amounts": []}}
+            sums, seen = Sums("currency", "amount"), Seen("amount")
+            now[key] = {
+                "sums": sums.reduce(dict(before["sums"]), row["currency"], row["amount"]),
+                "seen": seen.reduce(before["seen"], row["amount"]),
+            }
+            if row["amount"] == Decimal(9):
+                now[key] = None
+        return StateChanges(now)
+
+
+def by_reducers(stream: Stream, state: State) -> TridentState:
+    return stream.group_by("account").persistent_aggregate(state, sums=Sums("currency", "amount"), seen=Seen("amount"))
+
+
+def by_updater(stream: Stream, state: State) -> TridentState:
+    return stream.partition_persist(state, Books(), key="account")
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("keep", [by_reducers, by_updater])
+def test_what_reducers_and_updaters_write_may_be_nested_too(
+    spark: SparkSession, tmp_path: Path, keep: Callable[[Stream, State], TridentState], size: int
+) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    topology = Topology("t")
+    stream = topology.stream("s", FixedBatchSpout(FIELDS, RECORDS, max_records_per_batch=size, kind="opaque"))
+    state = keep(stream, SqliteState("kept"))
+    shown = state.new_values().each(
+        francs=F.col("sums").getItem("CHF"), n=F.col("seen.n"), first=F.get("seen.amounts", F.lit(0))
+    )
+    shown = shown.project("account", "francs", "n", "first")
+    shown.to_table(SqliteTable("latest"), write="upsert", key="account")
+    asked = stream.state_query(state, MapGet()).each(euros=F.col("sums").getItem("EUR")).project("account", "euros")
+    asked.to_table(SqliteTable("asked"))
+    topology.run(spark, ledger=SqliteLedger(ledger), until="caught_up")
+    mine = {name: [record for record in RECORDS if record[0] == name] for name in ("ann", "bob")}
+    if keep is by_updater:
+        mine["bob"] = mine["bob"][2:]  # it was closed before
+    with sqlite3.connect(ledger) as connection:
+        rows = connection.execute("SELECT account, sums, seen FROM kept").fetchall()
+        latest = connection.execute("SELECT account, francs, n, first FROM latest").fetchall()
+        euros = {row[0] for row in connection.execute("SELECT DISTINCT euros FROM asked WHERE account = 'ann'")}
+    kept = {account: (json.loads(sums), json.loads(seen)) for account, sums, seen in rows}
+    for account, records in mine.items():
+        sums: Counter[str] = Counter()
+        for _, currency, amount in records:
+            sums.update({currency: amount} if currency else {})
+        amounts = [str(amount) for _, _, amount in records]
+        assert kept[account] == (
+            {name: str(total) for name, total in sorted(sums.items())},
+            {"n": len(records), "amounts": amounts},
+        )
+    assert {row[0]: row[1:] for row in latest} == {
+        account: ("3.00" if account == "ann" else None, len(records), str(records[0][2]))
+        for account, records in mine.items()
+    }
+    assert euros == {1: {None, "1.50", "1.25"}, 3: {None, "1.50"}, 100: {None}}[size]
+
+
 class Halves(Greatest):
     def combine(self, left: list[Decimal], right: list[Decimal]) -> list[Decimal]:
         return [Decimal("0.001")]
@@ -202,5 +313,5 @@ def test_a_value_that_the_type_does_not_hold_is_refused(spark: SparkSession, siz
 def test_values_that_no_text_gives_back_are_refused_when_it_is_built(spark: SparkSession, type_: str) -> None:
     stream = Topology("t").stream("s", FixedBatchSpout(FIELDS, RECORDS))
     most = type("Odd", (Greatest,), {"result_type": type_, "__module__": __name__})("amount")
-    with pytest.raises(ConfigurationError, match=r"'most' is of the type .*which no state can hold"):
+    with pytest.raises(ConfigurationError, match=r"'most' of a state is of the type .*which no state can hold"):
         stream.group_by("account").persistent_aggregate(MemoryState("kept"), most=most)

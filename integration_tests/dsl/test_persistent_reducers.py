@@ -186,8 +186,8 @@ class Often(Aggregator[list[int]]):
         return len(kept)
 
 
-class Pages(Last):
-    result_type = "array<string>"
+class Odd(Last):
+    result_type = "map<double, bigint>"
 
 
 class Unsaid(Reducer[int]):
@@ -216,7 +216,10 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
         "Last for 'a' names a field that the stream does not have",
         lambda s: s.persistent_aggregate(MemoryState("s"), a=Last("pages")),
     ),
-    "an array": ("array", lambda s: s.persistent_aggregate(MemoryState("s"), a=Pages("page"))),
+    "keys that are equal in two ways": (
+        "'a' of a state is of the type map<double,bigint>, which no state can hold",
+        lambda s: s.persistent_aggregate(MemoryState("s"), a=Odd("page")),
+    ),
     "no type": ("must set result_type", lambda s: s.persistent_aggregate(MemoryState("s"), a=Unsaid("page"))),
     "no call of super": ("must call super", lambda s: s.persistent_aggregate(MemoryState("s"), a=NoSuper())),
     "a column twice": (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -20,15 +20,15 @@ from trident.language.row_verbs import declared_fields
 from trident.language.saying import about
 from trident.language.together import of_several
 from trident.operations.aggregate import Aggregate, check_keys
-from trident.operations.aggregators.base import Aggregation, OneColumn
+from trident.operations.aggregators.base import Aggregation
 from trident.operations.aggregators.by_row import ByRow, Reducer, result_field
+from trident.operations.aggregators.written import Written
 from trident.operations.asking import FOUND
-from trident.operations.base import Fields, check_comparable, check_field, check_new_names, field
+from trident.operations.base import check_comparable, check_field, check_new_names, field
 from trident.operations.reducing import Reducing
 from trident.operations.sending import check_sendable
-from trident.operations.updating import VERB, StateUpdater, TakeUpdates, UpdatePartitions
+from trident.operations.updating import VERB, StateUpdater, TakeUpdates, UpdatePartitions, as_stored
 from trident.spouts.arrow_types import arrow_type
-from trident.state.layout import Merge
 from trident.state.target import State
 
 if TYPE_CHECKING:
@@ -37,23 +37,6 @@ if TYPE_CHECKING:
 
 
 PERSISTENT: Final = "persistent_aggregate"
-
-
-@dataclass(frozen=True)
-class Written(OneColumn):
-    """The value that an updater has written: a batch has one for each key that it changes."""
-
-    field: str
-
-    merge: ClassVar[Merge] = Merge.REPLACE
-
-    def check(self, name: str, fields: Fields) -> None:
-        """The field is there: the writes were made for it."""
-        fields.require(self.field, VERB)
-
-    def expression(self) -> Column:
-        """Return the value of the only row."""
-        return F.first(field(self.field))
 
 
 def persisted(stream: Stream, state: State, updater: StateUpdater, key: str | Sequence[str]) -> TridentState:
@@ -109,7 +92,7 @@ def _kept_by(
 
     kept_fields = (*(fields_of(stream._sample).schema[name] for name in keys), *values.fields)
     check_new_names([each.name for each in kept_fields], f"{verb}: the state's columns")
-    written: Mapping[str, Aggregation] = {each.name: Written(each.name) for each in values.fields}
+    written: Mapping[str, Aggregation] = {each.name: Written(each) for each in values.fields}
     kept = _kept(stream, state, keys, written, kept_fields)
     placed = stream.partition_by(*keys) if keys else stream.global_()
     updated = of_several(
@@ -161,7 +144,7 @@ def _kept(
     fields: Sequence[StructField],
 ) -> KeptState:
     """Return the state as a query knows it: with the very layout that its writes will have."""
-    sample = empty_sample(stream._sample.sparkSession, StructType(list(fields)))
+    sample = empty_sample(stream._sample.sparkSession, StructType(as_stored(fields)))
     return KeptState(state, layout_of(state.name, Aggregate(keys, written, stored=True), fields_of(sample).schema))
 
 

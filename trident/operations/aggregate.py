@@ -22,6 +22,7 @@ from trident.operations.aggregators.base import Aggregation, OneColumn, StoredCo
 from trident.operations.aggregators.by_row import result_field
 from trident.operations.aggregators.combiner import Combiner
 from trident.operations.aggregators.nested import CombinedTexts, Settling, texts_of
+from trident.operations.aggregators.written import Written
 from trident.operations.arrow import AnyArray, assemble, bare, split
 from trident.operations.base import (
     BatchContext,
@@ -82,6 +83,7 @@ class Aggregate:
     def nested(self) -> Mapping[str, StructField]:
         """What a state keeps as texts: the values' own fields, by the names of their columns."""
         fields = [result_field(name, combiner) for name, combiner in self._combiners.items()] if self._stored else []
+        fields += [each.declared for each in self._aggregators.values() if isinstance(each, Written)]
         return {each.name: each for each in fields if isinstance(each.dataType, ArrayType | StructType | MapType)}
 
     @cached_property
@@ -91,7 +93,7 @@ class Aggregate:
         for name, type_ in types.items():
             if not is_told(type_):
                 raise ConfigurationError(
-                    f"persistent_aggregate: {name!r} is of the type {self.nested[name].dataType.simpleString()}, which "
+                    f"the value {name!r} of a state is of the type {self.nested[name].dataType.simpleString()}, which "
                     "no state can hold: inside are booleans, numbers, strings, binaries, dates and timestamps, and "
                     "keys of maps are neither floats nor arrays, structures or maps"
                 )
@@ -99,7 +101,7 @@ class Aggregate:
 
     def combine_of(self, name: str) -> Callable[[Value, Value], Value] | None:
         """Return the function that combines two values of a kept column as a state holds them; None for none."""
-        if name in self.texts:
+        if name in self.texts and name in self._combiners:
             return CombinedTexts(self._combiners[name], self.texts[name])
         return self.kept[name].combine
 

@@ -10,11 +10,12 @@ from typing import Any, ClassVar, Final, cast
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BinaryType, BooleanType, StructField, StructType
+from pyspark.sql.types import ArrayType, BinaryType, BooleanType, MapType, StringType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, below
 from trident.operations import base
+from trident.operations.aggregators.nested import texts_of
 from trident.operations.arrow import AnyArray
 from trident.operations.asking import FOUND, Key, StoredRows, frozen, keys_of, stored_rows
 from trident.operations.base import BatchContext, hidden, nullable
@@ -87,7 +88,7 @@ class UpdatePartitions:
 
     def result(self, schemas: Sequence[StructType]) -> StructType:
         """Return what `Writes` and `Emitted` take apart."""
-        flat = [StructField(_place("kept", number), each.dataType) for number, each in enumerate(self.kept)]
+        flat = [StructField(_place("kept", number), each.dataType) for number, each in enumerate(as_stored(self.kept))]
         flat += [StructField(_place("emitted", number), each.dataType) for number, each in enumerate(self.emitted)]
         return nullable([StructField(_WRITTEN, BooleanType()), *flat])
 
@@ -176,7 +177,8 @@ class UpdateGroups:
     def _assembled(
         self, writes: Sequence[Sequence[object]], rows: Sequence[Sequence[object]], order: bytes | None
     ) -> pa.RecordBatch:
-        written, emitted = columns_of(writes, self.kept, self.verb), columns_of(rows, self.emitted, self.verb)
+        values, emitted = columns_of(writes, self.kept, self.verb), columns_of(rows, self.emitted, self.verb)
+        written = [_as_stored(each) for each in values]
         count = len(writes) + len(rows)
         columns: list[AnyArray] = [pa.array([place < len(writes) for place in range(count)], pa.bool_())]
         columns += [_padded(each, 0, len(rows)) for each in written]
@@ -209,6 +211,17 @@ class TakeUpdates:
         kind = "kept" if self.is_written else "emitted"
         columns = [base.field(_place(kind, number)).alias(each.name) for number, each in enumerate(self.fields)]
         return mine.select(*columns, *hidden(frame))
+
+
+def as_stored(fields: Sequence[StructField]) -> list[StructField]:
+    """Return the columns as a state has them: arrays, structures and maps are texts there."""
+    nested = (ArrayType, StructType, MapType)
+    return [StructField(each.name, StringType()) if isinstance(each.dataType, nested) else each for each in fields]
+
+
+def _as_stored(values: AnyArray) -> AnyArray:
+    listed = cast("list[object]", values.to_pylist()) if pa.types.is_nested(values.type) else None  # type: ignore[misc]
+    return values if listed is None else texts_of(listed, values.type)
 
 
 def _place(kind: str, number: int) -> str:
