@@ -8,6 +8,7 @@ the way. Compared byte by byte this is the order by topic, partition, offset, an
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -49,6 +50,11 @@ def order_of(topic: str, partition: int, offsets: npt.NDArray[np.int64]) -> pa.B
 def below(order: bytes, first: int, count: int) -> pa.BinaryArray:
     """Return the orders of so many rows that were made of one record, or of some from it on, the first one's number."""
     return pa.array([order + _LEVEL.pack(number) for number in range(first, first + count)], pa.binary())
+
+
+def numbered(orders: Sequence[bytes | None]) -> list[bytes | None]:
+    """Return the orders of some rows one level further down, by their own numbers; a row without one stays so."""
+    return [None if order is None else order + _LEVEL.pack(number) for number, order in enumerate(orders)]
 
 
 def origin_of(order: bytes) -> Origin:

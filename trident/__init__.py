@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from trident.operations.conditions import Debug, Equals, FilterNull, Negate, Split
     from trident.operations.joining import JoinOutput, JoinSide
     from trident.operations.multi_reducing import MultiReducer
-    from trident.operations.updating import StateChanges, StateUpdater
+    from trident.operations.updating import EmittedRow, StateChanges, StateUpdater
     from trident.operations.user_objects import OperationContext
 
 _MODULES = {
@@ -76,7 +76,7 @@ _MODULES = {
     "trident.operations.conditions": ("Debug", "Equals", "FilterNull", "Negate", "Split"),
     "trident.operations.joining": ("JoinOutput", "JoinSide"),
     "trident.operations.multi_reducing": ("MultiReducer",),
-    "trident.operations.updating": ("StateChanges", "StateUpdater"),
+    "trident.operations.updating": ("EmittedRow", "StateChanges", "StateUpdater"),
     "trident.operations.user_objects": ("OperationContext",),
     "trident.base.errors": (
         "ConfigurationError",
@@ -125,6 +125,7 @@ __all__ = [
     "CountDistinct",
     "Debug",
     "DecisionNeededError",
+    "EmittedRow",
     "Equals",
     "ExplainForm",
     "FatalError",

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from integration_tests.dsl.fakes import UnopenedState, rows_spout
 from trident import Combiner, ConfigurationError, Count, FieldError, Max, Sum, Topology
 from trident.language.stream import Stream
+from trident.state.kafka.sink import KafkaSink
 from trident.state.layout import KeyColumn, Merge
 
 FIELDS = ("account", "amount", "price", "tags")
@@ -108,6 +109,14 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "explode in each": ("refuses", lambda s: s.each(x=F.explode("tags"))),
     "window": ("window function", lambda s: s.each(n=F.row_number().over(Window.orderBy("amount")))),
     "random": ("not deterministic", lambda s: s.filter(F.rand() < 0.5)),
+    "a star in filter": (r"filter: '\*' would take in columns", lambda s: s.filter(F.hash("*") > 0)),
+    "a star in each": (r"each: '\*' would take in columns", lambda s: s.each(j=F.to_json(F.struct("*")))),
+    "a star in map": (r"map: '\*' would take in columns.*name the fields", lambda s: s.map(j=F.struct("*"))),
+    "a star in flat_map": (r"flat_map: '\*' would take in columns", lambda s: s.flat_map(j=F.array(F.struct("*")))),
+    "a star for a topic": (
+        r"to_kafka: '\*' would take in columns",
+        lambda s: s.to_kafka("t", value=F.to_json(F.struct("*")), sink=KafkaSink("o", bootstrap_servers="127.0.0.1:9")),
+    ),
     "clock": ("batch_time", lambda s: s.each(at=F.current_timestamp())),
     "python udf": ("Python UDF", lambda s: s.each(x=F.udf(lambda amount: str(amount))("amount"))),
     "schema text": ("does not declare fields", lambda s: s.map(identity, "amount lots of")),

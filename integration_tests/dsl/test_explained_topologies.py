@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from trident import Combiner, Count, FilterNull, MapGet, MinBy, MultiReducer, SnapshotGet, Sum, Topology
+from trident import (
+    CollectionGet,
+    Combiner,
+    Count,
+    FilterNull,
+    MapGet,
+    MinBy,
+    MultiReducer,
+    QueryFunction,
+    SnapshotGet,
+    Sum,
+    Topology,
+)
 from trident.language.explaining import ExplainForm
 from trident.language.stream import Stream
+from trident.operations.asking import Key
 from trident.spouts import FixedBatchSpout
 from trident.state import KafkaSink, MemoryState, SqliteTable
 
@@ -41,6 +54,17 @@ class Pairs(MultiReducer[None]):
 
     def execute(self, kept: None, stream: int, row: dict[str, object]) -> object:
         return None
+
+
+class Asks(QueryFunction[object]):
+    schema = "m int"
+
+    def batch_retrieve(self, state: object, keys: Sequence[Key]) -> Sequence[object]:
+        return [1] * len(keys)
+
+
+def prices(stream: Stream) -> DataFrame:
+    return stream._sample.sparkSession.createDataFrame([], "k string, p int")
 
 
 def topology() -> tuple[Topology, Stream]:
@@ -104,6 +128,18 @@ STEPS: dict[str, tuple[str, Callable[[Topology, Stream], object]]] = {
     "a query": (
         "state_query of 'totals' by k: as the txid before has left it, whatever this batch adds",
         lambda t, s: s.state_query(s.group_by("k").persistent_aggregate(MemoryState("totals"), c=Count()), MapGet()),
+    ),
+    "a query by code": (
+        r"state_query Asks\(n\): a Python task",
+        lambda t, s: s.state_query(t.new_static_state(object()), Asks("n")),
+    ),
+    "a query of a table": (
+        "state_query a table's row by k: Spark columns",
+        lambda t, s: s.state_query(t.new_static_state(prices(s), keys="k"), MapGet()),
+    ),
+    "a query of several rows": (
+        "state_query each row of a table by k: Spark columns",
+        lambda t, s: s.state_query(t.new_static_state(prices(s), keys="k"), CollectionGet()),
     ),
     "a snapshot": (
         "state_query of 'total': as the txid before has left it",

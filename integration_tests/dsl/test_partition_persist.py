@@ -15,9 +15,12 @@ from pyspark.sql import functions as F
 from examples.own_store import JournalMap
 from trident import (
     Count,
+    DecisionNeededError,
+    EmittedRow,
     MapGet,
     MemoryLedger,
     QueryFunction,
+    Reducer,
     SnapshotGet,
     SqliteLedger,
     StateChanges,
@@ -181,6 +184,65 @@ def test_it_may_be_kept_in_memory_or_in_a_map_of_ones_own(spark: SparkSession, t
     assert {key: row for key, row in mine.items() if row != (None, None)} == expected()[0]
 
 
+class Passes(StateUpdater):
+    """Keeps how many there were, and emits each record as it is, the last one first."""
+
+    values = "seen int"
+    schema = "n int, account string, word string"
+
+    def update(self, stored: StoredRows, rows: Sequence[Row]) -> StateChanges:
+        seen = {(row["account"],): {"seen": row["n"]} for row in rows}
+        given = [EmittedRow(row, {name: row[name] for name in ("n", "account", "word")}) for row in rows]
+        return StateChanges(seen, given[::-1])
+
+
+class InOrder(Reducer[str]):
+    result_type = "string"
+
+    def init(self) -> str:
+        return ""
+
+    def reduce(self, reduced: str, *values: object) -> str:
+        return f"{reduced} {values[0]}"
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 4, 7])
+def test_what_passes_an_updater_is_in_the_order_of_its_records(
+    spark: SparkSession, tmp_path: Path, partitions: int
+) -> None:
+    file = tmp_path / "ledger.sqlite"
+    topology = Topology("t", partitions=partitions)
+    stream = topology.stream("payments", FixedBatchSpout(FIELDS, PAYMENTS, max_records_per_batch=6, kind="opaque"))
+    emitted = stream.partition_persist(SqliteState("kept"), Passes(), key="account").emitted()
+    for name, each in (("direct", stream), ("passed", emitted)):
+        each.project("n", "word").to_table(SqliteTable(f"{name}_last"), write="upsert", key="word")
+        each.aggregate(path=InOrder("n")).to_table(SqliteTable(f"{name}_path"))
+    topology.run(spark, ledger=SqliteLedger(file), until="caught_up")
+    with sqlite3.connect(file) as connection:
+        tables = {
+            name: [sorted(connection.execute(f"SELECT * FROM {name}_{table}")) for table in ("last", "path")]
+            for name in ("direct", "passed")
+        }
+    assert tables["passed"] == tables["direct"]
+    assert tables["direct"][1] == [(" 1 2 3 4 5 6",), (" 7 8 9 10 11",)]
+
+
+class Tells(Passes):
+    """Does not say of which record its rows are."""
+
+    def update(self, stored: StoredRows, rows: Sequence[Row]) -> StateChanges:
+        changes = super().update(stored, rows)
+        return StateChanges(changes.writes, [each.row for each in changes.rows])  # type: ignore[attr-defined]
+
+
+def test_of_rows_that_name_no_record_nothing_says_which_came_last(spark: SparkSession, tmp_path: Path) -> None:
+    topology, stream = payments(6)
+    emitted = stream.partition_persist(SqliteState("kept"), Tells(), key="account").emitted()
+    emitted.project("n", "word").to_table(SqliteTable("last"), write="upsert", key="word")
+    with pytest.raises(DecisionNeededError, match="nothing says which one came last"):
+        topology.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), until="caught_up")
+
+
 class Largest(StateUpdater):
     """Without a key: the largest payment of all, and the number of it."""
 
@@ -284,7 +346,7 @@ class Twice(Bare):
 
 
 class Listing(Bare):
-    values = "all array<int>"
+    values = "all map<double, int>"
 
 
 Build = Callable[[Stream], object]
@@ -302,7 +364,7 @@ REFUSED: dict[str, tuple[str, Build]] = {
     "no key": ("key", _keeps(Accounts(), key=5)),
     "a value like the key": ("twice", _keeps(Twice())),
     "a key twice": ("twice", _keeps(Accounts(), key=("account", "account"))),
-    "what no store holds": ("can't hold the field 'all'", _keeps(Listing())),
+    "what no store holds": ("'all' of a state is of the type map<double,int>, which no state", _keeps(Listing())),
     "nothing emitted": ("emits no rows", lambda s: _kept(s, Quiet()).emitted()),
     "not an updater's": ("emits no rows", lambda s: s.persistent_aggregate(MemoryState("s"), n=Count()).emitted()),
 }
@@ -327,5 +389,5 @@ def test_a_key_that_is_not_there_is_named(spark: SparkSession) -> None:
 def test_it_is_explained(spark: SparkSession, tmp_path: Path) -> None:
     text = accounts(tmp_path / "ledger.sqlite", StateKind.OPAQUE).explain()
     turn = text.partition("commit turn")[2]
-    assert "partition_persist: a Python task" in turn
+    assert "partition_persist Accounts: a Python task" in turn
     assert "state 'accounts' (opaque) by account: what its updater says" in turn

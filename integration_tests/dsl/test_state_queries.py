@@ -22,13 +22,17 @@ from trident import (
     QueryFunction,
     SnapshotGet,
     SqliteLedger,
+    StateChanges,
+    StateUpdater,
     StaticState,
     StoredRows,
     Sum,
     Topology,
+    status,
 )
 from trident.base.crash_points import CrashPoint, armed
-from trident.base.errors import ConfigurationError, FieldError
+from trident.base.errors import ConfigurationError, FatalError, FieldError
+from trident.coordinators.decided import StopKind
 from trident.language.stream import Stream
 from trident.operations.asking import Key
 from trident.operations.user_objects import OperationContext
@@ -362,4 +366,51 @@ def test_what_is_asked_is_explained(spark: SparkSession) -> None:
     add_sink(stream.state_query(_kept(stream), Told()))
     text = topology.explain()
     assert "state_query of 'kept' by person: as the txid before has left it" in text
-    assert "state_query: a Python task" in text
+    assert "state_query Told(person): a Python task" in text
+
+
+def by_query(stream: Stream, state: SqliteState) -> None:
+    kept = stream.filter(F.col("n") < 3).group_by("day").persistent_aggregate(state, times=Count())
+    stream.state_query(kept, MapGet()).aggregate(all=Count()).to_table(SqliteTable("asked"))
+
+
+def by_updater(stream: Stream, state: SqliteState) -> None:
+    stream.partition_persist(state, CountsDays(), key="day")
+
+
+class CountsDays(StateUpdater):
+    values = "times bigint"
+
+    def update(self, stored: StoredRows, rows: Sequence[dict[str, object]]) -> StateChanges:
+        return StateChanges({(row["day"],): {"times": 1} for row in rows})
+
+
+ASKED = (
+    r"state 'days' can't be asked for the keys of the batch: column 'day'.*leave those with such a key out \(filter\)"
+)
+
+
+@pytest.mark.parametrize("ask", [by_query, by_updater])
+def test_a_key_that_no_state_holds_stops_the_batch_with_a_way_on(
+    spark: SparkSession, tmp_path: Path, ask: Callable[[Stream, SqliteState], object]
+) -> None:
+    """A day of the year 0 is one for Spark."""
+
+    def topology(*, mended: bool = False) -> Topology:
+        made = Topology("t")
+        stream = made.stream("s", FixedBatchSpout("n int", [(1,), (2,), (3,), (4,)], max_records_per_batch=2))
+        stream = stream.filter(F.col("n") != 3) if mended else stream
+        stream = stream.each(day=F.make_date(F.when(F.col("n") == 3, 0).otherwise(2000), F.lit(1), F.lit(1)))
+        ask(stream, SqliteState("days"))
+        return made
+
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    with pytest.raises(FatalError, match=ASKED):
+        topology().run(spark, ledger=ledger, until="caught_up")
+    refusal = status("t", ledger).refusal
+    assert refusal is not None
+    assert (refusal.txid, refusal.kind) == (2, StopKind.UNPROCESSABLE)
+    topology(mended=True).run(spark, ledger=ledger, until="caught_up")
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
+        rows = connection.execute("SELECT day, times FROM days").fetchall()
+    assert rows == [("2000-01-01", 2 if ask is by_query else 1)]

@@ -335,3 +335,11 @@ def test_streams_of_two_topologies_have_txids_of_their_own(spark: SparkSession) 
     _, _, right = two()
     with pytest.raises(ConfigurationError, match="of one topology"):
         left.join(right, on="k")
+    other = Topology("other")
+    for build in (
+        lambda: other.merge(left, left),
+        lambda: other.join(left, left, on="k"),
+        lambda: other.multi_reduce([left.group_by("k")], Sides(), "m int"),
+    ):
+        with pytest.raises(ConfigurationError, match="of the topology 'other' takes its own streams"):
+            build()

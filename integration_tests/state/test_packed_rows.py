@@ -14,7 +14,7 @@ from integration_tests.fix_postgres import Postgres
 from integration_tests.state.test_postgres_contract import PostgresHarness
 from trident.base.errors import RefusedError
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
-from trident.state.postgres.packed import _AT_ONCE, packed_select, unpacked
+from trident.state.postgres.packed import _AT_ONCE, _MOST_BYTES, packed_select, unpacked
 from trident.state.staged import HeldUpdates
 from trident.testing.state_harness import batch_of, put, querying, ready
 
@@ -92,3 +92,16 @@ def test_no_rows_have_no_parts(postgres: Postgres) -> None:
 def test_a_text_that_is_not_utf_8_is_refused() -> None:
     with pytest.raises(RefusedError, match="not UTF-8"):
         unpacked(pa.schema([pa.field("v", pa.string())]), [(b"\0\0\0\1", b"\xff")])
+
+
+def test_long_values_are_packed_in_parts_that_the_server_takes(postgres: Postgres) -> None:
+    """A thousand texts of a megabyte are more than the server puts into one string."""
+    size, count = _MOST_BYTES // 8, 20
+    schema = StateLayout((KeyColumn("k", pa.int64()),), (ValueColumn("v", pa.string(), Merge.LEAST),)).schema()
+    made = f"SELECT n, CASE WHEN n % 2 = 0 THEN repeat('x', {size}) END FROM generate_series(1, {count}) AS n"
+    with psycopg.connect(postgres.dsn) as connection:
+        parts = connection.execute(packed_select(made, schema.types).encode(), binary=True).fetchall()
+    assert 2 <= len(parts) <= 3
+    found = unpacked(schema, parts).sort_by("k")
+    assert found.column("k").to_pylist() == list(range(1, count + 1))
+    assert [len(text or "") for text in found.column("v").to_pylist()] == [0, size] * (count // 2)

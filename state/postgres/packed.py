@@ -18,7 +18,9 @@ from trident.state.postgres.types import sql_type
 from trident.state.rows import refused
 
 _AT_ONCE = 1_000
-"""Rows of one part: the server takes no more than a gigabyte for a string, and hears of us between two parts."""
+"""Rows of one part, at most: the server hears of us between two parts."""
+_MOST_BYTES = 1 << 26
+"""Of texts and bytes in one part, about: the server takes no more than a gigabyte for a string."""
 
 _SENT = {
     "boolean": ("boolsend", "u1"),
@@ -46,8 +48,19 @@ def packed_select(statement: str, types: Sequence[pa.DataType]) -> str:
         for name in names
     )
     given = f"({statement}) AS q ({', '.join(names)})"
-    numbered = f"SELECT (row_number() OVER () - 1) / {_AT_ONCE} AS part, {sent} FROM {given}"
-    return f"SELECT {both} FROM ({numbered}) AS n GROUP BY part"
+    long = [
+        f"coalesce(octet_length({name}), 0)" for name, type_ in zip(names, types, strict=True) if _may_be_long(type_)
+    ]
+    bytes_ = f"sum(CAST({' + '.join(long)} AS double precision)) OVER w" if long else "0"
+    numbered = (
+        f"SELECT (row_number() OVER w - 1) / {_AT_ONCE} AS part, floor({bytes_} / {_MOST_BYTES}) AS weight, {sent} "
+        f"FROM {given} WINDOW w AS (ROWS UNBOUNDED PRECEDING)"
+    )
+    return f"SELECT {both} FROM ({numbered}) AS n GROUP BY part, weight"
+
+
+def _may_be_long(type_: pa.DataType) -> bool:
+    return sql_type(type_) in ("text", "bytea")
 
 
 def unpacked(schema: pa.Schema, parts: Sequence[Sequence[object]]) -> pa.Table:

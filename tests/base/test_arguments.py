@@ -324,6 +324,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Topology.join": ("join", {"streams": stream(), "on": "a"}),
     "Topology.multi_reduce": ("multi_reduce", {"streams": [stream()], "reducer": Sides(), "schema": "n int"}),
     "Stream.state_query": ("state_query", {"state": state(), "query": trident.MapGet("a")}),
+    "GroupedStream.state_query": ("state_query", {"state": state(), "query": trident.MapGet("a")}),
     "Stream.partition_persist": (
         "partition_persist",
         {"state": MemoryState("s"), "updater": Keeps(), "key": "a"},
@@ -381,7 +382,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
 }
 """How each is called rightly: a method by its name, on what is made for its class."""
 MADE: Final[Mapping[str, Callable[[], object]]] = {
-    "Topology": lambda: Topology("t"),
+    "Topology": lambda: ONE,
     "Stream": stream,
     "GroupedStream": lambda: stream().group_by("a"),
     "FeederBatchSpout": lambda: trident.spouts.FeederBatchSpout("n int"),

@@ -21,8 +21,13 @@ ROUNDED = st.sampled_from(
 )
 
 
-def least(hashes: set[int], k: int = 5) -> str:
-    return json.dumps({"k": k, "least": sorted(hashes)[:k]}, separators=(",", ":"))
+def least(hashes: set[int], k: int = 5, of: str = "bigint") -> str:
+    return json.dumps({"k": k, "of": of, "least": sorted(hashes)[:k]}, separators=(",", ":"))
+
+
+def test_values_of_two_types_are_not_counted_together() -> None:
+    with pytest.raises(RefusedError, match=r"of the type int, this version's field is bigint.*cast it before"):
+        least_of_both(least({1}, of="int"), least({2}))
 
 
 def counts(values: list[str], digits: int = 3) -> str:
@@ -51,16 +56,17 @@ def test_counts_are_those_of_all_however_they_are_joined(parts: list[list[str]],
     assert reduce(sum_of_both, texts) == counts([value for part in parts for value in part])
 
 
-OTHERS = ["", "[]", "null", '{"k":1}', '{"k":true,"least":[]}', '{"digits":"3"}', None, 5]
+OTHERS = ["", "[]", "null", '{"k":1}', '{"k":true,"of":"int","least":[]}', '{"digits":"3"}', None, 5]
 OTHERS_INSIDE = [
-    '{"k":1,"least":["a"],"digits":3,"counts":[[]]}',
+    '{"k":1,"of":"int","least":["a"],"digits":3,"counts":[[]]}',
     '{"digits":3,"counts":[{"value":"x","n":1}]}',
-    '{"k":5,"least":[true],"digits":0,"counts":[]}',
-    '{"k":5,"least":[-1],"digits":-3,"counts":[]}',
-    '{"k":5,"least":[9223372036854775808],"digits":7,"counts":[]}',
-    '{"k":2,"least":[1,2,3],"digits":3,"counts":[{"value":"NaN","n":0}]}',
-    '{"k":0,"least":[],"digits":3,"counts":[{"value":"NaN","n":true}]}',
-    '{"k":5,"least":[1,1],"digits":3,"counts":[{"value":"NaN","n":1},{"value":"NaN","n":1}]}',
+    '{"k":5,"of":"int","least":[true],"digits":0,"counts":[]}',
+    '{"k":5,"of":"int","least":[-1],"digits":-3,"counts":[]}',
+    '{"k":5,"of":"int","least":[9223372036854775808],"digits":7,"counts":[]}',
+    '{"k":2,"of":"int","least":[1,2,3],"digits":3,"counts":[{"value":"NaN","n":0}]}',
+    '{"k":0,"of":"int","least":[],"digits":3,"counts":[{"value":"NaN","n":true}]}',
+    '{"k":5,"least":[1],"digits":3,"counts":[5]}',
+    '{"k":5,"of":"int","least":[1,1],"digits":3,"counts":[{"value":"NaN","n":1},{"value":"NaN","n":1}]}',
 ]
 
 

@@ -14,7 +14,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.operations.asking import FOUND, StoredRows
 from trident.operations.row_functions import Row
-from trident.operations.updating import StateChanges, StateUpdater, UpdateGroups
+from trident.operations.updating import EmittedRow, StateChanges, StateUpdater, UpdateGroups
 from trident.operations.user_objects import OperationContext
 
 _KEPT: list[tuple[str, pa.DataType]] = [("k", pa.string()), ("total", pa.int64()), ("last", pa.string())]
@@ -109,9 +109,29 @@ def test_writes_and_emitted_rows_come_out_apart_and_in_order() -> None:
     assert [row["__trident_emitted0"] for row in emitted] == ["one", "two", "three"]
     assert all(row["__trident_kept0"] is None for row in emitted)
     orders = [row[ORDER] for row in rows]
-    assert orders == sorted(orders)
-    assert len(set(orders)) == 5
-    assert all(order.startswith(b"a") for order in orders)
+    assert orders == [None] * 5  # of no record: nothing says which of two partitions' rows came first
+
+
+def test_an_emitted_row_stands_where_its_record_does() -> None:
+    def last_first(stored: StoredRows, rows: Sequence[Row]) -> StateChanges:
+        return StateChanges(rows=[EmittedRow(row, f"{row['n']}{part}") for row in reversed(rows) for part in "ab"])
+
+    emitted = made(last_first)
+    in_order = [row["__trident_emitted0"] for row in sorted(emitted, key=lambda row: row[ORDER])]
+    assert in_order == ["1a", "1b", "2a", "2b", "3a", "3b"]
+    assert [row[ORDER][:1] for row in emitted] == [b"c", b"c", b"b", b"b", b"a", b"a"]
+
+
+def test_without_a_key_rows_are_in_the_order_in_which_they_are_given() -> None:
+    kept_alone = pa.schema(_KEPT[1:])
+    made_alone = MADE.remove(1).set(1, pa.field("__trident_kept0", pa.int64()))
+    made_alone = made_alone.set(2, pa.field("__trident_kept1", pa.string()))
+    alone = partition(*((*record[:3], None) for record in RECORDS))
+    update = Given(lambda stored, rows: StateChanges(rows=["one", "two"]))
+    (batch,) = UpdateGroups(update, (), kept_alone, EMITTED, made_alone, "partition_persist")([alone])
+    orders = batch.column(ORDER).to_pylist()
+    assert orders == sorted(orders)  # type: ignore[type-var]
+    assert all(str(order).startswith("b'a") for order in orders)
 
 
 def test_a_key_that_is_removed_has_a_row_of_nulls() -> None:
@@ -137,6 +157,7 @@ WRONG: dict[str, tuple[object, str]] = {
     "a value that is not held": (StateChanges({("ann",): (2.5, "a")}), "'total'"),
     "rows that are a text": (StateChanges(rows="said"), "rows that are str"),
     "a row that is not held": (StateChanges(rows=[5]), "'said'"),
+    "a row of another record": (StateChanges(rows=[EmittedRow({"k": "ann"}, "a")]), "none of the records.*copy"),
 }
 
 

@@ -20,7 +20,16 @@ from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
 from trident.engine.quiet import quiet_spark_errors
 from trident.engine.spark import is_classic, items_of
-from trident.operations.base import BUILD_CONTEXT, HIDDEN, Fields, Operation, RecordOperation, check_new_names, nullable
+from trident.operations.base import (
+    BUILD_CONTEXT,
+    HIDDEN,
+    Fields,
+    Operation,
+    RecordOperation,
+    Told,
+    check_new_names,
+    nullable,
+)
 from trident.operations.moments import WORDS, moves_on
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import Spout
@@ -32,6 +41,11 @@ _CASE: Final = rf"CASE WHEN \({CONTROL} IS NULL\) THEN (?P<given>.*) ELSE (?P<ot
 """What this library makes of a user's expression, so that control rows go round it."""
 _GUARDED: Final = re.compile(f'"{_CASE}"')
 _GUARDED_INSIDE: Final = re.compile(_CASE)
+_OF_COLUMNS: Final = frozenset({"filter", "each", "map", "flat_map", "flat_each", "to_kafka"})
+"""The verbs that take expressions of a user's."""
+_LITERAL: Final = re.compile(r"'(?:[^'\\\\]|\\\\.)*'")
+_GUARD: Final = f"CASE WHEN ({CONTROL} IS NULL) THEN "
+_CONTROL_NAMED: Final = re.compile(rf"(?<!\w){CONTROL}(?!\w)")
 _WANTED: Final = {"true": "a condition that is true or false", "array(NULL)": "an array"}
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 
@@ -66,6 +80,8 @@ def apply_step(operation: Operation, frame: DataFrame) -> DataFrame:
     if CONTROL not in names:
         raise ConfigurationError(f"{operation.verb} would lose the column {CONTROL!r} that is not its own")
     _refuse_unrepeatable(operation.verb, after)
+    if operation.verb in _OF_COLUMNS and (not isinstance(operation, Told) or "*" in operation.told()):
+        _refuse_star(operation.verb, after)
     return after
 
 
@@ -140,6 +156,22 @@ def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:
         raise ConfigurationError(
             f"{verb}: a Python UDF inside a column can't be used; give {verb} a Python function over Arrow batches"
         )
+
+
+def _refuse_star(verb: str, frame: DataFrame) -> None:
+    """Refuse `*` inside an expression: it would take in the columns that only go along, whose values are no record's.
+
+    Spark Connect does not show its plans; there this check is left out.
+    """
+    if not is_classic(frame.sparkSession):
+        return
+    for expression in _expressions(frame._jdf.queryExecution().analyzed()):
+        _, guard, given = _LITERAL.sub("''", str(expression.sql())).partition(_GUARD)
+        if guard and _CONTROL_NAMED.search(given):
+            raise ConfigurationError(
+                f"{verb}: '*' would take in columns that are not the stream's own; name the fields, as in "
+                "F.struct(*stream.fields)"
+            )
 
 
 def _plan_steps(plan: JavaObject) -> set[str]:

@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from trident.base.control import CONTROL
 from trident.base.errors import RefusedError, RetryableError
 from trident.base.identity import BatchId
-from trident.coordinators.batches.processor import StagingRefusedError, TurnRequest
+from trident.coordinators.batches.processor import StagingRefusedError, TurnRequest, UnprocessableError
 from trident.engine.collecting import read_table
 from trident.engine.lowering import Lowering
 from trident.graph.nodes import IS_STORED, End, KeptState, NewValuesNode, Node, QueryNode, RecordOperationNode
@@ -101,14 +101,14 @@ class TurnLowering(Lowering):
         if staged is None or not staged.num_rows:
             table = new_values_schema(layout).empty_table()
         else:
-            stored = self._turn.stored(persist.kept, staged.select([key.name for key in layout.keys]))
             try:
-                table = new_values(layout, stored, staged)
+                stored = self._turn.stored(persist.kept, staged.select([key.name for key in layout.keys]))
+                texts = persist.aggregate.texts
+                shown_texts = {**texts, **{BEFORE + name: type_ for name, type_ in texts.items()}}
+                table = with_values(new_values(layout, stored, staged), shown_texts)
             except RefusedError as error:
                 raise StagingRefusedError(persist.name, str(error)) from error
         shown = [column("").alias(name) for name, column in node.shown.items()]
-        texts = persist.aggregate.texts
-        table = with_values(table, {**texts, **{BEFORE + name: type_ for name, type_ in texts.items()}})
         return self._frame_of(table).select(*(field(key.name) for key in layout.keys), *shown, field(CONTROL))
 
     def _asked(self, node: QueryNode) -> DataFrame:
@@ -117,15 +117,24 @@ class TurnLowering(Lowering):
         layout = node.kept.layout
         keys = [rows.column(name) for name in node.asked.keys]
         asked = pa.table(keys, names=[key.name for key in layout.keys]) if keys else pa.table({})
-        found = self._turn.stored(node.kept, asked) if rows.num_rows else layout.schema().empty_table()
         frame = self._typed(rows)
-        stored = self._typed(with_values(found, layout.texts()))
+        stored = self._typed(self._answers(node, asked) if rows.num_rows else layout.schema().empty_table())
         answers = aliased(stored.withColumn(IS_STORED, F.lit(True)), _STATE)
         joined = frame.join(F.broadcast(answers), self._belongs(node), "left")
         own = [field(name) for name in rows.column_names if name not in HIDDEN]
         hidden = [field(name) for name in rows.column_names if name in HIDDEN]
         shown = [column(_STATE).alias(name) for name, column in node.asked.shown.items()]
         return joined.select(*own, *shown, *hidden)
+
+    def _answers(self, node: QueryNode, asked: pa.Table) -> pa.Table:
+        kept = node.kept
+        try:
+            return with_values(self._turn.stored(kept, asked), kept.layout.texts())
+        except RefusedError as error:
+            raise UnprocessableError(
+                f"the state {kept.name!r} can't be asked for the keys of the batch: {error}. Nothing of the batch was "
+                "applied, and the same records would fail again: leave those with such a key out (filter)."
+            ) from error
 
     @staticmethod
     def _belongs(node: QueryNode) -> Column:

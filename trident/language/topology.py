@@ -87,6 +87,7 @@ class Topology:
         unless `fields` says what those of the merged stream are called. Records are in the order of topic, partition
         and offset where that counts.
         """
+        self._check_own("merge", streams)
         return merged(streams, fields)
 
     def join(
@@ -104,6 +105,7 @@ class Topology:
         have the key ("inner") or may lack it ("outer"). Keys are equal as in `group_by`: null equals null, NaN NaN.
         `fields` names all fields of the result, in the order that `output` says.
         """
+        self._check_own("join", streams)
         return joined(streams, on, how, output, fields)
 
     def multi_reduce(
@@ -113,6 +115,7 @@ class Topology:
 
         Of grouped streams it goes through each group by itself, and the group fields come before those of `schema`.
         """
+        self._check_own("multi_reduce", streams)
         return multi_reduced(streams, reducer, schema)
 
     def new_static_state(self, source: object, /, *, keys: str | Sequence[str] = ()) -> StaticState:
@@ -202,6 +205,14 @@ class Topology:
         run = self._run
         if run is not None:
             run.stop()
+
+    def _check_own(self, verb: str, streams: Sequence[Stream | GroupedStream]) -> None:
+        given = streams if isinstance(streams, Sequence) else []
+        plain = [each.stream if isinstance(each, GroupedStream) else each for each in given]
+        if any(isinstance(each, Stream) and each._topology is not self for each in plain):
+            raise ConfigurationError(
+                f"{verb} of the topology {self.name!r} takes its own streams; each topology has txids of its own"
+            )
 
     def _add_end(self, end: End) -> None:
         kind = "state" if isinstance(end, PersistNode) else "sink"

@@ -90,6 +90,11 @@ class TableQuery:
         self._keys = keys
         self._several = several
 
+    def told(self) -> str:
+        """Return the keys that are asked for."""
+        rows = "each row of a table" if self._several else "a table's row"
+        return f"{rows} by {', '.join(self._keys)}" if self._keys else rows
+
     def check(self, fields: Fields) -> None:
         """The keys must be there and be of the table's types; what is added must be new."""
         for name, key in zip(self._keys, self._table.keys, strict=True):
@@ -123,8 +128,13 @@ class FunctionQuery:
         self, function: QueryFunction[Any], keys: tuple[str, ...], declared: StructType, source: object = None
     ) -> None:
         self._keys = keys
+        self._said = type(function).__name__
         self._declared = declared
         self._asking = Asking(function, keys, arrow_schema(nullable(declared.fields)), source)
+
+    def told(self) -> str:
+        """Return the function with the fields that it is given."""
+        return f"{self._said}({', '.join(self._keys)})"
 
     def check(self, fields: Fields) -> None:
         """The keys must be there; what is added must be new."""

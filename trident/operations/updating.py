@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, BinaryType, BooleanType, MapType, StringType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
-from trident.base.order import ORDER, below
+from trident.base.order import ORDER, numbered
 from trident.operations import base
 from trident.operations.aggregators.nested import texts_of
 from trident.operations.arrow import AnyArray
@@ -21,7 +21,7 @@ from trident.operations.asking import FOUND, Key, StoredRows, frozen, keys_of, s
 from trident.operations.base import BatchContext, hidden, nullable
 from trident.operations.given import in_order, rows_of
 from trident.operations.partitioning import source_partition
-from trident.operations.row_functions import Row, as_row, as_rows, columns_of
+from trident.operations.row_functions import Row, as_row, columns_of
 from trident.operations.several import fields_without_order, order_or_none
 from trident.operations.tasks import in_python
 from trident.operations.user_objects import ready
@@ -36,13 +36,28 @@ _APPLIED: Final = "nothing of the batch was applied"
 
 
 @dataclass(frozen=True)
+class EmittedRow:
+    """A row that an updater emits of one of its records, whose place in the order of records it takes."""
+
+    record: Row
+    """The very object that `update` was given, not a copy of it."""
+    row: object
+    """A tuple, or a dict by names; of a single field its bare value."""
+
+
+@dataclass(frozen=True)
 class StateChanges:
     """What a `StateUpdater` makes of a partition's records."""
 
     writes: Mapping[Any, object] = field(default_factory=dict)
     """For each key that changes its new values, as a dict by their names or a tuple in their order; None removes it."""
     rows: Iterable[object] = ()
-    """The rows that it emits, of the fields of its `schema`."""
+    """The rows that it emits, of the fields of its `schema`, each as it is or as an `EmittedRow` that names its record.
+
+    Where order counts (a topic, the last row of a key, what goes on record by record), a row that names its record
+    stands where that does. Of a state with a key the others are rows of no record, as those of an aggregation are: of
+    what two partitions emit nothing says which came first. Without a key they are in the order in which they are given.
+    """
 
 
 class StateUpdater(ABC):
@@ -141,7 +156,12 @@ class UpdateGroups:
         if not isinstance(changes, StateChanges):
             raise self._wrong(f"returned {type(changes).__name__}, not StateChanges(writes, rows) (a missing return?)")
         writes = list(self._writes(changes.writes, {frozen(key): key for key in keys}, stored))
-        return self._assembled(writes, self._rows(changes.rows), min(orders, key=lambda order: order or b""))
+        places = {id(row): order for row, order in zip(given, orders, strict=True)}
+        rows = self._emitted_rows(changes.rows)
+        alone = None if self.keys else min(orders, key=lambda order: order or b"")
+        return self._assembled(
+            writes, [row for _, row in rows], [self._place_of(each, places, alone) for each, _ in rows]
+        )
 
     def _writes(self, writes: object, known: Mapping[Key, Key], stored: StoredRows) -> Iterator[Sequence[object]]:
         """Yield the state's row of each write; one of nulls for a key that is removed, none for one that never was."""
@@ -166,16 +186,25 @@ class UpdateGroups:
                 raise self._wrong("writes a row of nulls only, which a key that is removed has; say None to remove it")
             yield [*known[name], *row]
 
-    def _rows(self, rows: object) -> list[Sequence[object]]:
+    def _place_of(self, record: Row | None, places: Mapping[int, bytes | None], alone: bytes | None) -> bytes | None:
+        if record is None:
+            return alone
+        if id(record) not in places:
+            raise self._wrong("emits a row of what is none of the records that it was given (a copy of one?)")
+        return places[id(record)]
+
+    def _emitted_rows(self, rows: object) -> list[tuple[Row | None, Sequence[object]]]:
+        """Return the rows, each with the record that it names."""
         if not isinstance(rows, Iterable) or isinstance(rows, str | bytes | Mapping):
             raise self._wrong(f"returned rows that are {type(rows).__name__}, not a list of rows")
         found = list(rows)
         if found and not len(self.emitted):
             raise self._wrong('emits rows, but has no schema of them ("name type, …")')
-        return list(as_rows(found, self.emitted, self.verb))
+        named = [(each.record, each.row) if isinstance(each, EmittedRow) else (None, each) for each in found]
+        return [(record, as_row(row, self.emitted, self.verb)) for record, row in named]
 
     def _assembled(
-        self, writes: Sequence[Sequence[object]], rows: Sequence[Sequence[object]], order: bytes | None
+        self, writes: Sequence[Sequence[object]], rows: Sequence[Sequence[object]], orders: Sequence[bytes | None]
     ) -> pa.RecordBatch:
         values, emitted = columns_of(writes, self.kept, self.verb), columns_of(rows, self.emitted, self.verb)
         written = [_as_stored(each) for each in values]
@@ -183,7 +212,7 @@ class UpdateGroups:
         columns: list[AnyArray] = [pa.array([place < len(writes) for place in range(count)], pa.bool_())]
         columns += [_padded(each, 0, len(rows)) for each in written]
         columns += [_padded(each, len(writes), 0) for each in emitted]
-        columns.append(pa.nulls(count, pa.binary()) if order is None else below(order, 0, count))
+        columns.append(pa.array([*([None] * len(writes)), *numbered(orders)], pa.binary()))
         columns = [column.cast(wanted.type) for column, wanted in zip(columns, self.schema, strict=True)]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 

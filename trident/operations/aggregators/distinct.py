@@ -10,6 +10,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from trident.base.checks import check_share
+from trident.base.errors import RefusedError
 from trident.operations.aggregators.base import StoredColumn, require_ordered
 from trident.operations.aggregators.sketch_texts import json_of, no_sketch, parts_of
 from trident.operations.base import Fields, check_field, field
@@ -55,7 +56,8 @@ class ApproxCountDistinct:
         value = field(self.field)
         hashes = F.collect_set(F.when(value.isNotNull(), F.shiftrightunsigned(F.xxhash64(value), 1)))
         least = F.slice(F.sort_array(hashes), 1, self.hashes)
-        text = F.to_json(F.struct(F.lit(self.hashes).alias("k"), least.alias("least")))
+        type_ = F.typeof(F.max(value)).alias("of")  # of the field, whether there are values or not
+        text = F.to_json(F.struct(F.lit(self.hashes).alias("k"), type_, least.alias("least")))
         return (StoredColumn("_sketch", text, Merge.COMBINE, least_of_both),)
 
     def shown(self, *stored: Column) -> Column:
@@ -69,15 +71,25 @@ class ApproxCountDistinct:
 
 
 def least_of_both(stored: Value, staged: Value) -> Value:
-    """Return the text of the values of two; of two that were made with different errors with the greater one."""
-    (most, hashes), (other_most, others) = _read(stored), _read(staged)
+    """Return the text of the values of two; of two that were made with different errors with the greater one.
+
+    Raises RefusedError for values of two types: a number has another hash as an int than as a bigint.
+    """
+    (most, of, hashes), (other_most, other, others) = _read(stored), _read(staged)
+    if of != other:
+        raise RefusedError(
+            f"the state counts different values of the type {of}, this version's field is {other}, and would count "
+            f"values again that are there: cast it before, as in each(x=F.col(…).cast('{of}')), or give the result "
+            "another name; the stored values are unchanged"
+        )
     most = min(most, other_most)
-    return json_of({"k": most, "least": sorted(hashes | others)[:most]})
+    return json_of({"k": most, "of": of, "least": sorted(hashes | others)[:most]})
 
 
-def _read(text: Value) -> tuple[int, set[int]]:
-    most, least = parts_of(text, "k", "least")
+def _read(text: Value) -> tuple[int, str, set[int]]:
+    most, least, said = parts_of(text, "k", "least")
+    of = said.get("of")
     hashes = {each for each in least if type(each) is int and 0 <= each < _HASHES}
-    if not len(least) == len(hashes) <= most:
+    if not len(least) == len(hashes) <= most or not isinstance(of, str):
         raise no_sketch("k", "least")
-    return most, hashes
+    return most, of, hashes

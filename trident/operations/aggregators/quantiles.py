@@ -104,7 +104,7 @@ def sum_of_both(stored: Value, staged: Value) -> Value:
 
 
 def _read(text: Value) -> tuple[int, Counter[str]]:
-    digits, listed = parts_of(text, "digits", "counts")
+    digits, listed, _ = parts_of(text, "digits", "counts")
     try:
         counts = Counter({each["value"]: each["n"] for each in listed})  # type: ignore[index]  # else a TypeError
         if digits <= _MOST_DIGITS and len(counts) == len(listed) and all(map(_is_count, counts.items())):

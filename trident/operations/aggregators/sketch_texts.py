@@ -9,8 +9,8 @@ from trident.base.errors import RefusedError
 from trident.state.layout import Value
 
 
-def parts_of(text: Value, number: str, many: str) -> tuple[int, list[object]]:
-    """Return a number and an array of the object that a text says; raises RefusedError for any other text."""
+def parts_of(text: Value, number: str, many: str) -> tuple[int, list[object], Mapping[str, object]]:
+    """Return a number, an array and all of the object that a text says; raises RefusedError for any other text."""
     try:
         found = json.loads(text) if isinstance(text, str) else None
     except ValueError:
@@ -18,7 +18,7 @@ def parts_of(text: Value, number: str, many: str) -> tuple[int, list[object]]:
     if isinstance(found, dict):
         count, values = found.get(number), found.get(many)
         if type(count) is int and count > 0 and isinstance(values, list):
-            return count, values
+            return count, values, found
     raise no_sketch(number, many)
 
 
