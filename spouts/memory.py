@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import ClassVar, Final
 
-import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import BinaryType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from trident.base.checks import check_limit, check_text, refused
-from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.logs import LogCut
-from trident.base.order import ORDER, order_of
 from trident.base.policies import policy_of
 from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind, Start, StartAt
-from trident.spouts.rows import control_batch, groups_of
-from trident.spouts.spread import spread
-from trident.spouts.tally import RangeTally
+from trident.spouts.slices import frame_of_rows, read_schema
 
 Row = Mapping[str, object] | Sequence[object]
 """A record: a mapping by the names of all fields, or a tuple or list in the schema's order; a null is None."""
@@ -178,17 +173,15 @@ class MemorySource:
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the lazy frame of the ranges; the rows travel inside the job."""
-        return self._read(spark, edges, tasks, [])
+        return self._read(spark, edges, tasks, in_order=False)
 
     def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the same with the rows' places in the log."""
-        return self._read(spark, edges, tasks, [StructField(ORDER, BinaryType())])
+        return self._read(spark, edges, tasks, in_order=True)
 
-    def _read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, order: Sequence[StructField]) -> DataFrame:
-        schema = StructType([*self.schema(spark).fields, *order, StructField(CONTROL, StringType())])
-        groups = spread(edges, tasks)
-        slices = tuple(tuple(_Slice(edge, self._rows_of(spark, edge.range)) for edge in group) for group in groups)
-        return spark.range(0, len(groups), 1, len(groups)).mapInArrow(_ReadSlices(slices, schema), schema)
+    def _read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, *, in_order: bool) -> DataFrame:
+        schema = read_schema(self.schema(spark), in_order=in_order)
+        return frame_of_rows(spark, schema, edges, tasks, partial(self._rows_of, spark))
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check that the log still reaches as far as was read."""
@@ -217,36 +210,3 @@ class MemorySource:
                 f"stream {self._id.topic!r}: a row does not fit the schema {self._ddl!r}: {error}; nothing was applied"
             ) from error
         return pa.Table.from_arrays(columns, schema=schema)
-
-
-@dataclass(frozen=True, slots=True)
-class _Slice:
-    edge: Edge
-    rows: pa.Table = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadSlices:
-    groups: tuple[tuple[_Slice, ...], ...] = field(repr=False)
-    schema: StructType
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = arrow_schema(self.schema)
-        for group in groups_of(batches):
-            for item in self.groups[group]:
-                yield from self._read(schema, item)
-
-    def _read(self, schema: pa.Schema, item: _Slice) -> Iterator[pa.RecordBatch]:
-        range_ = item.edge.range
-        tally = RangeTally(item.edge)
-        offsets = np.arange(range_.start, range_.start + item.rows.num_rows, dtype=np.int64)
-        tally.add(offsets, np.full(len(offsets), -1, dtype=np.int64), ())
-        first = range_.start
-        for rows in item.rows.to_batches():
-            places = np.arange(first, first + rows.num_rows, dtype=np.int64)
-            order = [order_of(range_.id.topic, range_.id.partition, places)] if ORDER in schema.names else []
-            yield pa.RecordBatch.from_arrays(
-                [*rows.columns, *order, pa.nulls(rows.num_rows, pa.string())], schema=schema
-            )
-            first += rows.num_rows
-        yield control_batch(schema, [tally.manifest(range_.start + item.rows.num_rows)])

@@ -11,7 +11,6 @@ from typing import ClassVar, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
@@ -24,6 +23,7 @@ from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.base.user_code import type_and_place
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import OffsetsLostError, Start, StartAt
+from trident.spouts.python.declared import declared_schema
 from trident.spouts.python.positions import checked_bounds
 from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.spread import spread
@@ -56,15 +56,7 @@ class PythonSource:
     def schema(self, spark: SparkSession) -> StructType:
         """Parse the spout's schema; raises `ConfigurationError` when it has none that is valid."""
         if self._schema is None:
-            declared = getattr(self._spout, "schema", None)
-            if not isinstance(declared, str):
-                raise ConfigurationError(
-                    f"stream {self._name!r}: the spout must set schema to fields as in 'name type, …'"
-                )
-            try:
-                self._schema = spark.createDataFrame([], declared).schema
-            except PySparkException as error:
-                raise ConfigurationError(f"stream {self._name!r}: the schema {declared!r} is not valid") from error
+            self._schema = declared_schema(spark, self._name, self._spout)
         return self._schema
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
