@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from trident.spouts.files.spout import FileFormat, FileSpout
     from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
     from trident.spouts.memory import FeederBatchSpout, FixedBatchSpout
+    from trident.spouts.python.non_transactional import NonTransactionalSpout
     from trident.spouts.python.spout import PythonSpout
 
 _MODULES = {
@@ -37,6 +38,7 @@ _MODULES = {
         "FeederBatchSpout",
         "FixedBatchSpout",
     ),
+    "trident.spouts.python.non_transactional": ("NonTransactionalSpout",),
     "trident.spouts.python.spout": ("PythonSpout",),
 }
 
@@ -48,6 +50,7 @@ __all__ = [
     "FixedBatchSpout",
     "Json",
     "LostOffsets",
+    "NonTransactionalSpout",
     "OffsetsLostError",
     "OpaqueKafkaSpout",
     "PythonSpout",

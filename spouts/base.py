@@ -166,6 +166,24 @@ class FollowsPositions(Protocol):
 
 
 @runtime_checkable
+class ReceivesRows(Protocol):
+    """A source whose rows can't be read again: it keeps them in this process, at positions of its own, until done.
+
+    A position that was planned once never gets another row, in this process or a later one; what another process had
+    received and not finished is where no plan reads any more, and is recorded as lost.
+    """
+
+    def begin(self, used: Mapping[PartitionId, int]) -> None:
+        """Hear, once and before the first `receive`, up to where positions were ever planned: rows go behind them."""
+
+    def receive(self, positions: Mapping[PartitionId, int]) -> None:
+        """Take in what has come, before `Source.bounds` and only for a plan that will read it.
+
+        `positions` are, for every partition ever seen, where the plan before stops.
+        """
+
+
+@runtime_checkable
 class NamesPlaces(Protocol):
     """A source whose users know its records by other places than topic, partition and offset."""
 
@@ -242,6 +260,11 @@ class Spout(Protocol):
 
     def open(self, name: str) -> Source:
         """Connect; `name` is the stream's name in its topology."""
+
+
+def lives_in_process(spout: Spout) -> bool:
+    """Tell whether a spout's rows are lost with the process that received them: it says `lives_in_process = True`."""
+    return bool(getattr(spout, "lives_in_process", False))
 
 
 def has_moments(spout: Spout) -> bool:

@@ -36,6 +36,7 @@ from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
+from trident.coordinators.plans.receiving import begin_receiving
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Source, Spout
@@ -166,6 +167,7 @@ class TopologyRun:
         snapshot, spouts = taken.snapshot, self._topology.spouts
         sources, stores = open_parts.sources, open_parts.stores
         book = PlanBook(snapshot)
+        begin_receiving(self._ledger, snapshot, sources, self._repeater)
         committer = Committer(self._ledger, stores, self._repeater, self._clock)
         runner = BatchRunner(spouts, sources, stores, processor, self._clock)
         parts = Parts(

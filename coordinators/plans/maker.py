@@ -19,7 +19,15 @@ from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
 from trident.coordinators.plans.sharing import record_limit
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
-from trident.spouts.base import FollowsPositions, Source, Spout, SpoutKind, TopicsMissingError, has_moments
+from trident.spouts.base import (
+    FollowsPositions,
+    ReceivesRows,
+    Source,
+    Spout,
+    SpoutKind,
+    TopicsMissingError,
+    has_moments,
+)
 
 _log = logging.getLogger("trident.coordinator")
 
@@ -49,7 +57,9 @@ class PlanMaker:
 
         With `only_full` it is `PartFull` when nothing is left over, no limit is reached and nothing is read again: that
         has waited, and may be all that its txid can read. What is left over has a plan before it, an empty one too: a
-        txid that was handed out before may read nothing now, while what is there is not its own to read.
+        txid that was handed out before may read nothing now, while what is there is not its own to read. A source that
+        can't be read again is only asked for what is planned at once: what it gave and nobody planned would be lost
+        without a word when the run ends.
         """
         self.book.forget_finished()
         if command.drop_from is not None:
@@ -59,12 +69,16 @@ class PlanMaker:
         if self.book.lag:
             return built
         if built.is_empty:
-            return None
+            return PartFull() if command.only_full and self._receives else None
         has_waited = any(item.width for ranges in repeated.values() for item in ranges)
         if not command.only_full or has_waited or self._is_full(built):
             return built
         self.book.lag = sum(item.range.width for item in built.ranges)
         return PartFull()
+
+    @property
+    def _receives(self) -> bool:
+        return any(isinstance(source, ReceivesRows) for source in self.sources.values())
 
     def _is_full(self, plan: Plan) -> bool:
         """Whether a spout's limit, as its plans are made by it, is reached although nothing is left over."""
@@ -139,6 +153,9 @@ class PlanMaker:
         now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)
         held = self.book.held(batch.txid)
         views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
+        if self._receives and not command.only_full:
+            plan_ranges(*views)  # what can't be planned is refused before something is received, and lost by that
+            views = [self._with_what_comes(view) for view in views]
         ranges, losses = plan_ranges(*views)
         self._tell_of_waiting(views)
         self.book.lag = _left_over(views, ranges)
@@ -174,7 +191,15 @@ class PlanMaker:
             ends=_ends(source, positions, bounds),
             turn=txid,
             has_moments=has_moments(spout),
+            is_received=isinstance(source, ReceivesRows),
         )
+
+    def _with_what_comes(self, view: SpoutView) -> SpoutView:
+        source = self.sources[view.name]
+        if not isinstance(source, ReceivesRows):
+            return view
+        source.receive({id_: known.stop for id_, known in view.positions.items()})
+        return replace(view, bounds=source.bounds())
 
     def _tell_of_waiting(self, views: Sequence[SpoutView]) -> None:
         waiting = {(view.name, bound.id): (view, bound) for view in views for bound in view.waiting}

@@ -25,6 +25,9 @@ _AFTER_A_CUT: Final = (
 
 
 _RESUME: Final = "Run with on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST"
+_RECEIVED_AND_GONE: Final = (
+    "they were received by a process that ended before they were applied; what their source gives again counts as new"
+)
 _RESUME_IN_CLASS: Final = "Run with on_lost_offsets = LostOffsets.RESUME_AT_EARLIEST in the spout's class"
 
 
@@ -58,6 +61,8 @@ class SpoutView:
     """The plan's number: whose turn it is when not every partition gets something."""
     has_moments: bool = True
     """Whether the stream can start at a moment."""
+    is_received: bool = False
+    """Whether the records live in the coordinator's process: what another one had received is gone."""
 
     @property
     def waiting(self) -> tuple[PartitionBounds, ...]:
@@ -154,12 +159,13 @@ def _start(
 def _position(view: SpoutView, id_: PartitionId, bound: PartitionBounds | None) -> int:
     """Return where to read from: where the batch before ends, and of a partition that is found later at 0.
 
-    Bare positions count from wherever they begin, which of an attempt that is tried again stays where it was.
+    Bare positions count from wherever they begin, which of an attempt that is tried again stays where it was; those of
+    received records begin at 0, so that what a process had planned of a new partition before it ended is known as lost.
     """
     known = view.positions.get(id_)
     if known is not None:
         return known.stop
-    if view.has_moments:
+    if view.has_moments or view.is_received:
         return 0
     before = next((item.start for item in view.repeated or () if item.id == id_), None)
     if before is not None:
@@ -206,6 +212,8 @@ def _shown(cut: LogCut, was: str) -> str:
 
 
 def _loss(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
+    if view.is_received:
+        return _loss_of_received(view, bound, position)
     where, of_source = _where(view, bound), "the broker" if view.has_moments else "its source"
     if view.kind is SpoutKind.TRANSACTIONAL or view.on_lost is LostOffsets.STOP:
         advice = (
@@ -218,6 +226,17 @@ def _loss(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
             f"they were read. Nothing was skipped and nothing more was read. {advice}"
         )
     return Loss(view.name, bound.id, position, bound.earliest, "offsets were gone before they could be read")
+
+
+def _loss_of_received(view: SpoutView, bound: PartitionBounds, position: int) -> Loss:
+    if view.on_lost is LostOffsets.STOP:
+        raise FatalError(
+            f"stream {view.name!r}: {bound.earliest - position} rows of {_where(view, bound)} were received by a "
+            "process that ended before they were applied. They are in no result, and can't be read again. "
+            f"Nothing more was received. {_RESUME_IN_CLASS} to record the loss and go on; a source that gives them "
+            "again has them counted then."
+        )
+    return Loss(view.name, bound.id, position, bound.earliest, _RECEIVED_AND_GONE)
 
 
 def _where(view: SpoutView, bound: PartitionBounds) -> str:
@@ -233,10 +252,13 @@ def _anew(view: SpoutView) -> str:
 def _can_repeat(view: SpoutView) -> bool:
     """Tell whether the log has the records; a partition that a metadata answer leaves out is taken to have them.
 
-    A transactional spout hands them out again or stops.
+    A transactional spout hands them out again or stops. A person decides when the process that had received them has
+    ended, so those are gone, whatever stands at their positions.
     """
     if view.kind is SpoutKind.TRANSACTIONAL:
         return True
+    if view.is_received and any(item.width for item in view.repeated or ()):
+        return False
     bounds = {bound.id: bound for bound in view.bounds}
     return not view.cuts and all(
         _is_next(view, item, bounds.get(item.id)) for item in view.repeated or () if item.width

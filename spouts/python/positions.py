@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from trident.base.errors import FatalError
@@ -49,6 +49,23 @@ def checked_bounds(stream: str, said: object) -> list[tuple[int, int, int]]:
     return sorted(found)
 
 
+def checked_partitions(stream: str, said: object) -> tuple[int, ...]:
+    """Return the numbers of a spout's partitions, in order; raises `FatalError`."""
+    if not isinstance(said, Iterable) or isinstance(said, str | bytes):
+        raise _wrong(stream, f"returned {_kind(said)}, where the partitions' numbers are wanted", "partitions()")
+    numbers = []
+    for partition in said:
+        number = _integer(partition)
+        if number is None or not 0 <= number <= _MOST_PARTITION:
+            raise _wrong(
+                stream, f"names the partition {partition!r}; a partition is an integer from 0 on", "partitions()"
+            )
+        numbers.append(number)
+    if len(set(numbers)) < len(numbers):
+        raise _wrong(stream, "names a partition twice", "partitions()")
+    return tuple(sorted(numbers))
+
+
 def _integer(value: object) -> int | None:
     if isinstance(value, bool):
         return None
@@ -62,5 +79,5 @@ def _kind(value: object) -> str:
     return "None (a missing return?)" if value is None else f"a value of the type {type(value).__name__}"
 
 
-def _wrong(stream: str, why: str) -> FatalError:
-    return FatalError(f"stream {stream!r}: bounds() {why}. Nothing was planned; mend it and start again")
+def _wrong(stream: str, why: str, what: str = "bounds()") -> FatalError:
+    return FatalError(f"stream {stream!r}: {what} {why}. Nothing was planned; mend it and start again")

@@ -37,6 +37,7 @@ NOT_ASKED: Mapping[str, str] = {
     "RunSummary": _RESULT,
     "OperationContext": _RESULT,
     "Equals": "asked with two fields, as it needs, in test_row_verbs.py",
+    "NonTransactionalSpout": "its subclasses are a user's own",
     "PythonSpout": "its subclasses are a user's own",
     "MultiReducer": "its subclasses are a user's own",
     "QueryFunction": "its subclasses are a user's own",

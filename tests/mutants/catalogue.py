@@ -776,7 +776,7 @@ _LEDGER = (
     Mutant(
         "bare positions that are found later begin where they begin",
         "coordinators/plans/ranges.py",
-        "    if view.has_moments:\n        return 0\n",
+        "    if view.has_moments or view.is_received:\n        return 0\n",
         "    if True:\n        return 0\n",
         ("tests/coordinators/test_plan_ranges.py",),
     ),

@@ -11,6 +11,9 @@ _LINES = ("tests/spouts/test_file_lines.py",)
 _CSV = ("tests/spouts/test_csv_lines.py",)
 _ROWS = ("tests/spouts/test_parquet_rows.py",)
 _CATALOGUE = ("tests/spouts/test_catalogue.py",)
+_RECEIVING = ("tests/spouts/test_receiving.py",)
+_RECEIVED_PLANS = ("tests/coordinators/test_received_plans.py",)
+_RECEIVING_RUNS = ("tests/coordinators/test_receiving.py", "tests/coordinators/test_receiving_decisions.py")
 
 SOURCES = (
     Mutant(
@@ -166,5 +169,75 @@ SOURCES = (
         "pc.or_(overflown, vanished)",
         "overflown",
         _CSV,
+    ),
+    Mutant(
+        "a position that was planned for a received row never gets another one",
+        "coordinators/plans/receiving.py",
+        "    for txid in range(snapshot.done + 1, snapshot.last_txid + 1):\n",
+        "    for txid in ():\n",
+        _RECEIVING_RUNS,
+    ),
+    Mutant(
+        "live attempts of a process that ended say what it had received",
+        "coordinators/plans/receiving.py",
+        "        source.begin(used_positions(name, plans, snapshot.starts or ()))\n",
+        "        source.begin({})\n",
+        _RECEIVING_RUNS,
+    ),
+    Mutant(
+        "received rows of a refused batch are never taken for others",
+        "coordinators/plans/ranges.py",
+        "    if view.is_received and any(item.width for item in view.repeated or ()):\n",
+        "    if view is None:\n",
+        _RECEIVED_PLANS,
+    ),
+    Mutant(
+        "what was received of a partition that no batch has finished is lost by number",
+        "coordinators/plans/ranges.py",
+        "    if view.has_moments or view.is_received:\n",
+        "    if view.has_moments:\n",
+        _RECEIVED_PLANS,
+    ),
+    Mutant(
+        "nothing is received for a plan that is refused",
+        "coordinators/plans/maker.py",
+        "            plan_ranges(*views)  #",
+        "            #",
+        _RECEIVED_PLANS,
+    ),
+    Mutant(
+        "what is received is planned at once",
+        "coordinators/plans/maker.py",
+        "        if self._receives and not command.only_full:\n",
+        "        if self._receives:\n",
+        _RECEIVED_PLANS,
+    ),
+    Mutant(
+        "a source that was not asked has not said that it has nothing",
+        "coordinators/plans/maker.py",
+        "            return PartFull() if command.only_full and self._receives else None\n",
+        "            return None\n",
+        _RECEIVED_PLANS,
+    ),
+    Mutant(
+        "the room of a batch is one for all partitions",
+        "spouts/python/receiving.py",
+        "            room -= self._take_in(number, held[number], room)\n",
+        "            self._take_in(number, held[number], room)\n",
+        _RECEIVING,
+    ),
+    Mutant(
+        "rows are let go of when their spout has heard that they are done",
+        "spouts/python/receiving.py",
+        "                self._spout.done(number, rows)\n",
+        "                held.let_go(len(rows))\n                rows = self._spout.done(number, rows) or ()\n",
+        _RECEIVING,
+    ),
+    Mutant(
+        "a txid of another process finishes no received row of this one",
+        "spouts/python/received.py",
+        "        self._done = max(self._done, min(stop, self.stop))\n",
+        "        self._done = max(self._done, stop)\n",
+        _RECEIVING,
     ),
 )

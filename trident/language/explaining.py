@@ -24,6 +24,7 @@ from trident.graph.turns import is_late
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation, Told
 from trident.operations.needs import TaskNeeds
+from trident.spouts.base import lives_in_process
 from trident.state.layout import Merge
 from trident.state.row_tables.sink import RowSink
 
@@ -146,7 +147,13 @@ def _entities(text: str) -> str:
 def _said(node: Node | Way) -> str:
     match node:
         case SourceNode():
-            return f"stream {node.name!r}: {type(node.spout).__name__}, read and decoded once per attempt"
+            spout = type(node.spout).__name__
+            if lives_in_process(node.spout):
+                return (
+                    f"stream {node.name!r}: {spout}, non-transactional: received once and kept in the coordinator's "
+                    "process; not exactly once from end to end"
+                )
+            return f"stream {node.name!r}: {spout}, read and decoded once per attempt"
         case OperationNode():
             return _said_of_operation(node)
         case RecordOperationNode():

@@ -1,0 +1,234 @@
+"""A user's source that can't be read again: its rows are kept in this process, and are a log there."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from typing import ClassVar, Final, Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from trident.base.errors import ConfigurationError, FatalError, TridentError
+from trident.base.logs import LogCut
+from trident.base.python_rows import UnfitRowError, columns_of
+from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
+from trident.base.user_code import type_and_place
+from trident.spouts.arrow_types import arrow_schema
+from trident.spouts.base import OffsetsLostError, SmallBatch, Start
+from trident.spouts.python.declared import declared_schema
+from trident.spouts.python.positions import checked_partitions
+from trident.spouts.python.received import ReceivedRows, Row
+from trident.spouts.slices import frame_of_rows, read_schema, small_batch_of_rows
+
+_log = logging.getLogger("trident.coordinator")
+TOPIC_ID: Final = "received"
+
+
+class GivesRows(Protocol):
+    """What is asked of a user's spout; see `NonTransactionalSpout`."""
+
+    schema: ClassVar[str]
+    max_records_per_batch: int
+
+    def partitions(self) -> Iterable[int]:
+        """Return the partitions' numbers; what it says is not believed before it was looked at."""
+
+    def receive(self, partition: int, most: int) -> Iterable[Row]:
+        """Return the rows that have come."""
+
+    def done(self, partition: int, rows: Sequence[Row]) -> None:
+        """Hear which rows are done."""
+
+    def close(self) -> None:
+        """Hear that a run ends."""
+
+
+class ReceivingSource:
+    """See `Source`, `ReceivesRows`, `KnowsOrder`, `ReadsSmallBatches`.
+
+    The spout is asked and told by the thread that plans, and at last by the one that closes; the rest only changes or
+    reads what is held, under a lock that no user's code is called under.
+    """
+
+    def __init__(self, name: str, spout: GivesRows) -> None:
+        self._name = name
+        self._spout = spout
+        self._schema: StructType | None = None
+        self._held: dict[int, ReceivedRows] = {}
+        self._turns = itertools.count()
+        self._has_received = False
+        self._lock = threading.Lock()
+
+    def schema(self, spark: SparkSession) -> StructType:
+        """Parse the spout's schema; raises `ConfigurationError` when it has none that is valid."""
+        if self._schema is None:
+            self._schema = declared_schema(spark, self._name, self._spout)
+        return self._schema
+
+    def begin(self, used: Mapping[PartitionId, int]) -> None:
+        """Put what comes behind all that was ever planned: rows that stood there are gone, and stay what they were."""
+        with self._lock:
+            self._held = {id_.partition: ReceivedRows(stop) for id_, stop in used.items()}
+
+    def receive(self, positions: Mapping[PartitionId, int]) -> None:
+        """Tell the spout what is done, then take in as many rows as the next batch has room for.
+
+        The room is one for all partitions, and each goes first in turn: what is received is planned at once, and waits
+        nowhere where a run that ends would lose it.
+        """
+        self._tell_what_is_done()
+        with self._in_spout("partitions()", "Nothing was received"):
+            numbers = checked_partitions(self._name, self._spout.partitions())
+        with self._lock:
+            behind = {id_.partition: stop for id_, stop in positions.items()}
+            held = {number: self._held.setdefault(number, ReceivedRows()) for number in numbers}
+            room = self._spout.max_records_per_batch - sum(
+                rows.behind(behind.get(number, 0)) for number, rows in self._held.items()
+            )
+        first = next(self._turns) % len(numbers) if numbers else 0
+        for number in (*numbers[first:], *numbers[:first]):
+            if room <= 0:
+                return
+            room -= self._take_in(number, held[number], room)
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        """Return what is held, of every partition that was ever known; asks nobody."""
+        with self._lock:
+            return tuple(self._bound(number, rows.first, rows.stop) for number, rows in sorted(self._held.items()))
+
+    def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
+        """Return where the partitions end: nothing is ever open."""
+        return {bound.id: bound.stop for bound in self.bounds() if bound.id in ids}
+
+    def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
+        """Start at 0, whatever the policy: nothing has been received yet, so there is nothing older or newer."""
+        if isinstance(policy, datetime):
+            raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
+        with self._in_spout("partitions()", "Nothing was changed"):
+            numbers = checked_partitions(self._name, self._spout.partitions())
+        return tuple(self._bound(number, 0, 0) for number in numbers)
+
+    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        """Return the frame of the ranges; the rows travel inside the job."""
+        schema = read_schema(self.schema(spark), in_order=False)
+        return frame_of_rows(spark, schema, edges, tasks, partial(self._table, spark))
+
+    def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
+        """Return the same with the rows' places."""
+        schema = read_schema(self.schema(spark), in_order=True)
+        return frame_of_rows(spark, schema, edges, tasks, partial(self._table, spark))
+
+    def read_small(self, spark: SparkSession, edges: Sequence[Edge], *, in_order: bool) -> SmallBatch:
+        """Return the rows of the ranges and their words: they are here, and no task has to fetch them."""
+        return small_batch_of_rows(
+            read_schema(self.schema(spark), in_order=in_order), edges, partial(self._table, spark)
+        )
+
+    def rows(self, range_: OffsetRange) -> Sequence[Row]:
+        """Return the rows of a range as the spout gave them; raises OffsetsLostError when they are let go of."""
+        with self._lock:
+            held = self._held.get(range_.id.partition)
+            if held is None or not held.holds(range_.start, range_.stop):
+                raise OffsetsLostError((range_,))
+            return held.between(range_.start, range_.stop)
+
+    def verify(self, ranges: Sequence[OffsetRange]) -> None:
+        """Check that what was read is held still: an attempt that nobody wants any more may come back late."""
+        for item in ranges:
+            self.rows(item)
+
+    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
+        """Return nothing: there are no epochs."""
+        return ()
+
+    def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
+        """Note it, for the thread that plans to tell the spout: who calls this must not wait for users' code."""
+        with self._lock:
+            for item in ranges:
+                held = self._held.get(item.id.partition)
+                if held is not None:
+                    held.finish(item.stop)
+
+    def close(self) -> None:
+        """Tell the spout what is done, and that the run is over; what is held besides is gone, and the log says so."""
+        if not self._has_received:
+            return
+        self._has_received = False
+        try:
+            self._tell_what_is_done()
+        finally:
+            with self._lock:
+                left = sum(rows.stop - rows.first - len(rows.finished()) for rows in self._held.values())
+                self._held = {}
+            if left:
+                _log.warning(
+                    "stream %r: %d rows were received and are not done when the run ends; this process forgets them. "
+                    "Those of a batch that is pinned are applied by the next start; the others are in no result, "
+                    "unless the source gives them again",
+                    self._name,
+                    left,
+                )
+            with self._in_spout("close()", "What is done stays"):
+                self._spout.close()
+
+    def _take_in(self, number: int, held: ReceivedRows, most: int) -> int:
+        self._has_received = True
+        before = held.stop
+        with self._in_spout("receive()", "What it gave before is kept while this run lasts"):
+            given = self._spout.receive(number, most)
+            if given is None or isinstance(given, str | bytes | Mapping):
+                kind = "None (a missing return?)" if given is None else f"a value of the type {type(given).__name__}"
+                raise FatalError(
+                    f"stream {self._name!r}: receive() returned {kind}, where an iterable of rows is wanted"
+                )
+            for row in given:
+                with self._lock:
+                    held.add(row)
+        return held.stop - before
+
+    def _tell_what_is_done(self) -> None:
+        with self._lock:
+            finished = [(number, held, held.finished()) for number, held in sorted(self._held.items())]
+        for number, held, rows in finished:
+            if not rows:
+                continue
+            with self._in_spout("done()", "The rows that it was told of are in every result and stay"):
+                self._spout.done(number, rows)
+            with self._lock:
+                held.let_go(len(rows))
+
+    @contextmanager
+    def _in_spout(self, what: str, stays: str) -> Iterator[None]:
+        """Say of what a user's code raises where it was, and never what it says: that may hold a row."""
+        try:
+            yield
+        except TridentError:
+            raise  # its text is meant to be read
+        except Exception as error:  # noqa: BLE001 - users' code
+            raise FatalError(
+                f"stream {self._name!r}: {what} raised {type_and_place(error)}. {stays}. Mend it and start again; what "
+                "may pass by itself is to be raised as RetryableError"
+            ) from None
+
+    def _bound(self, number: int, first: int, stop: int) -> PartitionBounds:
+        return PartitionBounds(PartitionId(self._name, number), TOPIC_ID, first, stop)
+
+    def _table(self, spark: SparkSession, range_: OffsetRange) -> pa.Table:
+        fields = self.schema(spark)
+        schema = arrow_schema(fields)
+        types = [each.dataType.simpleString() for each in fields.fields]
+        try:
+            columns = columns_of(self.rows(range_), list(schema), types)
+        except UnfitRowError as error:
+            raise FatalError(
+                f"stream {self._name!r}: receive() gave a row of partition {range_.id.partition} that does not fit the "
+                f"schema: {error}; nothing of the batch was applied"
+            ) from error
+        return pa.Table.from_arrays(columns, schema=schema)
