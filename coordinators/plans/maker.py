@@ -66,13 +66,14 @@ class PlanMaker:
             self._forget_from(command.drop_from)
         repeated = self._repeated(command.batch.txid)
         built = self._build(command, repeated)
-        if self.book.lag:
-            return built
-        if built.is_empty:
-            return PartFull() if command.only_full and self._receives else None
         has_waited = any(item.width for ranges in repeated.values() for item in ranges)
-        if not command.only_full or has_waited or self._is_full(built):
-            return built
+        unasked = command.only_full and self._receives
+        is_due = not command.only_full or has_waited or self._is_full(built)
+        if self.book.lag or (is_due and not built.is_empty):
+            # with it goes what can't wait for a fuller batch: a stream that always fills one would leave it for ever
+            return self._build(replace(command, only_full=False), repeated) if unasked else built
+        if built.is_empty:
+            return PartFull() if unasked else None
         self.book.lag = sum(item.range.width for item in built.ranges)
         return PartFull()
 

@@ -43,7 +43,7 @@ class ReceivedRows:
 
     def finish(self, stop: int) -> None:
         """Hear that all before `stop` is done; a batch of another process ends before the first row that is held."""
-        self._done = max(self._done, min(stop, self.stop))
+        self._done = max(self._done, stop)
 
     def finished(self) -> Sequence[Row]:
         """Return the rows that are done and held still."""

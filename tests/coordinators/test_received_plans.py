@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.coordinators.fakes import ListSpout, Topic
 from tests.coordinators.receiving import Queue, Taking
 from tests.coordinators.test_plan_ranges import RESUME, at, holds, planned_and_stored, spans, view
 from trident.base.clock import SystemClock
@@ -21,7 +22,7 @@ from trident.coordinators.plans.ranges import SpoutView, plan_ranges
 from trident.coordinators.plans.receiving import used_positions
 from trident.coordinators.protocol.messages import MakePlan
 from trident.coordinators.registered import Lease, TopologySpec
-from trident.spouts.base import LostOffsets, ReceivesRows
+from trident.spouts.base import Limits, LostOffsets, ReceivesRows
 
 
 def received(given: SpoutView) -> SpoutView:
@@ -77,8 +78,13 @@ def test_rows_of_a_refused_batch_are_never_taken_for_others(bounds):
     assert all(each.range.start != 10 or each.range.stop != 20 for each in ranges if each.spout == "s")
 
 
-def maker_over(records: int, on_lost: LostOffsets = RESUME) -> tuple[PlanMaker, MakePlan, Queue]:
-    """Return one whose batches have five rows at most, over a queue of so many, and its first command."""
+def maker_over(
+    records: int, on_lost: LostOffsets = RESUME, beside: int | None = None
+) -> tuple[PlanMaker, MakePlan, Queue]:
+    """Return one whose batches have five rows at most, over a queue of so many, and its first command.
+
+    With a stream beside it that has so many records, of which a batch takes three.
+    """
     ledger, queue = MemoryLedger(), Queue({0: [f"r{n}" for n in range(records)]})
     spec = TopologySpec("t", {"s": {}}, {})
     epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
@@ -88,6 +94,10 @@ def maker_over(records: int, on_lost: LostOffsets = RESUME) -> tuple[PlanMaker, 
     ledger.set_starts(owner, epoch, [StartPosition("s", each.id, each.topic_id, 0) for each in source.starts()])
     book = PlanBook(ledger.register(epoch, spec))
     maker = PlanMaker(ledger, {"s": spout}, {"s": source}, book, epoch, SystemClock())
+    if beside is not None:
+        other = ListSpout(Topic([[("a", 1)] * beside]), limits=Limits(max_records=3))
+        spouts, sources = {**maker.spouts, "other": other}, {**maker.sources, "other": other.open("other")}
+        maker = replace(maker, spouts=spouts, sources=sources)
     return maker, MakePlan(BatchId(owner, epoch, 1, 1), 1), queue
 
 
@@ -100,6 +110,21 @@ def test_a_source_is_not_asked_while_its_rows_could_be_left_for_a_fuller_batch()
     assert isinstance(built, Plan)
     assert spans(built.ranges) == [(0, 0, 5)]
     assert (len(queue.given), maker.book.lag) == (5, 0), "all that was received is planned"
+
+
+@pytest.mark.parametrize("beside", [3, 9])
+def test_a_stream_that_always_fills_a_batch_leaves_no_other_one_unasked(beside):
+    maker, command, queue = maker_over(7, beside=beside)
+    built = maker.build(replace(command, only_full=True))
+    assert isinstance(built, Plan)
+    assert {(each.spout, each.range.width) for each in built.ranges} == {("s", 5), ("other", 3)}
+    assert len(queue.given) == 5
+
+
+def test_a_stream_that_waits_for_a_fuller_batch_has_no_other_one_asked():
+    maker, command, queue = maker_over(7, beside=2)
+    assert isinstance(maker.build(replace(command, only_full=True)), PartFull)
+    assert (queue.given, maker.book.lag) == ([], 2)
 
 
 def test_a_source_that_has_nothing_was_asked():

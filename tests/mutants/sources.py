@@ -213,9 +213,16 @@ SOURCES = (
         _RECEIVED_PLANS,
     ),
     Mutant(
+        "a stream that always fills a batch leaves no other one unasked",
+        "coordinators/plans/maker.py",
+        "            return self._build(replace(command, only_full=False), repeated) if unasked else built\n",
+        "            return built\n",
+        _RECEIVED_PLANS,
+    ),
+    Mutant(
         "a source that was not asked has not said that it has nothing",
         "coordinators/plans/maker.py",
-        "            return PartFull() if command.only_full and self._receives else None\n",
+        "            return PartFull() if unasked else None\n",
         "            return None\n",
         _RECEIVED_PLANS,
     ),
@@ -236,8 +243,8 @@ SOURCES = (
     Mutant(
         "a txid of another process finishes no received row of this one",
         "spouts/python/received.py",
-        "        self._done = max(self._done, min(stop, self.stop))\n",
         "        self._done = max(self._done, stop)\n",
+        "        self._done = stop\n",
         _RECEIVING,
     ),
 )

@@ -75,7 +75,8 @@ def test_rows_stand_behind_all_that_was_used_and_keep_their_positions() -> None:
 @pytest.mark.parametrize("stop", [0, 5, 7])
 def test_what_another_process_had_planned_finishes_no_row_of_this_one(stop: int) -> None:
     rows = ReceivedRows(7)
-    rows.add((0,))
+    for n in range(9):
+        rows.add((n,))
     rows.finish(stop)
     assert list(rows.finished()) == []
 
