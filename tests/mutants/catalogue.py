@@ -1678,8 +1678,8 @@ _OF_HISTORY = (
     Mutant(
         "a txid that reads nothing now keeps no other stream waiting",
         "coordinators/plans/maker.py",
-        "        if self.book.lag:\n            return built\n",
-        "",
+        "        if self.book.lag or (is_due and not built.is_empty):\n",
+        "        if is_due and not built.is_empty:\n",
         ("tests/coordinators/test_two_streams.py",),
     ),
     Mutant(
@@ -2668,8 +2668,8 @@ _OF_LIMITS = (
     Mutant(
         "a batch is full where its limit is reached and nothing is left over",
         "coordinators/plans/maker.py",
-        " or self._is_full(built):",
-        ":",
+        " or self._is_full(built)\n",
+        "\n",
         ("tests/coordinators/test_plan_ranges.py",),
     ),
     Mutant(
