@@ -29,6 +29,15 @@ def test_every_file_that_a_document_links_to_exists(document: Path) -> None:
     assert not links
 
 
+@pytest.mark.parametrize("document", [*DOCUMENTS, *ROOT.glob("*.md")], ids=lambda path: path.name)
+def test_every_row_of_a_table_has_a_head(document: Path) -> None:
+    """A blank line between two rows ends a table: what follows is shown as plain text."""
+    lines = ["", *document.read_text().splitlines(), ""]
+    rows = zip(lines, lines[1:], lines[2:], strict=False)
+    heads = [(line, below) for above, line, below in rows if line.startswith("|") and not above.startswith("|")]
+    assert not [line for line, below in heads if not re.fullmatch(r"\|(\s*:?-+:?\s*\|)+", below)]
+
+
 def test_the_guarantees_name_their_tests() -> None:
     head = "| … | what happens | shown by |"
     rows = [line for line in (ROOT / "docs/guarantees.md").read_text().splitlines() if line.startswith("| ")]

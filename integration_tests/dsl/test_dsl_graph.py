@@ -216,7 +216,7 @@ def test_what_was_kept_goes_with_an_attempt_that_fails(spark: SparkSession, tmp_
     stream = topology.stream("payments", logged(tmp_path / "l", LEFT))
     stream.persistent_aggregate(UnopenedState("n"), n=Count())
     stream.map(explode, PAYMENTS).persistent_aggregate(UnopenedState("never"), n=Count())
-    with pytest.raises(RetryableError, match="job of the state 'never': Python code raised ValueError"):
+    with pytest.raises(RetryableError, match="job of 'never': Python code raised ValueError"):
         run(topology.compile(), spark)
     assert stored_frames(spark) == 0
 

@@ -15,6 +15,7 @@ from trident import (
     Combiner,
     Count,
     FilterNull,
+    FirstN,
     MapGet,
     MinBy,
     MultiReducer,
@@ -128,6 +129,10 @@ STEPS: dict[str, tuple[str, Callable[[Topology, Stream], object]]] = {
     "a query": (
         "state_query of 'totals' by k: as the txid before has left it, whatever this batch adds",
         lambda t, s: s.state_query(s.group_by("k").persistent_aggregate(MemoryState("totals"), c=Count()), MapGet()),
+    ),
+    "first records": (
+        r"FirstN of 3 by n, the greatest first for each k: Spark columns",
+        lambda t, s: s.group_by("k").apply_assembly(FirstN(3, by="n", reverse=True)),
     ),
     "a query by code": (
         r"state_query Asks\(n\): a Python task",

@@ -104,3 +104,11 @@ def test_what_can_not_be_is_refused_when_it_is_built(spark: SparkSession, name: 
     text, build = REFUSED[name]
     with pytest.raises(ConfigurationError, match=text):
         build(stream(RECORDS))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_stream_that_was_declared_direct_stays_so(spark: SparkSession, grouped: bool) -> None:
+    rows = [("a", 3), ("b", 1), ("a", 2)]
+    stream = Topology("t").stream("s", small_spout("k string, wish int", rows)).declare_direct("wish")
+    found = (stream.group_by("k") if grouped else stream).apply_assembly(FirstN(1, by="wish")).direct()
+    assert placed(found, "wish") == ({1: [1], 2: [2]} if grouped else {1: [1]})

@@ -245,7 +245,7 @@ class SparkProcessor:
         lowering = Lowering(tops, attempt.context_of(end))
         return self._on_spark(
             attempt,
-            f"job of the state {end.name!r}",
+            f"job of {end.name!r}",
             lambda: self._ends.collect(end, lowering.of(end), attempt.request, attempt.width),
             end.name,
         )
@@ -314,4 +314,4 @@ def goes_alone(request: ProcessRequest, jobs: Sequence[Job]) -> bool:
 
 
 def _job_of(end: Way, stream: str) -> str:
-    return f"stream {stream!r}, job of the state {end.name!r}"
+    return f"stream {stream!r}, job of {end.name!r}"

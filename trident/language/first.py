@@ -37,7 +37,7 @@ class FirstN:
     def __call__(self, stream: Stream | GroupedStream) -> Stream:
         """Return the stream of these records."""
         if isinstance(stream, GroupedStream):
-            return stream.stream._onto(FirstRecords(self.n, self.by, self.reverse, stream.keys))
+            return stream.stream._onto(FirstRecords(self.n, self.by, self.reverse, stream.keys), keeps=True)
         if isinstance(stream, Stream):
-            return stream._onto(FirstRecords(self.n, self.by, self.reverse))
+            return stream._onto(FirstRecords(self.n, self.by, self.reverse), keeps=True)
         raise refused("FirstN: the stream", "a stream, or what group_by returns", stream)

@@ -115,9 +115,11 @@ def _keys(stream: Stream, key: str | Sequence[str]) -> tuple[str, ...]:
     if not isinstance(names, Sequence) or isinstance(names, bytes) or not names:
         raise refused(f"{VERB}: key", "the name of a field, or several", key)
     keys = tuple(check_field(f"{VERB}: key", name) for name in names)
-    for name in keys:
-        fields_of(stream._sample).require(name, f"{VERB}: key")
-        check_comparable(fields_of(stream._sample).schema[name], VERB)
+    there = fields_of(stream._sample)
+    with about(stream._name):
+        for name in keys:
+            there.require(name, f"{VERB}: key")
+            check_comparable(there.schema[name], VERB)
     return keys
 
 

@@ -35,6 +35,11 @@ class FirstRecords:
     wants_order = True
     runs_user_code = False
 
+    def told(self) -> str:
+        """Return how many, of what groups, and by what."""
+        by = "" if self.by is None else f" by {self.by}{', the greatest first' if self.reverse else ''}"
+        return f"of {self.n}{by}{f' for each {chr(44).join(self.keys)}' if self.keys else ''}"
+
     def result(self, schemas: Sequence[StructType]) -> StructType:
         """Return the fields as they are."""
         (schema,) = schemas

@@ -32,6 +32,13 @@ class _Given:
     made: StructType
     said: str
     """How errors call it."""
+    name: str = ""
+    """Of its one result, if it was given by name."""
+
+    def told(self) -> str:
+        """Return it as a user writes it."""
+        named = f"{self.name} = " if self.name else ""
+        return f"{named}{type(self.by_row).__name__}({', '.join(self.by_row.fields)})"
 
 
 class RowAggregate(OfNothing):
@@ -60,7 +67,7 @@ class RowAggregate(OfNothing):
         """What of it is columns of Spark."""
         by_place = [_Given(each, each.made_fields(""), type(each).__name__) for each in makers]
         by_name = [
-            _Given(each, each.made_fields(name), f"{type(each).__name__} for {name!r}")
+            _Given(each, each.made_fields(name), f"{type(each).__name__} for {name!r}", name)
             for name, each in aggregators.items()
             if isinstance(each, ByRow)
         ]
@@ -75,7 +82,7 @@ class RowAggregate(OfNothing):
 
     def told(self) -> str:
         """Return the keys, and the aggregators with what they are given."""
-        made = [f"{type(each.by_row).__name__}({', '.join(each.by_row.fields)})" for each in self._makers]
+        made = [each.told() for each in self._makers]
         plain = [] if self.plain is None else [self.plain.told_results()]
         by = f"by {', '.join(self._keys)}: " if self._keys else ""
         return by + ", ".join([*made, *plain])

@@ -102,7 +102,7 @@ class UpdatePartitions:
     runs_user_code = True
 
     def result(self, schemas: Sequence[StructType]) -> StructType:
-        """Return what `Writes` and `Emitted` take apart."""
+        """Return what `TakeUpdates` takes apart."""
         flat = [StructField(_place("kept", number), each.dataType) for number, each in enumerate(as_stored(self.kept))]
         flat += [StructField(_place("emitted", number), each.dataType) for number, each in enumerate(self.emitted)]
         return nullable([StructField(_WRITTEN, BooleanType()), *flat])
@@ -230,6 +230,10 @@ class TakeUpdates:
 
     makes_groups = False
     runs_user_code = False
+
+    def told(self) -> str:
+        """Return which of the two."""
+        return "of what is written" if self.is_written else "of the rows that are emitted"
 
     def check(self, fields: base.Fields) -> None:
         """Nothing: it follows `UpdatePartitions`."""

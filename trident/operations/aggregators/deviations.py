@@ -13,7 +13,7 @@ from pyspark.sql.types import DecimalType
 from trident.base.errors import ConfigurationError
 from trident.base.policies import policy_of
 from trident.operations.aggregators.base import StoredColumn
-from trident.operations.aggregators.sums import Sum
+from trident.operations.aggregators.sums import Sum, require_exact
 from trident.operations.base import UNHELD, Fields, check_field, field
 from trident.state.layout import Merge
 
@@ -51,8 +51,7 @@ class StdDev:
 
     def check(self, name: str, fields: Fields) -> None:
         """Exact numbers whose squares Spark makes exactly."""
-        fields.require(self.field, f"StdDev for {name!r}")
-        Sum(self.field).check(name, fields)
+        require_exact("StdDev", self.field, name, fields)
         type_ = fields.schema[self.field].dataType
         if isinstance(type_, DecimalType) and _digits(type_) > _DIGITS and type_.scale > _BEHIND_POINT:
             raise ConfigurationError(

@@ -1,0 +1,129 @@
+"""Reducers that go on from what a state has, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from trident import OperationContext, Reducer
+from trident.base.errors import ConfigurationError
+from trident.operations.asking import Key, StoredRows
+from trident.operations.reducing import Reducing
+from trident.operations.row_functions import Row
+
+CONTEXT = OperationContext("persistent_aggregate", 0, 0)
+
+
+class Seen(Reducer[list[object]]):
+    """What it was given, and changes what it was given."""
+
+    result_type = "array<string>"
+
+    def init(self) -> list[object]:
+        return ["begun"]
+
+    def reduce(self, reduced: list[object], *values: object) -> list[object]:
+        for value in values:
+            if isinstance(value, list):
+                value.append("taken")
+        return [*reduced, *(str(value) for value in values)]
+
+
+class Total(Reducer[Decimal | None]):
+    result_type = "decimal(10,2)"
+
+    def init(self) -> None:
+        return None
+
+    def reduce(self, reduced: Decimal | None, *values: object) -> Decimal | None:
+        (value,) = values
+        return reduced if value is None else (reduced or Decimal(0)) + Decimal(str(value))
+
+
+def changes(
+    stored: dict[Key, dict[str, object] | None], rows: Sequence[Row], *, keys: tuple[str, ...] = ("k",)
+) -> dict[Key, object]:
+    types: dict[str, pa.DataType] = {"seen": pa.list_(pa.string()), "total": pa.decimal128(10, 2)}
+    both: dict[str, Any] = {"seen": Seen("n", "tags"), "total": Total("n")}
+    updater = Reducing(keys, both, types)
+    made = updater.update(StoredRows(stored), rows)
+    assert not list(made.rows)
+    return dict(made.writes)
+
+
+def row(k: str | None, n: int | None) -> Row:
+    return {"k": k, "n": n, "tags": []}
+
+
+def test_each_key_goes_on_from_what_is_stored() -> None:
+    stored: dict[Key, dict[str, object] | None] = {("a",): {"seen": ["old"], "total": Decimal("1.50")}, (None,): None}
+    made = changes(stored, [row("a", 2), row(None, 3), row("a", None)])
+    assert made == {
+        ("a",): {"seen": ["old", "2", "['taken']", "None", "['taken']"], "total": Decimal("3.50")},
+        (None,): {"seen": ["begun", "3", "['taken']"], "total": Decimal("3.00")},
+    }
+    assert str(made[("a",)]) == str(made[("a",)]).replace("3.5'", "3.50'")  # of the type's scale, as a state gives it
+
+
+def test_without_keys_there_is_one_row() -> None:
+    assert list(changes({(): None}, [row("a", 1), row("b", 2)], keys=())) == [()]
+
+
+def test_a_column_that_is_null_begins_anew() -> None:
+    made = changes({("a",): {"seen": None, "total": Decimal(1)}}, [row("a", 1)])
+    assert made[("a",)] == {"seen": ["begun", "1", "['taken']"], "total": Decimal(2)}
+
+
+def test_a_key_for_which_all_have_none_is_not_written() -> None:
+    alone: dict[str, Any] = {"total": Total("n")}
+    updater = Reducing(("k",), alone, {"total": pa.decimal128(10, 2)})
+    assert not updater.update(StoredRows({("a",): None}), [row("a", None)]).writes
+
+
+def test_what_one_changes_of_a_record_no_other_sees() -> None:
+    types: dict[str, pa.DataType] = {"first": pa.list_(pa.string()), "second": pa.list_(pa.string())}
+    both: dict[str, Any] = {"first": Seen("tags"), "second": Seen("tags")}
+    updater = Reducing(("k",), both, types)
+    made = updater.update(StoredRows({("a",): None}), [row("a", 1)]).writes
+    assert made == {("a",): {"first": ["begun", "['taken']"], "second": ["begun", "['taken']"]}}
+
+
+def test_a_value_that_the_type_does_not_hold_is_refused_without_being_shown() -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"Total for 'total' made a value that is not of its result_type"
+    ) as said:
+        changes({("a",): None}, [row("a", 10**12)])
+    assert "1000000000000" not in str(said.value)
+
+
+class Prepared(Total):
+    def __init__(self, told: list[str], *, fails: bool = False) -> None:
+        super().__init__("n")
+        self._told = told
+        self._fails = fails
+
+    def prepare(self, context: OperationContext) -> None:
+        if self._fails:
+            raise ValueError
+        self._told.append(context.verb)
+
+    def cleanup(self) -> None:
+        self._told.append("cleaned up")
+
+
+def test_all_are_made_ready_and_those_that_are_cleaned_up_again() -> None:
+    told: list[str] = []
+    types: dict[str, pa.DataType] = {"a": pa.decimal128(10, 2), "b": pa.decimal128(10, 2)}
+    good: dict[str, Any] = {"a": Prepared(told), "b": Prepared(told)}
+    updater = Reducing((), good, types)
+    updater.prepare(CONTEXT)
+    updater.cleanup()
+    assert told == ["persistent_aggregate"] * 2 + ["cleaned up"] * 2
+    told.clear()
+    with pytest.raises(ValueError, match=r"^$"):
+        Reducing((), good | {"b": Prepared(told, fails=True)}, types).prepare(CONTEXT)
+    assert told == ["persistent_aggregate", "cleaned up"]
