@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Sequence
+from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
-from trident.state import BackingKey, BackingMapState, BackingValue
+from trident.state import BackingKey, BackingMapState, BackingValue, TimedValue
 
 
 class JournalMap:
@@ -52,6 +54,11 @@ class JournalMap:
         stored = [self._rows.get(key) == expected for key, expected, _ in changes]
         self.multi_put([(key, new) for (key, _, new), matches in zip(changes, stored, strict=True) if matches])
         return stored
+
+    def expired(self, before: datetime, most: int) -> list[BackingKey]:
+        """Return keys that no batch has updated since, for a state with `expire_after`."""
+        over = (key for key, value in self._rows.items() if isinstance(value, TimedValue) and value.at <= before)
+        return list(islice(over, most))
 
     def clear(self) -> None:
         """Delete every key."""

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
         BackingValue,
         ClearableBackingMap,
         ConditionalBackingMap,
+        ExpiringBackingMap,
         RemovableBackingMap,
+        TimedPosition,
+        TimedValue,
     )
     from trident.state.maps.state import BackingMapState
     from trident.state.memory.state import MemoryState
@@ -37,7 +40,10 @@ _MODULES = {
         "BackingValue",
         "ClearableBackingMap",
         "ConditionalBackingMap",
+        "ExpiringBackingMap",
         "RemovableBackingMap",
+        "TimedPosition",
+        "TimedValue",
     ),
     "trident.state.maps.state": ("BackingMapState",),
     "trident.state.memory.state": ("MemoryState",),
@@ -61,6 +67,7 @@ __all__ = [
     "BackingValue",
     "ClearableBackingMap",
     "ConditionalBackingMap",
+    "ExpiringBackingMap",
     "KafkaSink",
     "MemoryState",
     "OpaqueValue",
@@ -72,6 +79,8 @@ __all__ = [
     "SqliteTable",
     "StaleTxidError",
     "StateKind",
+    "TimedPosition",
+    "TimedValue",
     "TransactionalValue",
 ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.secrets import Secret
 from trident.base.writes import WriteManifest
 from trident.state.positions import Position
-from trident.state.staged import AppliedUpdates, StagedUpdates, StagingWriter
+from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, StagingWriter
 from trident.state.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -201,6 +202,22 @@ class Queryable(Protocol):
         """
 
 
+class Expires(Protocol):
+    """Has keys that a batch does not find because they were last updated too long before it.
+
+    What decides is the batch's own time, which is planned, and what the txid before has left: never a clock.
+    """
+
+    def stage_at(self, batch: BatchId, updates: HeldUpdates, at: datetime) -> StagedUpdates:
+        """Do what `Target.stage` does; the batch's time goes with what is staged, for whoever applies it."""
+
+    def find_at(self, topology: str, keys: pa.Table, at: datetime) -> Found:
+        """Do what `Queryable.find` does for a batch of this time, which does not find what has expired."""
+
+    def expired_with(self, txid: int) -> int:
+        """Return how many keys were found expired with a txid that this target has just applied, 0 for any other."""
+
+
 @dataclass(frozen=True, slots=True)
 class WaitingRows:
     """What of one txid waits to be sent, for a person."""
@@ -281,6 +298,7 @@ class Capabilities:
     placing: KnowsItsPlace | None = None
     relaying: Relays | None = None
     tasking: UsesTasks | None = None
+    expiring: Expires | None = None
     keeps_what_left: bool = False
     """Nothing takes back what it has applied, a reset neither: readers elsewhere have it."""
 
@@ -296,6 +314,18 @@ def beside_of(target: Target) -> SharesTransaction:
     if beside is None:
         raise TypeError(f"{target.name!r} takes no part in the ledger's transactions")
     return beside
+
+
+def staged_at(target: Target, batch: BatchId, updates: HeldUpdates, at: datetime) -> StagedUpdates:
+    """Return held updates of a batch of this time as its pin needs them; see `Target.stage`."""
+    expiring = target.capabilities.expiring
+    return target.stage(batch, updates) if expiring is None else expiring.stage_at(batch, updates, at)
+
+
+def expired_keys(targets: Mapping[str, Target], txid: int) -> int:
+    """Return how many keys of all targets were found expired with a txid that they have just applied."""
+    expiring = [target.capabilities.expiring for target in targets.values()]
+    return sum(each.expired_with(txid) for each in expiring if each is not None)
 
 
 def names_relaying(targets: Mapping[str, Target]) -> frozenset[str]:

@@ -12,26 +12,27 @@ from trident.coordinators.planned import Plan
 _log = logging.getLogger("trident.batch")
 
 
-def log_batch(batch: BatchId, plan: Plan, commit: Commit, lag: int, turn_ms: int) -> None:
+def log_batch(batch: BatchId, plan: Plan, commit: Commit, lag: int, turn_ms: int, expired: int = 0) -> None:
     """Log a finished txid at INFO; the record carries the fields as a dict in its attribute `batch`.
 
-    `turn_ms` is how long its work in the turn took, for which the ledger has no column. What it lost is a warning
-    before that, also where nobody listens to INFO.
+    `turn_ms` is how long its work in the turn took, `expired` how many keys had expired before it; the ledger has no
+    column for them. What it lost is a warning before that, also where nobody listens to INFO.
     """
     log_losses(batch.owner.topology, plan)
     if not _log.isEnabledFor(logging.INFO):
         return
     lost = sum(loss.count for loss in plan.losses)
-    known = {"lost_offsets": lost, "epoch": batch.epoch.number, "lag": lag, "turn_ms": turn_ms}
+    known = {"lost_offsets": lost, "epoch": batch.epoch.number, "lag": lag, "turn_ms": turn_ms, "expired_keys": expired}
     fields = {"topology": batch.owner.topology, **asdict(commit), **known}
     _log.info(
-        "topology=%s txid=%d try=%d records=%d keys=%d dead_letters=%d lost_offsets=%d plan_ms=%d process_ms=%d "
-        "turn_ms=%d commit_ms=%d lag=%d",
+        "topology=%s txid=%d try=%d records=%d keys=%d expired_keys=%d dead_letters=%d lost_offsets=%d plan_ms=%d "
+        "process_ms=%d turn_ms=%d commit_ms=%d lag=%d",
         batch.owner.topology,
         commit.txid,
         commit.tries,
         commit.records,
         commit.keys,
+        expired,
         commit.dead_letters,
         lost,
         commit.plan_ms,

@@ -56,7 +56,7 @@ class BatchRunner:
         self._verify_sources(plan)
         self._check_wanted(batch)
         bad = self._judge_bad_records(batch, result)
-        updates, diverts = staged_of(self.stores, batch, result.updates, plan.diverts)
+        updates, diverts = staged_of(self.stores, batch, plan.batch_time, result.updates, plan.diverts)
         process_ms = round((self.clock.monotonic() - started) * 1000)
         outcome = Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts, result.carried)
         return acknowledged, outcome

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Diverted, Refusal, StopKind
-from trident.state.capabilities import diverting_of
+from trident.state.capabilities import diverting_of, staged_at
 from trident.state.rows import json_rows
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
 from trident.state.target import Target
 
 
 def staged_of(
-    stores: Mapping[str, Target], batch: BatchId, made: Mapping[str, StagedUpdates], diverts: tuple[str, ...]
+    stores: Mapping[str, Target],
+    batch: BatchId,
+    at: datetime,
+    made: Mapping[str, StagedUpdates],
+    diverts: tuple[str, ...],
 ) -> tuple[dict[str, StagedUpdates], tuple[Diverted, ...]]:
     """Return what was made, staged as the pin needs it, and the rows of the states that a person has diverted.
 
-    Raises StoppedError for a state that refuses its rows.
+    `at` is the batch's planned time. Raises StoppedError for a state that refuses its rows.
     """
     kept = tuple(_diverted(stores, batch, name, rows) for name, rows in made.items() if name in diverts)
     updates = {
-        name: WrittenUpdates(()) if name in diverts else _staged(stores, batch, name, rows)
+        name: WrittenUpdates(()) if name in diverts else _staged(stores[name], batch, at, rows)
         for name, rows in made.items()
     }
     return updates, kept
@@ -36,13 +41,13 @@ def refused_by(state: str, batch: BatchId, error: RefusedError) -> StoppedError:
     return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.REFUSED, state, str(error)))
 
 
-def _staged(stores: Mapping[str, Target], batch: BatchId, name: str, staged: StagedUpdates) -> StagedUpdates:
+def _staged(store: Target, batch: BatchId, at: datetime, staged: StagedUpdates) -> StagedUpdates:
     if isinstance(staged, HeldUpdates):
         try:
-            staged = stores[name].stage(batch, staged)
+            staged = staged_at(store, batch, staged, at)
         except RefusedError as error:
-            raise refused_by(name, batch, error) from error
-    elif (writing := stores[name].capabilities.writing) is not None:
+            raise refused_by(store.name, batch, error) from error
+    elif (writing := store.capabilities.writing) is not None:
         writing.check_written(batch, staged.writes)
     reached(CrashPoint.AFTER_STAGING, batch.txid)
     return staged

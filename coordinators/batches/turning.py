@@ -46,7 +46,7 @@ class BatchTurn:
         made = self._made(TurnRequest(batch, plan.batch_time, outcome.carried, rows, plan.diverts))
         if self.is_over.is_set():
             raise RetryableError(f"{batch}: the engine came back after the end of the run; nothing was staged")
-        updates, diverts = staged_of(self.stores, batch, made, plan.diverts)
+        updates, diverts = staged_of(self.stores, batch, plan.batch_time, made, plan.diverts)
         reached(CrashPoint.AFTER_TURN_WORK, batch.txid)
         return replace(
             outcome,

@@ -43,7 +43,7 @@ from trident.coordinators.protocol.messages import Apply, Cancel, CommitTogether
 from trident.coordinators.registered import Keep
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import ReportsPositions, Source
-from trident.state.capabilities import relaying_of
+from trident.state.capabilities import expired_keys, relaying_of
 from trident.state.target import Target
 
 
@@ -137,7 +137,8 @@ class Work:
                 self._finished(batch, outcome, committer.done(batch, outcome))
 
     def _finished(self, batch: BatchId, outcome: Outcome, commit: Commit) -> None:
-        log_batch(batch, outcome.plan, commit, self._parts.book.lag, outcome.turn_ms)
+        expired = expired_keys(self._parts.stores, batch.txid)
+        log_batch(batch, outcome.plan, commit, self._parts.book.lag, outcome.turn_ms, expired)
         for spout in {item.spout for item in outcome.plan.ranges}:
             read = [manifest for name, manifest in outcome.manifests if name == spout]
             width = sum(item.range.width for item in outcome.plan.ranges if item.spout == spout)

@@ -14,7 +14,7 @@ from psycopg import sql
 
 from integration_tests.crash_matrix.maps import SqliteMap
 from trident.state.folding import current
-from trident.state.maps.maps import BackingPosition
+from trident.state.maps.maps import BackingPosition, TimedValue
 
 Rows = Mapping[str, tuple[object, ...]]
 """By account: count and total in a state; of a sink, which records are there."""
@@ -65,5 +65,5 @@ def look_in_map(given: SqliteMap) -> Seen:
     # the other one says whose map it is
     said = [value for _, value in pairs if isinstance(value, BackingPosition)]
     txid = next((each.txid for each in said if each.txid is not None), None)
-    rows = ((key[0], current(value)) for key, value in pairs if not isinstance(value, BackingPosition))
+    rows = ((key[0], current(value)) for key, value in pairs if not isinstance(value, BackingPosition | TimedValue))
     return Seen(txid, {str(account): tuple(values) for account, values in rows})

@@ -36,6 +36,11 @@ class MapCache:
         while len(self._values) > self._most:
             self._values.popitem(last=False)
 
+    def drop(self, keys: Iterable[BackingKey]) -> None:
+        """Forget these, which were removed."""
+        for key in keys:
+            self._values.pop(key, None)
+
     def forget(self) -> None:
         """Forget all."""
         self._values.clear()

@@ -1,9 +1,10 @@
 """Calls of a user's map: which of them may be left behind when they do not return, and which are waited for.
 
 A read may be: nothing is done with what it still brings. A conditional put of a batch may be as well: once the batch or
-another owner's fence is put by somebody else, what comes late finds something else than it expects. All others may
-not: a plain put would write an old value, a late `clear` take new ones away, and what an undo puts back or removes
-may be there again, equal, once the txid is applied anew. What any of them raises is told in `raising`.
+another owner's fence is put by somebody else, what comes late finds something else than it expects. So may the removal
+of a value that has expired, which counts as not there whenever it goes. All others may not: a plain put would write an
+old value, a late `clear` take new ones away, and what an undo puts back or removes may be there again, equal, once the
+txid is applied anew. What any of them raises is told in `raising`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TypeAlias, TypeVar
 
 from trident.base.errors import FatalError
@@ -22,6 +24,7 @@ from trident.state.maps.maps import (
     BackingValue,
     ClearableBackingMap,
     ConditionalBackingMap,
+    ExpiringBackingMap,
     RemovableBackingMap,
 )
 from trident.state.maps.raising import Aim, told
@@ -63,11 +66,20 @@ class MapCalls:
         """Put all items."""
         self._run_to_its_end("multi_put", aim, lambda: self.backing_map.multi_put(items))
 
-    def remove_if(self, items: Sequence[tuple[BackingKey, BackingValue]], aim: Aim) -> Sequence[bool]:
+    def remove_if(
+        self, items: Sequence[tuple[BackingKey, BackingValue]], aim: Aim, *, may_be_left: bool
+    ) -> Sequence[bool]:
         """Remove what is as expected."""
         store = self.backing_map
         assert isinstance(store, RemovableBackingMap)  # checked before anything was changed
-        return self._run_to_its_end("multi_remove_if", aim, lambda: list(store.multi_remove_if(items)))
+        run = self._run if may_be_left else self._run_to_its_end
+        return run("multi_remove_if", aim, lambda: list(store.multi_remove_if(items)))
+
+    def expired(self, before: datetime, most: int, aim: Aim) -> Sequence[BackingKey]:
+        """Return keys that were not updated since, as the map says."""
+        store = self.backing_map
+        assert isinstance(store, ExpiringBackingMap)  # whoever calls has looked
+        return self._run("expired", aim, lambda: [tuple(key) for key in store.expired(before, most)])
 
     def clear(self, aim: Aim) -> None:
         """Empty the map."""

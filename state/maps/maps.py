@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from trident.state.folding import Row, StoredRow
@@ -29,12 +30,34 @@ class BackingPosition:
 # The module that it was in first: a store that pickles its values, and compares the bytes, has that name in them.
 BackingPosition.__module__ = "trident.state.backing.maps"
 
+
+@dataclass(frozen=True, slots=True)
+class TimedPosition(BackingPosition):
+    """The position of a state with `expire_after`; `at` is the batch time of the txid where it stands."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TimedValue:
+    """What a state with `expire_after` stores under a key: what any other state would, and when that was.
+
+    `at` is the batch time of the txid that has last updated the key, `before` that of the one before it (None where
+    what was there had no time), which a replay and an undo need.
+    """
+
+    stored: StoredRow
+    at: datetime
+    before: datetime | None
+
+
 BackingKey = Row
 """The key columns of one row; the reserved key has one element more."""
 
-BackingValue: TypeAlias = "StoredRow | BackingPosition"
-"""What is stored under a key: a `TransactionalValue`, an `OpaqueValue` or a plain tuple of the value columns; a
-`BackingPosition` under the reserved key. All are immutable and can be pickled and compared."""
+BackingValue: TypeAlias = "StoredRow | TimedValue | BackingPosition"
+"""What is stored under a key: a `TransactionalValue`, an `OpaqueValue` or a plain tuple of the value columns, with
+`expire_after` in a `TimedValue`; a `BackingPosition` under the reserved key. All are immutable and can be pickled and
+compared."""
 
 
 @runtime_checkable
@@ -73,12 +96,24 @@ class ConditionalBackingMap(BackingMap, Protocol):
 
 @runtime_checkable
 class RemovableBackingMap(BackingMap, Protocol):
-    """A store that an undo can take keys from which the undone txid made."""
+    """A store that an undo can take keys from which the undone txid made, and from which expired ones are removed."""
 
     def multi_remove_if(self, items: Sequence[tuple[BackingKey, BackingValue]]) -> Sequence[bool]:
         """Delete each key that holds what is expected; tell which were deleted.
 
-        What it raises ends the undo or divert, which stays recorded: the next start finishes it.
+        What it raises ends the undo or divert, which stays recorded: the next start finishes it. Where expired keys are
+        removed it ends the run.
+        """
+
+
+@runtime_checkable
+class ExpiringBackingMap(RemovableBackingMap, Protocol):
+    """A store that finds the keys that have not been updated for long; without it they stay, and count as not there."""
+
+    def expired(self, before: datetime, most: int) -> Sequence[BackingKey]:
+        """Return keys, `most` of them at most, that hold a `TimedValue` whose `at` is `before` or earlier; in no order.
+
+        What it returns is looked at before anything is removed. What it raises ends the run; nothing is changed.
         """
 
 

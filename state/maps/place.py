@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import TypeVar
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import UsersCode
-from trident.state.folding import keyed_rows, settled_row
+from trident.state.folding import StoredRow, keyed_rows, settled_row
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import BlobStore
 from trident.state.maps.cache import MapCache
@@ -22,6 +23,8 @@ from trident.state.maps.maps import (
     BackingPosition,
     BackingValue,
     ConditionalBackingMap,
+    TimedPosition,
+    TimedValue,
 )
 from trident.state.maps.raising import Aim, placing, reading
 from trident.state.positions import Position, check_epoch
@@ -56,6 +59,7 @@ class MapPlace:
     users_code: UsersCode = field(repr=False)
     cache: MapCache = field(default_factory=lambda: MapCache(0), repr=False)
     """Of an owner that applies; whoever changes the map in another way forgets it."""
+    expire_after: timedelta | None = None
 
     @property
     def calls(self) -> MapCalls:
@@ -168,12 +172,14 @@ class MapPlace:
         self.calls.put([(key, new) for key, _, new in changes], aim)
         return []
 
-    def remove(self, items: list[tuple[BackingKey, BackingValue | None]], aim: Aim) -> list[BackingKey]:
+    def remove(
+        self, items: list[tuple[BackingKey, BackingValue | None]], aim: Aim, *, may_be_left: bool = False
+    ) -> list[BackingKey]:
         """Remove all keys; returns those that held something else than expected."""
         held = [(key, value) for key, value in items if value is not None]
         if not held:
             return []
-        removed = self.calls.remove_if(held, aim)
+        removed = self.calls.remove_if(held, aim, may_be_left=may_be_left)
         return [item[0] for item, done in zip(held, removed, strict=True) if not done]
 
     def rows_of(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> pa.Table:
@@ -195,6 +201,15 @@ class MapPlace:
 
 def settled_value(stored: BackingValue | None) -> BackingValue | None:
     """Return a stored value with the one NaN in its rows; the reserved key's as it is."""
+    if stored is None or isinstance(stored, BackingPosition):
+        return stored
+    if isinstance(stored, TimedValue):
+        plain = _settled_plain(stored.stored)
+        return stored if plain is stored.stored else replace(stored, stored=plain)
+    return _settled_plain(stored)
+
+
+def _settled_plain(stored: StoredRow) -> StoredRow:
     match stored:
         case TransactionalValue():
             value = settled_row(stored.value)
@@ -206,7 +221,7 @@ def settled_value(stored: BackingValue | None) -> BackingValue | None:
             return stored if same else replace(stored, previous=previous, current=now)
         case tuple():
             return settled_row(stored)
-    return stored
+    return stored  # a store that returns other objects than it was given is told so where it is updated
 
 
 def chunks(items: list[Item], size: int) -> Iterator[list[Item]]:
@@ -227,17 +242,17 @@ def position_of(found: BackingPosition | None) -> Position | None:
     return Position(Owner(found.topology, found.incarnation), found.txid, found.attempt, found.birth_txid)
 
 
-def reserved_value(position: Position, epoch: Epoch) -> BackingPosition:
-    """Return what the reserved key is to hold."""
-    return BackingPosition(
-        topology=position.owner.topology,
-        incarnation=position.owner.incarnation,
-        epoch=epoch.number,
-        token=epoch.token,
-        txid=position.txid,
-        attempt=position.attempt,
-        birth_txid=position.birth_txid,
-    )
+def time_of(found: BackingPosition | None) -> datetime | None:
+    """Return the batch time of the txid that a reserved key stands at, None where it does not say."""
+    return found.at if isinstance(found, TimedPosition) else None
+
+
+def reserved_value(position: Position, epoch: Epoch, at: datetime | None = None) -> BackingPosition:
+    """Return what the reserved key is to hold; `at` is the time of the txid where it stands, where keys expire."""
+    owner, txid, attempt, birth = position.owner, position.txid, position.attempt, position.birth_txid
+    if at is None:
+        return BackingPosition(owner.topology, owner.incarnation, epoch.number, epoch.token, txid, attempt, birth)
+    return TimedPosition(owner.topology, owner.incarnation, epoch.number, epoch.token, txid, attempt, birth, at)
 
 
 def fence_only(owner: Owner, epoch: Epoch) -> BackingPosition:

@@ -48,6 +48,12 @@ def applying(batch: BatchId, kind: StateKind) -> Aim:
     return Aim(str(batch), f"{found}; {late}. What may pass is to be raised as RetryableError", RefusedError)
 
 
+def removing_expired(batch: BatchId) -> Aim:
+    """Return the aim of taking keys away that have expired before the batch."""
+    found = "Keys that have expired count as not there, whether they are removed or not; nothing else was changed by it"
+    return Aim(f"expired keys before {batch}", f"{found}. The batch is pinned, and applied by the next start. {_AGAIN}")
+
+
 def undoing(batch: BatchId) -> Aim:
     """Return the aim of bringing a batch's keys back, for an undo or before its rows are diverted."""
     found = "What was decided is recorded; some of the txid's keys may be as they were before it, others not yet"

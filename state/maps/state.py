@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
 
-from trident.base.checks import check_able, check_count
+from trident.base.checks import check_able, check_count, check_duration, refused
 from trident.base.names import check_given_name
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
@@ -12,12 +14,15 @@ from trident.base.user_code import UsersCode
 from trident.state.layout import StateKind, StateLayout
 from trident.state.maps.blobs import open_blobs
 from trident.state.maps.cache import MapCache
-from trident.state.maps.maps import BackingMap
+from trident.state.maps.maps import BackingMap, ExpiringBackingMap
 from trident.state.maps.place import MapPlace
 from trident.state.maps.target import MapTarget
 from trident.state.places import Places
 from trident.state.tables.shape import table_shape
 from trident.state.target import LedgerDatabase
+
+_LONGEST: Final = timedelta(days=36_525)
+"""A century: no batch is of a time from which it can't be taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,11 @@ class BackingMapState:
     chunk_rows: int = field(default=1_000, kw_only=True)
     cached_keys: int = field(default=0, kw_only=True)
     """The values of so many keys, those changed last, are kept in the coordinator's memory and not asked for again."""
+    expire_after: timedelta | None = field(default=None, kw_only=True)
+    """A key that was last updated so long before a batch, by the times of batches, is not there for that batch.
+
+    A map with `expired` (`ExpiringBackingMap`) has such keys removed; in another one they stay.
+    """
 
     def __post_init__(self) -> None:
         """Check what can be checked without a store."""
@@ -44,6 +54,15 @@ class BackingMapState:
         object.__setattr__(self, "kind", policy_of(StateKind, self.kind, "a state's kind"))
         check_count("chunk_rows", self.chunk_rows)
         check_count("cached_keys", self.cached_keys, least=0)
+        if self.expire_after is not None:
+            self._check_expiry()
+
+    def _check_expiry(self) -> None:
+        check_duration("expire_after", self.expire_after, longest=_LONGEST)
+        finds = callable(getattr(self.backing_map, "expired", None))
+        if finds and not isinstance(self.backing_map, ExpiringBackingMap):
+            wanted = "a map that has multi_remove_if beside expired, or neither of them, where keys expire"
+            raise refused("backing_map", wanted, self.backing_map)
 
     def description(self) -> dict[str, str]:
         """Return what must stay the same over restarts."""
@@ -61,4 +80,8 @@ class BackingMapState:
         blobs = open_blobs(self.name, ledger_database)
         code = UsersCode(timeouts)
         cache = MapCache(self.cached_keys)
-        return MapTarget(MapPlace(self.name, self.kind, self.backing_map, layout, self.chunk_rows, blobs, code, cache))
+        return MapTarget(
+            MapPlace(
+                self.name, self.kind, self.backing_map, layout, self.chunk_rows, blobs, code, cache, self.expire_after
+            )
+        )

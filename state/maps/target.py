@@ -11,9 +11,20 @@ from trident.base.errors import MismatchError, RetryableError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import Calls
 from trident.state.capabilities import Capabilities
-from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
-from trident.state.maps.maps import BackingKey, BackingValue
-from trident.state.maps.place import ROUNDS, MapPlace, chunks, epoch_of, fence_only, position_of, reserved_value
+from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with
+from trident.state.maps.ageing import Ageing, aged, ageing_of, last_before
+from trident.state.maps.expiring import MapExpiring
+from trident.state.maps.maps import BackingKey, BackingValue, TimedValue
+from trident.state.maps.place import (
+    ROUNDS,
+    MapPlace,
+    chunks,
+    epoch_of,
+    fence_only,
+    position_of,
+    reserved_value,
+    time_of,
+)
 from trident.state.maps.querying import MapQuerying
 from trident.state.maps.raising import applying
 from trident.state.maps.resetting import MapResetting
@@ -28,8 +39,13 @@ class MapTarget:
 
     def __init__(self, place: MapPlace) -> None:
         self._place = place
+        self._expiring = MapExpiring(place, place.expire_after) if place.expire_after is not None else None
         self._capabilities = Capabilities(
-            undoing=MapUndoing(place), resetting=MapResetting(place), diverting=self, querying=MapQuerying(place)
+            undoing=MapUndoing(place),
+            resetting=MapResetting(place),
+            diverting=self,
+            querying=MapQuerying(place),
+            expiring=self._expiring,
         )
 
     @property
@@ -57,7 +73,7 @@ class MapTarget:
         found = self._place.read(owner.topology)
         check_epoch(epoch_of(found), epoch, self.name)
         position = position_of(found)
-        raised = reserved_value(position, epoch) if position else fence_only(owner, epoch)
+        raised = reserved_value(position, epoch, time_of(found)) if position else fence_only(owner, epoch)
         if not self._place.claim(owner) or not self._place.replace_reserved(found, raised):
             raise RetryableError(
                 f"state {self.name!r}: the conditional put of its position was refused. The owner before has just "
@@ -90,21 +106,27 @@ class MapTarget:
         if is_in(position, batch, self.name):
             return
         assert position is not None
-        keyed = keyed_rows(self._place.layout, self._place.rows_of(batch, updates))
+        rows = self._place.rows_of(batch, updates)
+        keyed, ageing, expired = keyed_rows(self._place.layout, rows), ageing_of(rows), 0
         moved = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)
         try:
+            if ageing is not None and self._expiring is not None:
+                self._expiring.remove_expired(batch, found, ageing, len(keyed))
             for chunk in chunks(list(keyed.items()), self._place.chunk_rows):
-                self._apply_chunk(batch, dict(chunk))
+                expired += self._apply_chunk(batch, dict(chunk), ageing)
                 reached(CrashPoint.BETWEEN_CHUNKS, batch.txid)
+            if self._expiring is not None:
+                self._expiring.count_touched(batch.txid, expired)
             reached(CrashPoint.BEFORE_POSITION, batch.txid)
-            self._place.put_reserved(found, reserved_value(moved, batch.epoch))
+            self._place.put_reserved(found, reserved_value(moved, batch.epoch, ageing.at if ageing else None))
         except BaseException:
             self._place.cache.forget()  # a put whose end nobody knows may have stored anything, now or later
             raise
 
     def staged_rows(self, batch: BatchId, updates: StagedUpdates) -> pa.Table:
         """Return all staged rows of a batch."""
-        return updates.rows if isinstance(updates, HeldUpdates) else self._place.rows_of(batch, updates)
+        rows = updates.rows if isinstance(updates, HeldUpdates) else self._place.rows_of(batch, updates)
+        return rows.replace_schema_metadata(None)
 
     def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
         """Delete staged updates of txids up to `done`, never beyond what is applied."""
@@ -131,20 +153,24 @@ class MapTarget:
         """Let go of the thread that calls the map; the map is the user's."""
         self._place.users_code.close()
 
-    def _apply_chunk(self, batch: BatchId, staged: dict[BackingKey, Row]) -> None:
-        left, aim = dict(staged), applying(batch, self._place.kind)
+    def _apply_chunk(self, batch: BatchId, staged: dict[BackingKey, Row], ageing: Ageing | None) -> int:
+        """Put the chunk; returns how many of its keys had expired before the batch."""
+        left, aim, over = dict(staged), applying(batch, self._place.kind), set[BackingKey]()
         for _ in range(ROUNDS):
             keys = list(left)
             known = self._place.cache.known(keys)
             asked = self._place.get([key for key in keys if key not in known], str(batch))
             before = {**known, **asked}
-            after = self._merged(batch, before, left)
-            check_fit(self._place.layout, after)
+            after = self._merged(batch, before, left, ageing)
+            check_fit(self._place.layout, _plain(after))
+            if ageing is not None:
+                over -= left.keys()
+                over |= {key for key in keys if ageing.is_over(last_before(before[key], batch.txid))}
             changed = [key for key in keys if before[key] != after[key]]
             refused = self._place.put([(key, before[key], after[key]) for key in changed], aim)
             if not refused:
                 self._place.cache.note(after)
-                return
+                return len(over)
             self._place.cache.forget()
             self._place.owned(batch.owner, batch.epoch, str(batch))
             left = {key: staged[key] for key in refused}
@@ -154,18 +180,26 @@ class MapTarget:
         )
 
     def _merged(
-        self, batch: BatchId, before: Mapping[BackingKey, BackingValue | None], staged: Mapping[BackingKey, Row]
-    ) -> dict[Row, StoredRow]:
+        self,
+        batch: BatchId,
+        before: Mapping[BackingKey, BackingValue | None],
+        staged: Mapping[BackingKey, Row],
+        ageing: Ageing | None,
+    ) -> dict[Row, StoredRow | TimedValue]:
         """Return what is to be stored under each key; combiners run in the thread that may be left behind."""
         place = self._place
 
-        def merge(calls: Calls) -> dict[Row, StoredRow]:
-            after: dict[Row, StoredRow] = {}
+        def merge(calls: Calls) -> dict[Row, StoredRow | TimedValue]:
+            after: dict[Row, StoredRow | TimedValue] = {}
             for key, row in staged.items():
                 calls.begin()
-                after[key] = updated(place.kind, before[key], batch.txid, merged_with(place.layout, row))
+                after[key] = aged(place.kind, before[key], batch.txid, merged_with(place.layout, row), ageing)
             return after
 
         if all(column.combine is None for column in place.layout.values):
             return merge(Calls())
         return place.users_code.run(f"a combiner of state {self.name!r}", merge)
+
+
+def _plain(after: Mapping[Row, StoredRow | TimedValue]) -> dict[Row, StoredRow]:
+    return {key: value.stored if isinstance(value, TimedValue) else value for key, value in after.items()}

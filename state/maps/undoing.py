@@ -8,8 +8,8 @@ from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import MismatchError
 from trident.base.identity import BatchId
 from trident.state.capabilities import CannotUndoError
-from trident.state.folding import undone
 from trident.state.layout import StateKind
+from trident.state.maps.ageing import taken_back, without_time
 from trident.state.maps.maps import BackingKey, BackingValue, RemovableBackingMap
 from trident.state.maps.place import ROUNDS, MapPlace, position_of, reserved_value
 from trident.state.maps.raising import reading, undoing
@@ -35,7 +35,7 @@ class MapUndoing:
                 check_kind(place.kind, batch, updates, place.name)
             return
         stored = self._stored(batch, updates)
-        made = [value for value in stored if value is not None and undone(value, batch.txid) is None]
+        made = [value for value in stored if value is not None and taken_back(value, batch.txid) is None]
         if made and not isinstance(place.backing_map, RemovableBackingMap):
             raise CannotUndoError(
                 f"{batch}: it made {len(made)} keys of state {place.name!r}, and the map has no multi_remove_if() to "
@@ -69,7 +69,8 @@ class MapUndoing:
         if place.kind is StateKind.NON_TRANSACTIONAL:
             return True
         stored = self._stored(batch, updates)
-        return any(isinstance(value, TransactionalValue) and value.txid == batch.txid for value in stored)
+        plain = [without_time(value) for value in stored]
+        return any(isinstance(value, TransactionalValue) and value.txid == batch.txid for value in plain)
 
     def _stored(self, batch: BatchId, updates: StagedUpdates | AppliedUpdates) -> list[BackingValue | None]:
         place, aim = self.place, reading(undoing(batch).about)
@@ -80,7 +81,7 @@ class MapUndoing:
         left = keys
         for _ in range(ROUNDS):
             stored = place.get(left, aim.about)
-            back = {key: undone(value, batch.txid) for key, value in stored.items() if value is not None}
+            back = {key: taken_back(value, batch.txid) for key, value in stored.items() if value is not None}
             changes = [(key, stored[key], new) for key, new in back.items() if new is not None and new != stored[key]]
             gone = [(key, stored[key]) for key in back if back[key] is None]
             left = place.put(list(changes), aim, may_be_left=False) + place.remove(gone, aim)

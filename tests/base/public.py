@@ -32,6 +32,8 @@ _RESULT = "a value that the library makes"
 NOT_ASKED: Mapping[str, str] = {
     "BackingPosition": _RESULT,
     "OpaqueValue": _RESULT + "; made for every key of a batch",
+    "TimedPosition": _RESULT,
+    "TimedValue": _RESULT + "; made for every key of a batch",
     "TransactionalValue": _RESULT + "; made for every key of a batch",
     "PlayedBatch": _RESULT,
     "RunSummary": _RESULT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -40,3 +41,25 @@ def test_values_are_those_of_the_txid_before_or_nothing_is_made_of_them(txid: in
     else:
         with pytest.raises(RetryableError, match=f"stands at txid {txid}.*nothing of the batch was applied"):
             turn.stored(persist, ROWS)
+
+
+class ExpiringStore(Store):
+    """Keeps the times for which it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(4)
+        self.capabilities = Capabilities(querying=cast(Any, self), expiring=cast(Any, self))
+        self.asked: list[datetime] = []
+
+    def find_at(self, topology: str, keys: pa.Table, at: datetime) -> Found:
+        self.asked.append(at)
+        return self.find(topology, keys)
+
+
+def test_a_state_whose_keys_expire_is_asked_for_the_time_of_the_batch() -> None:
+    noon, store = datetime(2026, 1, 1, 12, tzinfo=UTC), ExpiringStore()
+    turn = Turn(
+        cast(Any, None), Stages((), ()), {"s": cast(Any, store)}, TurnRequest(BATCH, noon, {}, {}), cast(Any, None)
+    )
+    assert turn.stored(cast(Any, SimpleNamespace(name="s")), ROWS) is ROWS
+    assert store.asked == [noon]

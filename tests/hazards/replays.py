@@ -13,7 +13,7 @@ from trident.base.crash_points import CrashPoint, armed
 from trident.base.ranges import OffsetRange, PartitionBounds
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.spouts.base import Limits, SpoutKind
-from trident.state import BackingPosition
+from trident.state import BackingPosition, TimedValue
 from trident.state.folding import current
 from trident.state.target import State
 
@@ -67,7 +67,8 @@ def tries_of(job: ListJob) -> dict[int, int]:
 
 def in_map(backing_map: DictMap) -> Counts:
     """Return what a map holds, read past the state."""
-    rows = {key: current(row) for key, row in backing_map.rows.items() if not isinstance(row, BackingPosition)}
+    apart = BackingPosition | TimedValue
+    rows = {key: current(row) for key, row in backing_map.rows.items() if not isinstance(row, apart)}
     return {str(account): (int(str(n)), int(str(total))) for (account,), (n, total) in rows.items()}
 
 

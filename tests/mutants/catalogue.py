@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.asking import ASKING
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
+from tests.mutants.expiring import EXPIRING
 from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
 from tests.mutants.mutant import Layer, Mutant
@@ -2884,6 +2885,7 @@ MUTANTS = (
     *SOURCES,
     *DOCTOR,
     *DROPPING,
+    *EXPIRING,
     *STARTING,
     *TURNING,
     *ASKING,

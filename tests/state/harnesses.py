@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import cast
@@ -12,7 +13,9 @@ from trident.base.identity import BatchId
 from trident.state.capabilities import beside_of
 from trident.state.folding import Row, StoredRow
 from trident.state.layout import KeyColumn, StateKind, StateLayout, ValueColumn
-from trident.state.maps.maps import BackingKey, BackingValue
+from trident.state.maps.maps import BackingKey, BackingValue, TimedValue
+from trident.state.maps.state import BackingMapState
+from trident.state.maps.target import MapTarget
 from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.state import MemoryState
 from trident.state.sqlite.database import SqliteDatabase
@@ -144,11 +147,35 @@ class ConditionalMap(ClearableMap):
         return removed
 
 
+class ExpiringMap(ConditionalMap):
+    def expired(self, before, most):
+        over = [key for key, value in self.rows.items() if isinstance(value, TimedValue) and value.at <= before]
+        return over[:most]
+
+
 class BackingHarness(BackingMapHarness):
     map: DictMap
 
-    def __init__(self, backing_map: DictMap, chunk_rows: int = 1_000, cached_keys: int = 0) -> None:
+    def __init__(
+        self,
+        backing_map: DictMap,
+        chunk_rows: int = 1_000,
+        cached_keys: int = 0,
+        expire_after: timedelta | None = None,
+    ) -> None:
         super().__init__(backing_map, chunk_rows=chunk_rows, cached_keys=cached_keys)
+        self.expire_after = expire_after
+
+    def open(self, layout: StateLayout, kind: StateKind) -> MapTarget:
+        state = BackingMapState(
+            "counts",
+            self.map,
+            kind=kind,
+            chunk_rows=self._chunk_rows,
+            cached_keys=self._cached_keys,
+            expire_after=self.expire_after,
+        )
+        return state.open(layout, self._ledger_database)
 
     def items(self):
         return self.map.rows.items()

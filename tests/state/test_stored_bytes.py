@@ -20,7 +20,7 @@ from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import SqliteLedger
 from trident.state import BackingMapState
-from trident.state.maps.maps import BackingKey, BackingPosition, BackingValue
+from trident.state.maps.maps import BackingKey, BackingPosition, BackingValue, TimedPosition, TimedValue
 from trident.state.values import OpaqueValue, TransactionalValue
 
 STORED = Path(__file__).parent / "stored"
@@ -117,6 +117,8 @@ def test_a_map_that_takes_no_position_is_told_as_that_and_not_as_a_lost_ledger(t
         (OpaqueValue, b"trident.state.values"),
         (TransactionalValue, b"trident.state.values"),
         (BackingPosition, b"trident.state.backing.maps"),
+        (TimedPosition, b"trident.state.maps.maps"),
+        (TimedValue, b"trident.state.maps.maps"),
     ],
 )
 def test_what_stores_pickle_is_found_by_the_same_name_for_ever(kind: type, name: bytes) -> None:

@@ -28,7 +28,7 @@ from trident.state.databases.base import SchemaTerms
 from trident.state.databases.versions import NumberedTables
 from trident.state.folding import current
 from trident.state.maps.blobs import BLOB_TABLES
-from trident.state.maps.maps import BackingPosition
+from trident.state.maps.maps import BackingPosition, TimedValue
 from trident.state.staged import WrittenUpdates
 from trident.state.tables.versions import META_TABLES
 from trident.testing.state_harness import EPOCH, OWNER, batch_of
@@ -76,9 +76,8 @@ class VersionContract:
         store.raise_fence(OWNER, NEWER)
         store.register(OWNER, NEWER, 0)
         store.apply(batch_of(STAGED, epoch=NEWER), WrittenUpdates((manifest_of(database),)))
-        found = {
-            key[0]: current(value) for key, value in backing.rows.items() if not isinstance(value, BackingPosition)
-        }
+        apart = BackingPosition | TimedValue
+        found = {key[0]: current(value) for key, value in backing.rows.items() if not isinstance(value, apart)}
         assert found == EXPECTED
 
     @pytest.mark.parametrize("about", SERIES)

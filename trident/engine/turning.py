@@ -59,8 +59,12 @@ class Turn:
 
     def stored(self, kept: KeptState, keys: pa.Table) -> pa.Table:
         """Return the values of keys as the txid before has left them."""
-        batch = self.request.batch
-        found = _querying(self.stores[kept.name]).find(batch.owner.topology, keys)
+        batch, target = self.request.batch, self.stores[kept.name]
+        expiring = target.capabilities.expiring
+        if expiring is None:
+            found = _querying(target).find(batch.owner.topology, keys)
+        else:
+            found = expiring.find_at(batch.owner.topology, keys, self.request.batch_time)
         if found.position.txid != batch.txid - 1:
             # whoever was replaced finds that out from the ledger, with the attempt that it drops now
             raise RetryableError(

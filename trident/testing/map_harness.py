@@ -14,6 +14,7 @@ from trident.state.maps.maps import (
     BackingValue,
     ClearableBackingMap,
     RemovableBackingMap,
+    TimedValue,
 )
 from trident.state.maps.state import BackingMapState
 from trident.state.maps.target import MapTarget
@@ -53,4 +54,5 @@ class BackingMapHarness(StateHarness):
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         """Return all rows; the reserved key is none."""
-        return [shown(layout, key, value) for key, value in self.items() if not isinstance(value, BackingPosition)]
+        plain = [(key, value.stored if isinstance(value, TimedValue) else value) for key, value in self.items()]
+        return [shown(layout, key, value) for key, value in plain if not isinstance(value, BackingPosition)]
