@@ -665,11 +665,11 @@ _STATE = (
     Mutant(
         "the position of a per-key store comes after its chunks",
         "state/maps/target.py",
-        "        keyed = keyed_rows(self._place.layout, self._place.rows_of(batch, updates))\n",
-        "        keyed = keyed_rows(self._place.layout, self._place.rows_of(batch, updates))\n"
+        "        rows = self._place.rows_of(batch, updates)\n        keyed,",
+        "        rows = self._place.rows_of(batch, updates)\n"
         "        early = Position(batch.owner, batch.txid, batch.attempt, position.birth_txid)\n"
         "        self._place.put_reserved(found, reserved_value(early, batch.epoch))\n"
-        "        found = self._place.owned(batch.owner, batch.epoch)\n",
+        "        found = self._place.owned(batch.owner, batch.epoch)\n        keyed,",
         ("tests/state/test_backing_map.py",),
     ),
 )

@@ -10,6 +10,7 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
+import trident.state.maps.ageing
 import trident.state.maps.place
 import trident.state.maps.target
 import trident.state.memory.parts
@@ -31,7 +32,7 @@ from trident.testing import StateContract, StateHarness
 
 Failures = set[str]
 MEMORY = (trident.state.memory.target, trident.state.memory.place)
-MAPS = (trident.state.maps.target, trident.state.maps.place)
+MAPS = (trident.state.maps.target, trident.state.maps.place, trident.state.maps.ageing)
 
 
 class MemoryContract(StateContract):
