@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from itertools import product
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ import trident.state.memory.parts
 import trident.state.memory.place
 import trident.state.memory.target
 import trident.state.positions
-from tests.state.harnesses import BackingHarness, ConditionalMap, DictMap, MemoryHarness
+from tests.state.harnesses import BackingHarness, ConditionalMap, DictMap, ExpiringMap, MemoryHarness
 from trident.base.errors import FencedError
 from trident.state.capabilities import Found
 from trident.state.folding import check_fit, key_rows, updated
@@ -28,7 +29,7 @@ from trident.state.memory.target import MemoryTarget
 from trident.state.positions import Position
 from trident.state.target import Target
 from trident.state.values import OpaqueValue, TransactionalValue
-from trident.testing import StateContract, StateHarness
+from trident.testing import ExpiryContract, StateContract, StateHarness
 
 Failures = set[str]
 MEMORY = (trident.state.memory.target, trident.state.memory.place)
@@ -53,7 +54,7 @@ def cases(test: Callable[..., None]) -> Iterator[dict[str, object]]:
         yield {name: value for part in chosen for name, value in part.items()}
 
 
-def failures_of(contract: StateContract, make: Callable[[], StateHarness]) -> Failures:
+def failures_of(contract: StateContract | ExpiryContract, make: Callable[[], StateHarness]) -> Failures:
     """Return the names of the tests that fail, or end with an error, on fresh harnesses."""
     failed: Failures = set()
     for name, test in inspect.getmembers(contract, inspect.ismethod):
@@ -225,3 +226,37 @@ def test_a_query_that_says_another_position_is_found(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(trident.state.memory.parts, "Found", late)
     assert "test_keys_are_found_with_their_current_values" in memory_failures()
+
+
+class _Early(ExpiringMap):
+    """Finds what expired a moment before, and not now."""
+
+    def expired(self, before, most):
+        return super().expired(before - timedelta(microseconds=1), most)
+
+
+class _Endless(ExpiringMap):
+    def expired(self, before, most):
+        return super().expired(before, most + 1)
+
+
+class _Loose(ExpiringMap):
+    def multi_remove_if(self, items):
+        return [True for _ in items]
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (ExpiringMap, set()),
+        (_Early, {"test_what_has_expired_is_found_and_nothing_else", "test_an_undo_brings_back_what_had_expired"}),
+        (_Endless, {"test_what_has_expired_is_found_and_nothing_else"}),
+        (_Loose, {"test_what_has_expired_is_removed"}),
+    ],
+)
+def test_a_map_that_finds_or_removes_other_keys_than_those_that_expired_is_found(
+    make: Callable[[], DictMap], expected: Failures
+) -> None:
+    failed = failures_of(ExpiryContract(), lambda: BackingHarness(make(), chunk_rows=2))
+    assert failed >= expected
+    assert bool(failed) == bool(expected)

@@ -12,7 +12,7 @@ from examples.own_store import JournalMap, balances_state
 from trident.state import BackingMapState, StateKind, TimedValue
 from trident.state.capabilities import expired_keys, staged_at
 from trident.state.memory.database import MemoryDatabase
-from trident.testing import BackingMapHarness, StateContract
+from trident.testing import BackingMapHarness, ExpiryContract, StateContract
 from trident.testing.state_harness import COUNTS, EPOCH, OWNER, batch_of, counts, put, ready, seen
 
 
@@ -28,7 +28,7 @@ def journal(tmp_path: Path) -> Path:
     return tmp_path / "counts.journal"
 
 
-class TestJournalMap(StateContract):
+class TestJournalMap(StateContract, ExpiryContract):
     @pytest.fixture
     def harness(self, journal: Path) -> Iterator[JournalHarness]:
         harness = JournalHarness(JournalMap(journal))

@@ -20,8 +20,8 @@ That needs no pytest, no Kafka and no PostgreSQL. The contract is a suite for py
 
 pytest then runs every promise that a state has to keep against the store. A whole `State` of one's
 own gives a `StateHarness` instead, a `Sink` of one's own a `SinkHarness` to a `SinkContract` (a
-`SessionSinkContract` where its newest session ends older ones). The suites
-need pytest, which the library itself does not.
+`SessionSinkContract` where its newest session ends older ones). A map that finds expired keys
+is held to the `ExpiryContract` beside the other. The suites need pytest, which the library itself does not.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from trident.base.lazy import lazy_exports
 if TYPE_CHECKING:
     from trident.base.crash_points import CrashPoint
     from trident.testing.exactly_once import check_exactly_once
+    from trident.testing.expiry_contract import ExpiryContract
     from trident.testing.lives import Death
     from trident.testing.map_harness import BackingMapHarness
     from trident.testing.playing import PlayedBatch, TopologyTest
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "trident.base.crash_points": ("CrashPoint",),
     "trident.testing.exactly_once": ("check_exactly_once",),
+    "trident.testing.expiry_contract": ("ExpiryContract",),
     "trident.testing.lives": ("Death",),
     "trident.testing.playing": ("PlayedBatch", "TopologyTest"),
     "trident.testing.map_harness": ("BackingMapHarness",),
@@ -53,12 +55,13 @@ _MODULES = {
     "trident.testing.state_contract": ("StateContract",),
     "trident.testing.state_harness": ("StateHarness",),
 }
-_PARTS = ("position", "query", "reset", "row", "sink", "undo", "value")
+_PARTS = ("expiry", "position", "query", "reset", "row", "sink", "undo", "value")
 
 __all__ = [
     "BackingMapHarness",
     "CrashPoint",
     "Death",
+    "ExpiryContract",
     "PlayedBatch",
     "SessionSinkContract",
     "SinkContract",

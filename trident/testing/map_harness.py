@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from datetime import timedelta
 
 from trident.base.checks import check_able, check_count
 from trident.state.layout import StateKind, StateLayout
@@ -50,6 +51,11 @@ class BackingMapHarness(StateHarness):
         state = BackingMapState(
             "counts", self.map, kind=kind, chunk_rows=self._chunk_rows, cached_keys=self._cached_keys
         )
+        return state.open(layout, self._ledger_database)
+
+    def open_expiring(self, layout: StateLayout, kind: StateKind, after: timedelta) -> MapTarget:
+        """Open the state with `expire_after`."""
+        state = BackingMapState("counts", self.map, kind=kind, chunk_rows=self._chunk_rows, expire_after=after)
         return state.open(layout, self._ledger_database)
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
