@@ -82,6 +82,13 @@ EXPIRING: Final = (
         _MAP,
     ),
     Mutant(
+        "a removal of what has expired is not waited for",
+        "state/maps/expiring.py",
+        "place.remove(over, aim, may_be_left=True)",
+        "place.remove(over, aim)",
+        _MAP,
+    ),
+    Mutant(
         "a fence keeps the time of the position",
         "state/maps/target.py",
         "reserved_value(position, epoch, time_of(found))",

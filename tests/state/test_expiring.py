@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,9 +17,11 @@ from hypothesis import strategies as st
 from tests.state.harnesses import BackingHarness, ConditionalMap, DictMap, ExpiringMap
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
 from trident.base.identity import Epoch
+from trident.base.timeouts import Timeouts
 from trident.state import BackingMapState, BackingPosition, StateKind, TimedPosition, TimedValue
 from trident.state.capabilities import expired_keys, staged_at
 from trident.state.maps.target import MapTarget
+from trident.state.memory.database import MemoryDatabase
 from trident.state.staged import StagedUpdates, WrittenUpdates
 from trident.testing.state_harness import COUNTS, EPOCH, OWNER, batch_of, counts, diverting, ready, seen, undoing
 
@@ -291,6 +294,30 @@ def test_what_a_map_raises_there_ends_the_run_and_the_batch_is_applied_by_the_ne
     life.taken_over()
     life.store.apply(batch_of(3, epoch=life.epoch), staged)
     assert seen(life.harness) == {"ann": (1, 1), "bob": (1, 1)}
+
+
+@pytest.mark.parametrize("method", ["expired", "multi_remove_if"])
+def test_what_does_not_return_there_is_left_behind(method):
+    """What it still does is harmless: what has expired counts as not there, and is looked at before it is removed."""
+    kept, gate = ExpiringMap(), threading.Event()
+    brief = Timeouts(batch_timeout=timedelta(seconds=0.3))
+    state = BackingMapState("counts", kept, expire_after=HOUR)
+    store = state.open(COUNTS, MemoryDatabase(), brief)
+    store.raise_fence(OWNER, EPOCH)
+    store.register(OWNER, EPOCH, 0)
+    for txid, minutes, row in ((1, 0, ann()), (2, 90, bob())):
+        store.apply(batch_of(txid), staged_at(store, batch_of(txid), counts(row), moment(minutes)))
+    original = getattr(kept, method)
+
+    def waiting(*arguments):
+        gate.wait(15)
+        return original(*arguments)
+
+    setattr(kept, method, waiting)
+    staged = staged_at(store, batch_of(3), counts(bob()), moment(91))
+    with pytest.raises(FatalError, match=rf"{method} of the map of state 'counts'.* has not returned for 0\.3 s"):
+        store.apply(batch_of(3), staged)
+    gate.set()
 
 
 def test_a_removal_that_is_repeated_goes_on_counting():
