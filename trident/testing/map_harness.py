@@ -48,17 +48,18 @@ class BackingMapHarness(StateHarness):
 
     def open(self, layout: StateLayout, kind: StateKind) -> MapTarget:
         """Open the state over the map."""
-        state = BackingMapState(
-            "counts", self.map, kind=kind, chunk_rows=self._chunk_rows, cached_keys=self._cached_keys
-        )
-        return state.open(layout, self._ledger_database)
+        return self._opened(layout, kind, None)
 
     def open_expiring(self, layout: StateLayout, kind: StateKind, after: timedelta) -> MapTarget:
         """Open the state with `expire_after`."""
-        state = BackingMapState("counts", self.map, kind=kind, chunk_rows=self._chunk_rows, expire_after=after)
-        return state.open(layout, self._ledger_database)
+        return self._opened(layout, kind, after)
 
     def rows(self, layout: StateLayout) -> list[dict[str, object]]:
         """Return all rows; the reserved key is none."""
         plain = [(key, value.stored if isinstance(value, TimedValue) else value) for key, value in self.items()]
         return [shown(layout, key, value) for key, value in plain if not isinstance(value, BackingPosition)]
+
+    def _opened(self, layout: StateLayout, kind: StateKind, after: timedelta | None) -> MapTarget:
+        rows, kept = self._chunk_rows, self._cached_keys
+        state = BackingMapState("counts", self.map, kind=kind, chunk_rows=rows, cached_keys=kept, expire_after=after)
+        return state.open(layout, self._ledger_database)
