@@ -121,7 +121,7 @@ def test_a_column_is_refused_when_the_topology_is_built(
     """The frame after the aggregation is all that Spark would tell."""
     fields = StructType([StructField("k", StringType()), *(StructField(name, LongType()) for name in aggregators)])
     monkeypatch.setattr(Stream, "_after", lambda *_: SimpleNamespace(schema=fields))
-    monkeypatch.setattr("trident.language.stream.Aggregate", fake_aggregate)
+    monkeypatch.setattr("trident.language.aggregating.Aggregate", fake_aggregate)
     source = SourceNode("in", FixedBatchSpout("k string, n bigint", []))
     stream = Stream(Topology("t"), source, SimpleNamespace(schema=fields))  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=said):

@@ -178,8 +178,9 @@ def test_an_object_that_can_not_be_made_ready_is_refused_when_it_is_given() -> N
         stream().map(Unready(), "m bigint")
     with pytest.raises(ConfigurationError, match=r"cleanup of the function given to peek must be def cleanup\(self\)"):
         stream().peek(Unclean())
+    given = stream()
     with pytest.raises(ConfigurationError, match="prepare of UnreadySides given to multi_reduce must be"):
-        Topology("t").multi_reduce([stream()], UnreadySides(), "m bigint")
+        given._topology.multi_reduce([given], UnreadySides(), "m bigint")
 
 
 def test_a_count_takes_no_field() -> None:

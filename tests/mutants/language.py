@@ -247,8 +247,8 @@ LANGUAGE: Final = (
     Mutant(
         "a reducer that forgets to return loses nothing",
         "trident/operations/aggregators/by_row.py",
-        "            if after is None and reduced is not None:",
-        "            if False:",
+        "        if after is None and current is not None:",
+        "        if False:",
         _BY_ROW,
     ),
     Mutant(
@@ -288,9 +288,9 @@ LANGUAGE: Final = (
     ),
     Mutant(
         "what goes through records is kept in no state",
-        "trident/operations/aggregate.py",
-        "            if isinstance(aggregator, ByRow):\n",
-        "            if False:\n",
+        "trident/language/aggregating.py",
+        "        if isinstance(each, ByRow):\n            raise",
+        "        if False:\n            raise",
         (f"{_BY_ROW_ON_SPARK[0]}::test_what_can_not_be_is_refused_when_it_is_built",),
     ),
     Mutant(
