@@ -36,7 +36,8 @@ class OffsetRange:
     start: int
     stop: int
     epoch: int | None = None
-    """A leader epoch in which the log held all up to `stop`: what proves later that it is still that log."""
+    """What proves later that the log is still the one it was: a leader epoch in which it held all up to `stop`, or what
+    a source makes for that position (`ProvesPositions`)."""
 
     @property
     def width(self) -> int:

@@ -161,8 +161,19 @@ class Source(Protocol):
 class FollowsPositions(Protocol):
     """A source that has to know where it is read from before it can say what there is."""
 
-    def follow(self, positions: Mapping[PartitionId, int]) -> None:
-        """Hear, before `Source.bounds`, of every partition ever seen where the plan before stops."""
+    def follow(self, positions: Mapping[PartitionId, OffsetRange]) -> None:
+        """Hear, before `Source.bounds`, of every partition ever seen the range at whose stop it is read on."""
+
+
+@runtime_checkable
+class ProvesPositions(Protocol):
+    """A source whose logs have no leader epochs, and which makes for each position what later proves it."""
+
+    def proof(self, id_: PartitionId, position: int) -> int | None:
+        """Return what stands as the epoch of a range that stops there, until `Source.recognize` compares it.
+
+        None where nothing is to be proven.
+        """
 
 
 @runtime_checkable

@@ -21,6 +21,7 @@ from trident.coordinators.plans.sharing import record_limit
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
 from trident.spouts.base import (
     FollowsPositions,
+    ProvesPositions,
     ReceivesRows,
     Source,
     Spout,
@@ -166,7 +167,7 @@ class PlanMaker:
             tries=command.tries,
             predecessor=before.attempt if before is not None else 0,
             batch_time=now,
-            ranges=ranges,
+            ranges=tuple(_proven(self.sources[item.spout], item) for item in ranges),
             losses=losses,
             timers=self.due(batch.txid, now),
         )
@@ -221,7 +222,7 @@ class PlanMaker:
 
 def _bounds(name: str, source: Source, positions: Mapping[PartitionId, OffsetRange]) -> tuple[PartitionBounds, ...]:
     if isinstance(source, FollowsPositions):
-        source.follow({id_: known.stop for id_, known in positions.items()})
+        source.follow(positions)
     try:
         return source.bounds()
     except TopicsMissingError as error:
@@ -229,6 +230,13 @@ def _bounds(name: str, source: Source, positions: Mapping[PartitionId, OffsetRan
         if gone is None:
             raise
         raise gone from error
+
+
+def _proven(source: Source, item: SpoutRange) -> SpoutRange:
+    """Return a range with what proves it later; one that was planned before keeps what it has."""
+    if item.range.epoch is not None or not isinstance(source, ProvesPositions):
+        return item
+    return replace(item, range=replace(item.range, epoch=source.proof(item.range.id, item.range.stop)))
 
 
 def _ends(

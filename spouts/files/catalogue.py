@@ -40,7 +40,7 @@ class Catalogue:
 
     def __init__(self, folder: Path, meaning: str) -> None:
         """Take the place where it is kept, and what its numbers and widths depend on."""
-        self._folder = folder
+        self.folder = folder
         self._meaning = meaning
         self.id = ""
         self.files: list[ListedFile] = []
@@ -54,10 +54,10 @@ class Catalogue:
             while (more := self._segment(len(self.files))) is not None:
                 self._take(more)
         except OSError as error:
-            raise _failed(self._folder, error) from error
+            raise _failed(self.folder, error) from error
         except (ValueError, KeyError, TypeError) as error:
             raise FatalError(
-                f"the catalogue in {self._folder} is not as it was written ({type(error).__name__}); nothing more was "
+                f"the catalogue in {self.folder} is not as it was written ({type(error).__name__}); nothing more was "
                 "read, what is done stays. Restore it"
             ) from None
 
@@ -68,7 +68,7 @@ class Catalogue:
             if not self._link(_name(len(self.files)), f"{json.dumps(len(files))}\n{text}"):
                 return False
         except OSError as error:
-            raise _failed(self._folder, error) from error
+            raise _failed(self.folder, error) from error
         self._take(files)
         return True
 
@@ -77,24 +77,24 @@ class Catalogue:
         self.names.update(each.name for each in files)
 
     def _head(self) -> str:
-        place = self._folder / _HEAD
+        place = self.folder / _HEAD
         if not place.exists():
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
             head = {"version": _VERSION, "id": uuid.uuid4().hex, "of": self._meaning}
             self._link(_HEAD, json.dumps(head))
         found = json.loads(place.read_text("utf-8"))
         if found["version"] != _VERSION:
-            raise ConfigurationError(f"the catalogue in {self._folder} is of another version; nothing was read")
+            raise ConfigurationError(f"the catalogue in {self.folder} is of another version; nothing was read")
         if found["of"] != self._meaning:
             raise ConfigurationError(
-                f"the catalogue in {self._folder} is of {found['of']}, and not of {self._meaning}: files would get "
+                f"the catalogue in {self.folder} is of {found['of']}, and not of {self._meaning}: files would get "
                 "other numbers. Nothing was read. Read the folder as before, or give this spout a catalogue of its own"
             )
         return str(found["id"])
 
     def _segment(self, first: int) -> list[ListedFile] | None:
         try:
-            text = (self._folder / _name(first)).read_text("utf-8")
+            text = (self.folder / _name(first)).read_text("utf-8")
         except FileNotFoundError:
             return None
         count, *lines = text.splitlines()
@@ -104,14 +104,14 @@ class Catalogue:
 
     def _link(self, name: str, text: str) -> bool:
         """Put a text into its place, whole and durable; False where there is one."""
-        made = self._folder / f".{uuid.uuid4().hex}.tmp"
+        made = self.folder / f".{uuid.uuid4().hex}.tmp"
         try:
             with made.open("w", encoding="utf-8") as file:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            os.link(made, self._folder / name)
-            _sync(self._folder)
+            os.link(made, self.folder / name)
+            _sync(self.folder)
         except FileExistsError:
             return False
         finally:

@@ -12,6 +12,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from trident.base.advice import RESET, RESET_CLEARING
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
@@ -60,28 +61,32 @@ class FileSource:
         self._dealt = 0
         self._gone = [0] * partitions
         """Of each log, how many files at its beginning have been taken away."""
-        self._read_to: dict[PartitionId, int] = {}
+        self._read: dict[PartitionId, OffsetRange] = {}
+        """Where each log is read on: at the stop of the range."""
         self._lock = threading.Lock()
 
     def schema(self, spark: SparkSession) -> StructType:
         """Return the declared fields."""
         return self._kind.schema(spark)
 
-    def follow(self, positions: Mapping[PartitionId, int]) -> None:
-        """Hear how far each log was read: what is behind that has to be there."""
-        self._read_to = dict(positions)
+    def follow(self, positions: Mapping[PartitionId, OffsetRange]) -> None:
+        """Hear how far each log was read: what is behind that has to be there, and what is before it the same."""
+        self._read = dict(positions)
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Give new files their numbers, and return what each log has.
 
-        Raises `FatalError` for a file that was changed, and for one that is gone before it was read to its end.
+        Raises `FatalError` for a file that was changed, for one that is gone before it was read to its end, and for a
+        catalogue that has other files where something was read; then no file has got a number.
         """
         if self._folder.look() or not self._is_current:
             self._is_current = False  # what fails below is done again, and nothing is said of half of it
             self._catalogue.refresh()
+            self._deal()
             self._folder.require_unchanged(self._catalogue.files)
             while not self._take_in():
                 self._catalogue.refresh()
+                self._deal()
             self._deal()
             self._require_unread()
             self._is_current = True
@@ -96,7 +101,36 @@ class FileSource:
             ListedFile(name, seen.size, seen.modified, self._kind.width(self._folder.path / name, seen))
             for name, seen in self._folder.new(self._catalogue.names)
         ]
+        self._require_read(new)
         return not new or self._catalogue.add(new)
+
+    def _require_read(self, new: Sequence[ListedFile]) -> None:
+        """Raise unless the logs have the files that were read, once the new ones have numbers too.
+
+        A catalogue that is too short has lost some. The files that it gets are the same only where that is proven.
+        """
+        unsure = [known for known in self._read.values() if known.topic_id == self._catalogue.id]
+        unsure = [known for known in unsure if not self._logs[known.id.partition].holds(known)]
+        if not unsure:
+            return
+        grown = [log.copy() for log in self._logs]
+        dealt(grown, new, self._dealt)
+        for known in unsure:
+            if known.epoch is None or not grown[known.id.partition].holds(known):
+                raise self._lost(known)
+
+    def _lost(self, known: OffsetRange) -> FatalError:
+        """Return what is said of positions that are not of the files any more that they were planned from."""
+        number, position = known.id.partition, self._read.get(known.id)
+        is_read = position is not None and known.stop <= position.stop
+        was, way = ("read", RESET_CLEARING) if is_read else ("planned to be read", RESET)
+        return FatalError(
+            f"stream {self._name!r}: partition {number} was {was} up to position {known.stop}, and the catalogue in "
+            f"{str(self._catalogue.folder)!r} has other files there now, or none: it was put back as it was before, or "
+            "changed. What is done stays. Nothing more was read or skipped: files that came since would be left out, "
+            "or counted twice. Put the catalogue back as it was, with the files that it lists and that are not read "
+            f"yet; or {way}"
+        )
 
     def _deal(self) -> None:
         with self._lock:
@@ -110,8 +144,8 @@ class FileSource:
 
     def _require_unread(self) -> None:
         for number, log in enumerate(self._logs):
-            read_to = self._read_to.get(PartitionId(self._name, number))
-            unread = len(log.files) if read_to is None else log.first_from(read_to)
+            known = self._read.get(PartitionId(self._name, number))
+            unread = len(log.files) if known is None else log.first_from(known.stop)
             for file in log.files[unread:]:
                 if file.width and file.name not in self._folder.names:
                     raise vanished(self._folder.path, file)
@@ -126,8 +160,15 @@ class FileSource:
         """Start at the first file that is there, or behind all of them; positions have no time to start at."""
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
-        found = self.bounds()
-        return tuple(replace(each, earliest=each.stop) for each in found) if policy is StartAt.LATEST else found
+        is_latest = policy is StartAt.LATEST
+        return tuple(self._start(bound, bound.stop if is_latest else bound.earliest) for bound in self.bounds())
+
+    def _start(self, bound: PartitionBounds, position: int) -> PartitionBounds:
+        return replace(bound, earliest=position, epoch=self.proof(bound.id, position))
+
+    def proof(self, id_: PartitionId, position: int) -> int | None:
+        """Return the hash of all files of the log up to there; see `ProvesPositions`."""
+        return self._logs[id_.partition].proof(position)
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the frame of the ranges: tasks open their files."""
@@ -155,14 +196,20 @@ class FileSource:
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check that the catalogue still reaches as far as was read; each task has looked at its files itself."""
         for item in ranges:
-            if item.topic_id != self._catalogue.id or self._logs[item.id.partition].stop < item.stop:
+            if item.topic_id != self._catalogue.id or not self._logs[item.id.partition].holds(item):
                 raise FatalError(
                     f"stream {self._name!r}: the catalogue is not the one that partition {item.id.partition} was "
                     f"planned by up to {item.stop}; nothing of the batch was applied"
                 )
 
     def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
-        """Return nothing: a number never gets another file."""
+        """Return nothing, and raise `FatalError` where a log has other files up to the stop of a range.
+
+        No number gets another file, so such a catalogue was put back, and a person has to decide.
+        """
+        for item in known:
+            if not self._logs[item.id.partition].holds(item):
+                raise self._lost(item)
         return ()
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:

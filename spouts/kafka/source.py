@@ -75,7 +75,7 @@ class KafkaSource:
         """Return what every partition holds now; `stop` is the last stable offset for a committed-only read."""
         return self._bounds(*self._wanted())
 
-    def follow(self, positions: Mapping[PartitionId, int]) -> None:
+    def follow(self, positions: Mapping[PartitionId, OffsetRange]) -> None:
         """Hear which topics were read before: one that is gone is missed although no pattern finds it."""
         if self._found is not None:
             self._found.known = frozenset(id_.topic for id_ in positions)

@@ -10,6 +10,8 @@ _FILES = ("integration_tests/spouts/test_file_spout.py",)
 _LINES = ("tests/spouts/test_file_lines.py",)
 _CSV = ("tests/spouts/test_csv_lines.py",)
 _ROWS = ("tests/spouts/test_parquet_rows.py",)
+_RESTORED = ("tests/spouts/test_restored_catalogues.py",)
+_RESTORED_RUNS = ("integration_tests/spouts/test_restored_folders.py",)
 _CATALOGUE = ("tests/spouts/test_catalogue.py",)
 _RECEIVING = ("tests/spouts/test_receiving.py",)
 _RECEIVED_PLANS = ("tests/coordinators/test_received_plans.py",)
@@ -96,8 +98,8 @@ SOURCES = (
     Mutant(
         "a number is given once, by whoever comes first",
         "spouts/files/catalogue.py",
-        "            os.link(made, self._folder / name)\n",
-        "            os.replace(made, self._folder / name)\n",
+        "            os.link(made, self.folder / name)\n",
+        "            os.replace(made, self.folder / name)\n",
         _CATALOGUE,
     ),
     Mutant(
@@ -113,6 +115,55 @@ SOURCES = (
         "            self._is_current = False  #",
         "            self._is_current = True  #",
         _CATALOGUE,
+    ),
+    Mutant(
+        "a position is of the files that were read",
+        "spouts/files/places.py",
+        " and known.epoch in (None, self.proof(known.stop))\n",
+        "\n",
+        _RESTORED,
+    ),
+    Mutant(
+        "a proof is of all files before a position",
+        "spouts/files/places.py",
+        "_chained(self.proofs[-1] if self.proofs else 0, file)",
+        "_chained(0, file)",
+        _RESTORED,
+    ),
+    Mutant(
+        "a proof is of what a file was",
+        "spouts/files/places.py",
+        "[before, file.name, file.size, file.modified, file.width]",
+        "[before, file.width]",
+        _RESTORED,
+    ),
+    Mutant(
+        "no number is given before what was read is proven",
+        "spouts/files/source.py",
+        "        self._require_read(new)\n        return not new or self._catalogue.add(new)\n",
+        "        done = not new or self._catalogue.add(new)\n        self._require_read(new)\n        return done\n",
+        _RESTORED,
+    ),
+    Mutant(
+        "a short catalogue is never filled up unproven",
+        "spouts/files/source.py",
+        "            if known.epoch is None or not grown",
+        "            if not grown",
+        _RESTORED,
+    ),
+    Mutant(
+        "a range of files has its proof in the ledger",
+        "coordinators/plans/maker.py",
+        "    if item.range.epoch is not None or not isinstance(source, ProvesPositions):\n",
+        "    if item.range.epoch is None or not isinstance(source, ProvesPositions):\n",
+        _RESTORED_RUNS,
+    ),
+    Mutant(
+        "a planned batch is of the files that it was planned from",
+        "spouts/files/source.py",
+        "        for item in known:\n            if not self._logs[item.id.partition].holds(item):\n",
+        "        for item in known:\n            if self._logs is None:\n",
+        _RESTORED,
     ),
     Mutant(
         "quotes stand around whole values",
