@@ -266,7 +266,7 @@ def test_parquet_files_that_do_not_fit_are_named(spark: SparkSession, tmp_path: 
     (folder / "a").unlink()
     cases: dict[str, dict[str, pa.Array[pa.Scalar[pa.DataType]]]] = {
         "'a' has 0 columns 'price'": {"word": pa.array(["a"]), "n": pa.array([1])},
-        "'a' has the field 'n' as double, which is not read as int64": {
+        "'a' has the field 'n' as double, which is not read as int64.*Declare it as 'n double'": {
             "word": pa.array(["a"]),
             "n": pa.array([1.0]),
             "price": pa.nulls(1, pa.decimal128(9, 2)),

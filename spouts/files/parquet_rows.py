@@ -7,8 +7,11 @@ from typing import BinaryIO
 
 import pyarrow as pa
 from pyarrow import parquet
+from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import from_arrow_type
 
 from trident.base.errors import FatalError
+from trident.spouts.files.instants import WithInstants
 from trident.spouts.files.places import FileSlice
 
 
@@ -26,20 +29,20 @@ def rows_in(file: BinaryIO, shown: str) -> int:
 def rows_of(file: BinaryIO, part: FileSlice, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a part of a file as the schema's fields, in their order."""
     name = part.file.name
-    opened = parquet.ParquetFile(file)
-    _require_types(opened.schema_arrow, schema, name)
+    opened = WithInstants(file, name)
+    _require_types(opened.schema, schema, name)
     first = 0
-    for group in range(opened.num_row_groups):
-        behind = first + opened.metadata.row_group(group).num_rows
+    for group, count in enumerate(opened.groups):
+        behind = first + count
         if behind > part.start and first < part.stop:
             yield from _of_group(opened, group, first, part, schema)
         first = behind
 
 
 def _of_group(
-    opened: parquet.ParquetFile, group: int, first: int, part: FileSlice, schema: pa.Schema
+    opened: WithInstants, group: int, first: int, part: FileSlice, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    for batch in opened.iter_batches(row_groups=[group], columns=schema.names):
+    for batch in opened.batches(group, schema.names):
         behind = first + batch.num_rows
         start, stop = max(part.start, first), min(part.stop, behind)
         if start < stop:
@@ -56,7 +59,7 @@ def _exact(batch: pa.RecordBatch, schema: pa.Schema, name: str, first: int) -> p
             raise FatalError(
                 f"the file {name!r} has a value for the field {field.name!r} in one of the rows {first} to "
                 f"{first + batch.num_rows} (counted from 0) that {field.type} does not hold exactly. Nothing of the "
-                "batch was applied. Declare a wider type"
+                f"batch was applied. {_way_to_hold(field.name, batch.schema.field(field.name).type)}"
             ) from None
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -73,8 +76,35 @@ def _require_types(found: pa.Schema, schema: pa.Schema, name: str) -> None:
         if not _fits(type_, field.type):
             raise FatalError(
                 f"the file {name!r} has the field {field.name!r} as {type_}, which is not read as {field.type}. "
-                "Nothing of the batch was applied. Declare it as it is, and change it behind the spout"
+                f"Nothing of the batch was applied. {_way_to_fit(field.name, type_)}"
             )
+
+
+def _way_to_hold(name: str, found: pa.DataType) -> str:
+    if isinstance(found, pa.TimestampType):
+        return "No type holds less than a microsecond: write the file anew in whole ones"
+    return _way_to_fit(name, found)
+
+
+def _way_to_fit(name: str, found: pa.DataType) -> str:
+    """Return what to declare, in Spark's words where it has some."""
+    words = _in_words(found)
+    if words is None:
+        return "Spark has no such type: write the file anew with another one"
+    return f"Declare it as {f'{name} {words}'!r}, and change it behind the spout"
+
+
+def _in_words(found: pa.DataType) -> str | None:
+    if isinstance(found, pa.DictionaryType):
+        return _in_words(found.value_type)
+    if pa.types.is_unsigned_integer(found):
+        return "decimal(20,0)"
+    if pa.types.is_float16(found):
+        return "float"
+    try:
+        return from_arrow_type(found).simpleString()
+    except PySparkException:
+        return None
 
 
 def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:

@@ -10,6 +10,7 @@ _FILES = ("integration_tests/spouts/test_file_spout.py",)
 _LINES = ("tests/spouts/test_file_lines.py",)
 _CSV = ("tests/spouts/test_csv_lines.py",)
 _ROWS = ("tests/spouts/test_parquet_rows.py",)
+_INSTANTS = ("tests/spouts/test_parquet_instants.py",)
 _RESTORED = ("tests/spouts/test_restored_catalogues.py",)
 _RESTORED_RUNS = ("integration_tests/spouts/test_restored_folders.py",)
 _CATALOGUE = ("tests/spouts/test_catalogue.py",)
@@ -213,6 +214,27 @@ SOURCES = (
         " and found.bit_width <= wanted.bit_width\n",
         "\n",
         _ROWS,
+    ),
+    Mutant(
+        "INT96 is read in microseconds, which hold every year",
+        "spouts/files/instants.py",
+        'parquet.ParquetFile(file, coerce_int96_timestamp_unit="us")',
+        'parquet.ParquetFile(file, coerce_int96_timestamp_unit="ns")',
+        _INSTANTS,
+    ),
+    Mutant(
+        "INT96 is an instant",
+        "spouts/files/instants.py",
+        "_INSTANT if next(marks) else type_",
+        "type_ if next(marks) else type_",
+        _INSTANTS,
+    ),
+    Mutant(
+        "nothing below a microsecond is cut off",
+        "spouts/files/instants.py",
+        "if one.type != other.type and not _is_exact(one, other):",
+        "if one.type == other.type and not _is_exact(one, other):",
+        _INSTANTS,
     ),
     Mutant(
         "a number too small for a float is none",

@@ -102,6 +102,19 @@ def test_files_that_are_found_together_now_and_were_not_before_are_refused(folde
     assert listed(folder) == before
 
 
+def test_a_file_in_the_middle_is_noticed_although_the_last_one_is_the_same(folder: Path) -> None:
+    for name in ("y", "z"):
+        put(folder, name, 200)
+    known = read_all(folder)
+    put_back(folder)
+    (folder / "y").unlink()
+    put(folder, "a", 200)
+    again = opened(folder)
+    again.follow(known)
+    with pytest.raises(FatalError, match=LOST.format(500)):
+        again.bounds()
+
+
 def test_what_another_topology_has_numbered_anew_is_refused(folder: Path) -> None:
     """The catalogue is as long as it was, or longer."""
     put(folder, "z", 200)

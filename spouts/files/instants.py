@@ -1,0 +1,103 @@
+"""Parquet files with INT96, which Spark, Hive and Impala write for instants: each is read exactly, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, Final, cast
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from trident.base.arrays import AnyArray
+from trident.base.errors import FatalError
+
+_INSTANT: Final = pa.timestamp("us", tz="UTC")
+
+
+class WithInstants:
+    """An opened file; its INT96 columns are instants in microseconds, as Spark takes them."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self._name = name
+        self._file = parquet.ParquetFile(file, coerce_int96_timestamp_unit="us")
+        leaves = [self._file.schema.column(number) for number in range(len(self._file.schema))]
+        marks = [leaf.physical_type == "INT96" for leaf in leaves]
+        left = iter(marks)
+        found = self._file.schema_arrow
+        self.schema = pa.schema([field.with_type(_instants(field.type, left)) for field in found])
+        """The fields as they are to be taken."""
+        self._in_nanoseconds = parquet.ParquetFile(file) if any(marks) else None
+
+    @property
+    def groups(self) -> list[int]:
+        """How many rows each group of them has."""
+        metadata = self._file.metadata
+        return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+
+    def batches(self, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a group; raises `FatalError` for an instant that is not one of whole microseconds."""
+        found = self._file.iter_batches(row_groups=[group], columns=list(names))
+        fields = [self.schema.field(name) for name in names]
+        if self._in_nanoseconds is None:
+            yield from (batch.select(list(names)) for batch in found)
+            return
+        exact = self._in_nanoseconds.iter_batches(row_groups=[group], columns=list(names))
+        for batch, other in zip(found, exact, strict=True):
+            columns = [self._column(batch, other, field) for field in fields]
+            yield pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+
+    def _column(self, batch: pa.RecordBatch, exact: pa.RecordBatch, field: pa.Field[pa.DataType]) -> AnyArray:
+        column = cast("AnyArray", batch.column(field.name))
+        for one, other in zip(_moments(column), _moments(exact.column(field.name)), strict=True):
+            if one.type != other.type and not _is_exact(one, other):
+                raise FatalError(
+                    f"the file {self._name!r} has a moment for the field {field.name!r} that is not one of whole "
+                    "microseconds. Nothing of the batch was applied. No type holds less than a microsecond: write the "
+                    "file anew in whole ones"
+                )
+        return column if column.type == field.type else column.cast(field.type)
+
+
+def _instants(type_: pa.DataType, marks: Iterator[bool]) -> pa.DataType:
+    """Return a type with its INT96 leaves as instants; `marks` says of each leaf, in their order, whether it is one."""
+    match type_:
+        case pa.StructType():
+            return pa.struct([field.with_type(_instants(field.type, marks)) for field in type_.fields])
+        case pa.MapType():
+            key = type_.key_field.with_type(_instants(type_.key_type, marks))
+            item = type_.item_field.with_type(_instants(type_.item_type, marks))
+            return pa.map_(key, item)  # type: ignore[call-overload, no-any-return]
+        case pa.ListType():
+            return pa.list_(type_.value_field.with_type(_instants(type_.value_type, marks)))
+        case pa.LargeListType():
+            return pa.large_list(type_.value_field.with_type(_instants(type_.value_type, marks)))
+        case pa.FixedSizeListType():
+            return pa.list_(type_.value_field.with_type(_instants(type_.value_type, marks)), type_.list_size)
+        case _:
+            return _INSTANT if next(marks) else type_
+
+
+def _moments(column: AnyArray) -> Iterator[AnyArray]:
+    """Yield all that is in a column and holds moments."""
+    match column:
+        case pa.StructArray():
+            for part in column.flatten():
+                yield from _moments(part)
+        case pa.MapArray():
+            yield from _moments(column.keys)
+            yield from _moments(column.items)
+        case pa.ListArray() | pa.LargeListArray() | pa.FixedSizeListArray():
+            yield from _moments(column.flatten())
+        case pa.TimestampArray():
+            yield column
+
+
+def _is_exact(found: AnyArray, exact: AnyArray) -> bool:
+    """Tell whether microseconds are the whole of what was read as nanoseconds too.
+
+    Those go round at 2**64 for years far away, and so does the product: it is the same only where nothing was cut off.
+    """
+    micros, nanos = (item.cast(pa.int64()).drop_null().to_numpy() for item in (found, exact))
+    with np.errstate(over="ignore"):
+        return bool(np.array_equal(micros * 1000, nanos))
