@@ -79,9 +79,12 @@ class Folder:
             raise _unreadable(self.path / name, error) from error
 
     def new(self, known: Collection[str]) -> list[tuple[str, SeenFile]]:
-        """Return the files without a number, by name."""
+        """Return the files without a number that have something in them, by name.
+
+        An empty one may be one that somebody is about to write: with a number it would be taken for read.
+        """
         found = ((name, self.seen(name)) for name in sorted(self.names.difference(known)))
-        return [(name, seen) for name, seen in found if seen is not None]
+        return [(name, seen) for name, seen in found if seen is not None and seen.size]
 
     def require_unchanged(self, files: list[ListedFile]) -> None:
         """Look at files that have numbers, at some more each time; raises `FatalError` for one that was changed."""

@@ -104,6 +104,13 @@ SOURCES = (
         _CATALOGUE,
     ),
     Mutant(
+        "a file without anything in it has no number",
+        "spouts/files/folder.py",
+        " and seen.size]\n",
+        "]\n",
+        _CATALOGUE,
+    ),
+    Mutant(
         "a part of the catalogue that was cut is noticed",
         "spouts/files/catalogue.py",
         "        if len(lines) != int(count):\n",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
+from trident.base.ranges import PartitionId
 from trident.spouts import FileSpout
 from trident.spouts.files.catalogue import Catalogue, ListedFile
 from trident.spouts.files.folder import Folder, SeenFile
@@ -68,6 +69,17 @@ def test_a_catalogue_that_is_cut_or_gone_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "c").rmdir()
     with pytest.raises(FatalError, match=r"can't be read or written \(ENOENT\)"):
         one.add(files("c"))
+
+
+def test_a_file_without_anything_in_it_has_no_number_yet(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    spout = FileSpout(tmp_path, "n bigint", format="json")
+    assert [each.stop for each in spout.open("s").bounds()] == [0]
+    (tmp_path / "b").write_bytes(b"{}\n")
+    (tmp_path / "a").write_bytes(b"{ }\n")
+    source = spout.open("s")
+    assert [each.stop for each in source.bounds()] == [7]
+    assert source.place_of(PartitionId("s", 0), 0) == f"line 1 of the file '{tmp_path / 'a'}'"
 
 
 def test_what_could_not_be_looked_at_is_looked_at_again_before_anything_is_said(
