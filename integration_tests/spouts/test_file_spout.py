@@ -374,6 +374,27 @@ def test_a_folder_of_very_many_files_is_listed_quickly(tmp_path: Path, monkeypat
     assert 0 < len(asked) <= 1_000
 
 
+def test_a_file_is_read_whatever_bytes_its_name_is_of_and_named_in_a_text_that_can_be_recorded(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folder, file, rows = tmp_path / "in\udcff", tmp_path / "ledger.sqlite", rows_of(0, 10)
+    first = write(folder, "a\udcff", rows)
+    spout = spout_of(folder)
+    assert run(spark, spout, file) == rows
+    bad = write(folder, "b\udcff", [])
+    bad.write_text("no record\n")
+    with pytest.raises(FatalError, match=r"line 1 of the file '.*in\\udcff/b\\udcff' does not decode") as undecoded:
+        topology(spout).run(spark, ledger=SqliteLedger(file), until="caught_up")
+    _grown(first)
+    with pytest.raises(FatalError, match=r"in\\udcff/a\\udcff' is not what it was") as changed:
+        topology(spout).run(spark, ledger=SqliteLedger(file), until="caught_up")
+    for raised in (undecoded, changed):
+        str(raised.value).encode()
+    with sqlite3.connect(file) as connection:
+        for (text,) in connection.execute("SELECT reason FROM trident_refusal"):
+            str(text).encode()
+
+
 REFUSED: list[tuple[dict[str, object], str]] = [
     ({"folder": "s3://bucket/in"}, "folder"),
     ({"format": "xml"}, "format"),

@@ -57,7 +57,7 @@ class Catalogue:
             raise _failed(self.folder, error) from error
         except (ValueError, KeyError, TypeError) as error:
             raise FatalError(
-                f"the catalogue in {self.folder} is not as it was written ({type(error).__name__}); nothing more was "
+                f"{_named(self.folder)} is not as it was written ({type(error).__name__}); nothing more was "
                 "read, what is done stays. Restore it"
             ) from None
 
@@ -84,10 +84,10 @@ class Catalogue:
             self._link(_HEAD, json.dumps(head))
         found = json.loads(place.read_text("utf-8"))
         if found["version"] != _VERSION:
-            raise ConfigurationError(f"the catalogue in {self.folder} is of another version; nothing was read")
+            raise ConfigurationError(f"{_named(self.folder)} is of another version; nothing was read")
         if found["of"] != self._meaning:
             raise ConfigurationError(
-                f"the catalogue in {self.folder} is of {found['of']}, and not of {self._meaning}: files would get "
+                f"{_named(self.folder)} is of {found['of']}, and not of {self._meaning}: files would get "
                 "other numbers. Nothing was read. Read the folder as before, or give this spout a catalogue of its own"
             )
         return str(found["id"])
@@ -119,6 +119,11 @@ class Catalogue:
         return True
 
 
+def _named(folder: Path) -> str:
+    """Return how errors name it: bytes that are not UTF-8 are escaped, for a database records no half of a character."""
+    return f"the catalogue in {str(folder)!r}"
+
+
 def _name(first: int) -> str:
     return f"{first:020d}"
 
@@ -135,12 +140,12 @@ def _failed(folder: Path, error: OSError) -> FatalError | RetryableError:
     name = errno.errorcode.get(error.errno or 0, type(error).__name__)
     if error.errno in _NO_LINKS:
         return FatalError(
-            f"the catalogue in {folder} can't be written ({name}): its file system has no hard links, or refuses them. "
+            f"{_named(folder)} can't be written ({name}): its file system has no hard links, or refuses them. "
             "Nothing was planned. Give the spout a catalogue= on one that has"
         )
-    if isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
+    if isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError | FileExistsError):
         return FatalError(
-            f"the catalogue in {folder} can't be read or written ({name}). Nothing was planned, what is done stays. "
+            f"{_named(folder)} can't be read or written ({name}). Nothing was planned, what is done stays. "
             "The coordinator's user needs to write there; or give the spout a catalogue= elsewhere"
         )
-    return RetryableError(f"the catalogue in {folder} could not be read or written ({name}); nothing was planned")
+    return RetryableError(f"{_named(folder)} could not be read or written ({name}); nothing was planned")

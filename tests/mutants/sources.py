@@ -111,6 +111,13 @@ SOURCES = (
         _CATALOGUE,
     ),
     Mutant(
+        "what is said of a catalogue can be recorded, whatever its folder's name",
+        "spouts/files/catalogue.py",
+        'f"the catalogue in {str(folder)!r}"',
+        'f"the catalogue in {folder}"',
+        _CATALOGUE,
+    ),
+    Mutant(
         "a part of the catalogue that was cut is noticed",
         "spouts/files/catalogue.py",
         "        if len(lines) != int(count):\n",

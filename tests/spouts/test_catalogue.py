@@ -71,6 +71,36 @@ def test_a_catalogue_that_is_cut_or_gone_is_noticed(tmp_path: Path) -> None:
         one.add(files("c"))
 
 
+NOT_UTF_8 = "in\udcff"
+
+
+def test_what_is_said_of_a_folder_can_be_recorded_whatever_its_name(tmp_path: Path) -> None:
+    """A database takes no text with half of a character in it, which is what other bytes become in Python."""
+    folder = tmp_path / NOT_UTF_8
+    one = opened(folder)
+    one.add(files("a"))
+    said = [_refused(folder, "rows", ConfigurationError)]
+    head, segment = folder / "c" / "catalogue", next((folder / "c").glob("0*"))
+    text = head.read_text()
+    head.write_text(text.replace('"version": 1', '"version": 0'))
+    said.append(_refused(folder, LINES, ConfigurationError))
+    head.write_text(text)
+    segment.write_text("2\n")
+    said.append(_refused(folder, LINES, FatalError))
+    (folder / "c").rename(folder / "d")
+    (folder / "c").touch()
+    said.append(_refused(folder, LINES, FatalError))
+    for each in said:
+        assert "in\\udcff" in each
+        each.encode()
+
+
+def _refused(folder: Path, meaning: str, error: type[Exception]) -> str:
+    with pytest.raises(error, match="the catalogue in") as raised:
+        opened(folder, meaning)
+    return str(raised.value)
+
+
 def test_a_file_without_anything_in_it_has_no_number_yet(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     spout = FileSpout(tmp_path, "n bigint", format="json")
