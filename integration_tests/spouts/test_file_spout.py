@@ -393,33 +393,3 @@ def test_a_file_is_read_whatever_bytes_its_name_is_of_and_named_in_a_text_that_c
     with sqlite3.connect(file) as connection:
         for (text,) in connection.execute("SELECT reason FROM trident_refusal"):
             str(text).encode()
-
-
-REFUSED: list[tuple[dict[str, object], str]] = [
-    ({"folder": "s3://bucket/in"}, "folder"),
-    ({"format": "xml"}, "format"),
-    ({"schema": ""}, "schema"),
-    ({"partitions": 0}, "partitions"),
-    ({"max_records_per_batch": 5}, "max_records_per_batch means nothing for json files"),
-    ({"format": "parquet", "max_bytes_per_batch": 5}, "max_bytes_per_batch means nothing for parquet files"),
-    ({"delimiter": ";"}, "delimiter means nothing"),
-    ({"header": True}, "header means nothing"),
-    ({"format": "csv", "delimiter": ";;"}, "one ASCII character"),
-    ({"format": "csv", "delimiter": '"'}, "one ASCII character"),
-]
-
-
-@pytest.mark.parametrize(("given", "text"), REFUSED)
-def test_what_can_not_be_is_refused_when_it_is_given(given: dict[str, object], text: str) -> None:
-    with pytest.raises(ConfigurationError, match=text):
-        FileSpout(**{"folder": "in", "schema": "n int", "format": "json", **given})  # type: ignore[arg-type]
-
-
-def test_a_schema_that_can_not_be_is_refused_when_the_topology_is_built(spark: SparkSession, tmp_path: Path) -> None:
-    for format_, schema, text in (
-        ("parquet", "n lots of", "stream 's': the schema .* is not valid"),
-        ("json", "n lots of", "is not valid"),
-        ("csv", "n array<int>", "stream 's': the field 'n' is of a type that CSV has no values of"),
-    ):
-        with pytest.raises(ConfigurationError, match=text):
-            Topology("t").stream("s", FileSpout(tmp_path, schema, format=format_))

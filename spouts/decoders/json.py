@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StringType, StructField, StructType
 
 from trident.base.checks import check_text
 from trident.base.control import CONTROL, Undecoded
-from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, order_of
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import NO_TIMESTAMP, RawRecords
+from trident.spouts.decoders.declared import declared_fields
 from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
 from trident.spouts.rows import control_batch
 
@@ -25,7 +24,6 @@ FALLBACK = "__trident_fallback"
 """A record that the task left to Spark's own `from_json`, with where it came from; null otherwise."""
 _CORRUPT = "__trident_corrupt"
 _PARSED = "__trident_parsed"
-_RESERVED = "__trident"
 _ORIGIN = StructType(
     [
         StructField("edge", LongType()),
@@ -61,32 +59,8 @@ class Json:
 
     def compile(self, spark: SparkSession) -> JsonTaskDecoder:
         """Parse the schema with the session's own parser."""
-        try:
-            parsed = spark.createDataFrame([], self.schema).schema
-        except (ParseException, AnalysisException, PySparkException) as error:
-            raise ConfigurationError(f"the schema {self.schema!r} is not valid: {error.getMessage()}") from error
-        if parsed.names == ["value"] and "value" not in self.schema.lower():
-            raise ConfigurationError(
-                f"the schema {self.schema!r} is a single type; name the fields, say 'amount bigint'"
-            )
-        fields = _nullable(parsed)
-        _check_names(self.schema, fields)
+        fields = declared_fields(spark, self.schema)
         return JsonTaskDecoder(fields, plan_of(fields))
-
-
-def _nullable(schema: StructType) -> StructType:
-    """`from_json` makes every field nullable; a decoder that promised otherwise would lie."""
-    return StructType([StructField(field.name, field.dataType, True) for field in schema.fields])
-
-
-def _check_names(ddl: str, schema: StructType) -> None:
-    lowered = [name.lower() for name in schema.names]
-    twice = sorted({name for name in lowered if lowered.count(name) > 1})
-    if twice:
-        raise ConfigurationError(f"the schema {ddl!r} names a field twice (Spark ignores case): {', '.join(twice)}")
-    reserved = [name for name in lowered if name.startswith(_RESERVED)]
-    if reserved:
-        raise ConfigurationError(f"field names that begin with {_RESERVED!r} are taken: {', '.join(reserved)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,7 +120,7 @@ class Catalogue:
 
 
 def _named(folder: Path) -> str:
-    """Return how errors name it: bytes that are not UTF-8 are escaped, for a database records no half of a character."""
+    """Return how errors name it: bytes that are not UTF-8 are escaped, for no database records half of a character."""
     return f"the catalogue in {str(folder)!r}"
 
 

@@ -75,7 +75,6 @@ class CsvTaskDecoder:
 
     schema: StructType
     delimiter: str
-    has_header: bool
     is_ordered: bool = False
 
     @property
@@ -104,7 +103,7 @@ class CsvTaskDecoder:
     def decode(self, records: RawRecords) -> Iterator[pa.RecordBatch]:
         """Return the lines' values, and a word for each line that is no record."""
         assert isinstance(records, LineRecords)
-        names = self._names_in(records.header) if self.has_header else self.schema.names
+        names = self.schema.names if records.header is None else self._names_in(records.header)
         yield from self._decode(records, names, 0, len(records.lines))
 
     def _decode(self, records: LineRecords, names: Sequence[str], start: int, stop: int) -> Iterator[pa.RecordBatch]:

@@ -33,7 +33,7 @@ class SomeLines:
 class LineRecords:
     """Lines of one partition; see `RawRecords`."""
 
-    def __init__(self, edge: Edge, offsets: npt.NDArray[np.int64], values: list[bytes], header: bytes) -> None:
+    def __init__(self, edge: Edge, offsets: npt.NDArray[np.int64], values: list[bytes], header: bytes | None) -> None:
         self.edge = edge.id
         self.topic = edge.range.id.topic
         self.partition = edge.range.id.partition
@@ -41,7 +41,7 @@ class LineRecords:
         self.values: Sequence[bytes | None] = values
         self.lines = values
         self.header = header
-        """The first line of their file, where that holds the names of columns."""
+        """The first line of their file, where that holds the names of columns; None where it is a record."""
 
     @cached_property
     def timestamps(self) -> npt.NDArray[np.int64]:

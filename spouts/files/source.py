@@ -6,8 +6,6 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
-from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -18,44 +16,22 @@ from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import Start, StartAt
 from trident.spouts.files.catalogue import Catalogue, ListedFile
-from trident.spouts.files.folder import Folder, SeenFile, vanished
+from trident.spouts.files.folder import Folder, vanished
+from trident.spouts.files.formats import Format, FormatReader
 from trident.spouts.files.places import FileLog, dealt
 from trident.spouts.files.task import EdgeFiles
 from trident.spouts.spread import spread
 
 
-class ReadsFiles(Protocol):
-    """What differs between kinds of files."""
-
-    def schema(self, spark: SparkSession) -> StructType:
-        """Return the fields; raises `ConfigurationError` where they can't be read."""
-
-    def width(self, path: Path, seen: SeenFile) -> int:
-        """Return how many positions a file has."""
-
-    def place(self, path: Path, position: int) -> str:
-        """Return how errors name a position of a file."""
-
-    def read(
-        self,
-        spark: SparkSession,
-        folder: Path,
-        groups: tuple[tuple[EdgeFiles, ...], ...],
-        *,
-        quick: bool,
-        in_order: bool,
-    ) -> DataFrame:
-        """Return the frame of `Source.read`."""
-
-
 class FileSource:
     """See `Source`. Numbers are given by the thread that plans; `read` may be called from several."""
 
-    def __init__(self, name: str, folder: Folder, catalogue: Catalogue, partitions: int, kind: ReadsFiles) -> None:
+    def __init__(self, name: str, folder: Folder, catalogue: Catalogue, partitions: int, format_: Format) -> None:
         self._name = name
         self._folder = folder
         self._catalogue = catalogue
-        self._kind = kind
+        self._format = format_
+        self._reader: FormatReader | None = None
         self._logs = [FileLog() for _ in range(partitions)]
         self._is_current = False
         self._dealt = 0
@@ -67,7 +43,7 @@ class FileSource:
 
     def schema(self, spark: SparkSession) -> StructType:
         """Return the declared fields."""
-        return self._kind.schema(spark)
+        return self._reading(spark).schema
 
     def follow(self, positions: Mapping[PartitionId, OffsetRange]) -> None:
         """Hear how far each log was read: what is behind that has to be there, and what is before it the same."""
@@ -98,7 +74,7 @@ class FileSource:
     def _take_in(self) -> bool:
         """Give numbers to what has none; False where somebody else was first."""
         new = [
-            ListedFile(name, seen.size, seen.modified, self._kind.width(self._folder.path / name, seen))
+            ListedFile(name, seen.size, seen.modified, self._format.width(self._folder.path / name, seen))
             for name, seen in self._folder.new(self._catalogue.names)
         ]
         self._require_read(new)
@@ -172,11 +148,21 @@ class FileSource:
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the frame of the ranges: tasks open their files."""
-        return self._kind.read(spark, self._folder.path, self._files(edges, tasks), quick=quick, in_order=False)
+        return self._reading(spark).read(
+            spark, self._folder.path, self._files(edges, tasks), quick=quick, in_order=False
+        )
 
     def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the same with the records' places."""
-        return self._kind.read(spark, self._folder.path, self._files(edges, tasks), quick=quick, in_order=True)
+        return self._reading(spark).read(
+            spark, self._folder.path, self._files(edges, tasks), quick=quick, in_order=True
+        )
+
+    def _reading(self, spark: SparkSession) -> FormatReader:
+        """Return the format with the fields that were parsed when they were first asked for."""
+        if self._reader is None:
+            self._reader = self._format.compile(spark)
+        return self._reader
 
     def _files(self, edges: Sequence[Edge], tasks: int) -> tuple[tuple[EdgeFiles, ...], ...]:
         with self._lock:
@@ -191,7 +177,7 @@ class FileSource:
         with self._lock:
             part = self._logs[id_.partition].slice_at(position)
         path = self._folder.path / part.file.name
-        return f"{self._kind.place(path, part.start)} of the file {str(path)!r}"
+        return f"{self._format.place(path, part.start)} of the file {str(path)!r}"
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check that the catalogue still reaches as far as was read; each task has looked at its files itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -13,8 +14,8 @@ from trident.base.policies import policy_of
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
 from trident.spouts.files.catalogue import Catalogue
 from trident.spouts.files.folder import Folder
-from trident.spouts.files.kinds import CsvForm, FilesOfLines, ParquetFiles
-from trident.spouts.files.source import FileSource, ReadsFiles
+from trident.spouts.files.formats import CsvFormat, Format, JsonFormat, ParquetFormat
+from trident.spouts.files.source import FileSource
 
 _CATALOGUE: Final = "_trident"
 _MOST_PARTITIONS: Final = 10_000
@@ -28,6 +29,13 @@ class FileFormat(StrEnum):
     CSV = "csv"
     """Values between delimiters, a record on each line."""
     PARQUET = "parquet"
+
+
+_FORMATS: Final[Mapping[FileFormat, type[Format]]] = {
+    FileFormat.JSON: JsonFormat,
+    FileFormat.CSV: CsvFormat,
+    FileFormat.PARQUET: ParquetFormat,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +132,6 @@ class FileSpout:
         """Return the source over it; nothing is looked at before it is asked."""
         folder = Path(self.folder)
         place = folder / _CATALOGUE if self.catalogue is None else Path(self.catalogue)
-        counted = "rows" if self.format is FileFormat.PARQUET else "lines"
-        meaning = f"{counted} in files that match {self.files!r}"
-        return FileSource(
-            name, Folder(folder, self.files), Catalogue(place, meaning), self.partitions, self._kind(name)
-        )
-
-    def _kind(self, name: str) -> ReadsFiles:
-        if self.format is FileFormat.PARQUET:
-            return ParquetFiles(name, self.schema)
-        if self.format is FileFormat.JSON:
-            return FilesOfLines(name, self.schema, None)
-        return FilesOfLines(name, self.schema, CsvForm(self.delimiter or ",", self.header is not False))
+        format_ = _FORMATS[FileFormat(self.format)](name, self.schema, self.delimiter or ",", self.header is not False)
+        meaning = f"{format_.counted} in files that match {self.files!r}"
+        return FileSource(name, Folder(folder, self.files), Catalogue(place, meaning), self.partitions, format_)

@@ -74,7 +74,7 @@ class ReadLines(_Reading):
         return arrow_schema(self.decoder.task_schema)
 
     def _part(self, file: BinaryIO, part: FileSlice, tally: RangeTally) -> Iterator[pa.RecordBatch]:
-        header, behind = header_of(file, part.file.name) if self.has_header else (b"", 0)
+        header, behind = header_of(file, part.file.name) if self.has_header else (None, 0)
         for some in lines_of(file, part):
             rows = np.flatnonzero(some.starts >= behind)
             values = [some.values[row] for row in rows]

@@ -7,6 +7,7 @@ from tests.mutants.mutant import Mutant
 _TOPICS = ("tests/spouts/test_topics.py",)
 _PATTERNS = ("integration_tests/spouts/test_topic_patterns.py",)
 _FILES = ("integration_tests/spouts/test_file_spout.py",)
+_SCHEMAS = ("integration_tests/spouts/test_file_schemas.py",)
 _LINES = ("tests/spouts/test_file_lines.py",)
 _CSV = ("tests/spouts/test_csv_lines.py",)
 _ROWS = ("tests/spouts/test_parquet_rows.py",)
@@ -179,6 +180,13 @@ SOURCES = (
         "        for item in known:\n            if not self._logs[item.id.partition].holds(item):\n",
         "        for item in known:\n            if self._logs is None:\n",
         _RESTORED,
+    ),
+    Mutant(
+        "a schema is parsed once",
+        "spouts/files/source.py",
+        "        if self._reader is None:\n",
+        "        if self._reader is None or self._logs:\n",
+        _SCHEMAS,
     ),
     Mutant(
         "quotes stand around whole values",

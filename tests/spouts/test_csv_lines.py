@@ -35,10 +35,10 @@ Bad = list[tuple[int, str]]
 
 
 def decoded(
-    fields: dict[str, DataType], *lines: bytes, header: bytes = b"", delimiter: str = ","
+    fields: dict[str, DataType], *lines: bytes, header: bytes | None = None, delimiter: str = ","
 ) -> tuple[list[tuple[object, ...]], Bad]:
     schema = StructType([StructField(name, type_) for name, type_ in fields.items()])
-    decoder = CsvTaskDecoder(schema, delimiter, has_header=bool(header)).ordered()
+    decoder = CsvTaskDecoder(schema, delimiter).ordered()
     edge = Edge(7, OffsetRange(PartitionId("s", 0), "id", 0, 1000))
     records = LineRecords(edge, np.arange(100, 100 + len(lines), dtype=np.int64), list(lines), header)
     rows, bad, places = [], [], []
