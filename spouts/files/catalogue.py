@@ -11,7 +11,8 @@ import errno
 import json
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -45,14 +46,43 @@ class Catalogue:
         self.id = ""
         self.files: list[ListedFile] = []
         self.names: set[str] = set()
+        self._last: int | None = None
+        """The number that the last part begins with."""
 
     def refresh(self) -> None:
         """Read what others have added, or begin it; raises `ConfigurationError` where it is of other files."""
-        try:
+        with self._trouble():
             if not self.id:
+                self._begin()
                 self.id = self._head()
             while (more := self._segment(len(self.files))) is not None:
                 self._take(more)
+
+    def add(self, files: Sequence[ListedFile]) -> bool:
+        """Give the files the next numbers, durably; False, with nothing given, where somebody else has given these."""
+        text = "".join(json.dumps([each.name, each.size, each.modified, each.width]) + "\n" for each in files)
+        with self._trouble():
+            self._require_same()
+            if not self._link(_name(len(self.files)), f"{json.dumps(len(files))}\n{text}"):
+                return False
+        self._take(files)
+        return True
+
+    def _require_same(self) -> None:
+        """Raise where it was put back, or made anew, since it was read: the next numbers would stand behind a gap."""
+        if self._head() == self.id and (self._last is None or (self.folder / _name(self._last)).exists()):
+            return
+        raise FatalError(
+            f"{_named(self.folder)} was put back as it was before, or made anew, while it was read. What is done "
+            "stays, no file was given a number and nothing more was read. Run the topology again: it goes on where the "
+            "files prove to be the same, and says what to do where they do not"
+        )
+
+    @contextmanager
+    def _trouble(self) -> Iterator[None]:
+        """Say what became of the data where the catalogue can't be read or written, or is not what was written."""
+        try:
+            yield
         except OSError as error:
             raise _failed(self.folder, error) from error
         except (ValueError, KeyError, TypeError) as error:
@@ -61,28 +91,21 @@ class Catalogue:
                 "read, what is done stays. Restore it"
             ) from None
 
-    def add(self, files: Sequence[ListedFile]) -> bool:
-        """Give the files the next numbers, durably; False, with nothing given, where somebody else has given these."""
-        text = "".join(json.dumps([each.name, each.size, each.modified, each.width]) + "\n" for each in files)
-        try:
-            if not self._link(_name(len(self.files)), f"{json.dumps(len(files))}\n{text}"):
-                return False
-        except OSError as error:
-            raise _failed(self.folder, error) from error
-        self._take(files)
-        return True
-
     def _take(self, files: Sequence[ListedFile]) -> None:
+        if not self.names.isdisjoint(each.name for each in files):
+            raise ValueError  # a file with two numbers would be read twice
+        self._last = len(self.files)
         self.files.extend(files)
         self.names.update(each.name for each in files)
 
-    def _head(self) -> str:
-        place = self.folder / _HEAD
-        if not place.exists():
+    def _begin(self) -> None:
+        if not (self.folder / _HEAD).exists():
             self.folder.mkdir(parents=True, exist_ok=True)
             head = {"version": _VERSION, "id": uuid.uuid4().hex, "of": self._meaning}
             self._link(_HEAD, json.dumps(head))
-        found = json.loads(place.read_text("utf-8"))
+
+    def _head(self) -> str:
+        found = json.loads((self.folder / _HEAD).read_text("utf-8"))
         if found["version"] != _VERSION:
             raise ConfigurationError(f"{_named(self.folder)} is of another version; nothing was read")
         if found["of"] != self._meaning:

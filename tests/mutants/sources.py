@@ -119,6 +119,27 @@ SOURCES = (
         _CATALOGUE,
     ),
     Mutant(
+        "no number is given behind a gap",
+        "spouts/files/catalogue.py",
+        " and (self._last is None or (self.folder / _name(self._last)).exists()):\n",
+        ":\n",
+        _RESTORED,
+    ),
+    Mutant(
+        "no number is given in a catalogue that was made anew",
+        "spouts/files/catalogue.py",
+        "if self._head() == self.id and (",
+        "if self.id and (",
+        _RESTORED,
+    ),
+    Mutant(
+        "no file has two numbers",
+        "spouts/files/catalogue.py",
+        "        if not self.names.isdisjoint(each.name for each in files):\n",
+        "        if not files:\n",
+        _RESTORED,
+    ),
+    Mutant(
         "a part of the catalogue that was cut is noticed",
         "spouts/files/catalogue.py",
         "        if len(lines) != int(count):\n",

@@ -13,6 +13,7 @@ from trident.base.errors import FatalError
 from trident.base.ranges import OffsetRange, PartitionId
 from trident.spouts import FileSpout
 from trident.spouts.base import StartAt
+from trident.spouts.files import folder as looking
 from trident.spouts.files.source import FileSource
 
 LOST = "was read up to position {}, and the catalogue in .* has other files there now, or none"
@@ -161,6 +162,34 @@ def test_a_plan_of_an_earlier_version_proves_only_how_far_it_has_read(folder: Pa
     shorter.follow(known)
     with pytest.raises(FatalError, match=LOST.format(300)):
         shorter.bounds()
+
+
+@pytest.mark.parametrize("is_anew", [True, False])
+def test_a_catalogue_that_is_put_back_while_it_is_read_gets_no_number_behind_a_gap(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_anew: bool
+) -> None:
+    monkeypatch.setattr(looking, "_LOOK_SECONDS", 0.0)
+    put(folder, "z", 200)
+    source = opened(folder)
+    source.bounds()
+    put_back(folder)
+    if is_anew:
+        shutil.rmtree(folder / "_trident")
+        opened(folder).bounds()
+    before = listed(folder)
+    assert [bound.stop for bound in source.bounds()] == [300]
+    put(folder, "a", 400)
+    for _ in range(2):
+        with pytest.raises(FatalError, match="was put back as it was before, or made anew, while it was read"):
+            source.bounds()
+    assert listed(folder) == before
+
+
+def test_a_file_with_two_numbers_is_noticed(folder: Path) -> None:
+    (segment,) = (folder / "_trident").glob("0*")
+    shutil.copy(segment, folder / "_trident" / f"{1:020d}")
+    with pytest.raises(FatalError, match="is not as it was written"):
+        opened(folder).bounds()
 
 
 def test_a_proof_stays_the_same_however_the_log_grows(folder: Path) -> None:
