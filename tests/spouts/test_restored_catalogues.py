@@ -175,6 +175,9 @@ def test_a_catalogue_that_is_put_back_while_it_is_read_gets_no_number_behind_a_g
     put_back(folder)
     if is_anew:
         shutil.rmtree(folder / "_trident")
+        (folder / "z").rename(folder / ".z")
+        opened(folder).bounds()
+        (folder / ".z").rename(folder / "z")
         opened(folder).bounds()
     before = listed(folder)
     assert [bound.stop for bound in source.bounds()] == [300]
