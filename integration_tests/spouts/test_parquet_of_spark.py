@@ -29,7 +29,7 @@ def rows(spark: SparkSession, folder: Path, declared: str) -> list[str]:
     topology = Topology("t")
     stream = topology.stream("s", FileSpout(folder, declared, format="parquet"))
     stream.map(moment=F.col("ts").cast("string")).to_table(SqliteTable("rows"))
-    file = folder.with_name(f"{declared}.sqlite")
+    file = folder.with_name(f"{folder.name} {declared}.sqlite")
     topology.run(spark, ledger=SqliteLedger(file), until="caught_up")
     with sqlite3.connect(file) as connection:
         return sorted(str(row[0]) for row in connection.execute("SELECT moment FROM rows"))
@@ -49,6 +49,34 @@ def test_timestamps_that_spark_writes_by_default_are_read_as_they_are(spark: Spa
     advice = re.search("Declare it as '(.*)',", str(raised.value))
     assert advice is not None
     assert rows(spark, folder, advice[1]) == sorted(MOMENTS)
+
+
+@pytest.mark.parametrize("type_", ["timestamp", "date"])
+def test_what_was_written_by_the_julian_calendar_is_refused_and_written_anew_as_advised(
+    spark: SparkSession, tmp_path: Path, type_: str
+) -> None:
+    modes = [f"spark.sql.parquet.{kind}RebaseModeInWrite" for kind in ("int96", "datetime")]
+    try:
+        for mode in modes:
+            spark.conf.set(mode, "LEGACY")
+        for name, moment in (("new", "2026-01-01"), ("old", "1500-01-01")):
+            frame = spark.sql(f"SELECT CAST('{moment}' AS {type_}) AS ts").coalesce(1)
+            frame.write.parquet(str(tmp_path / name))
+    finally:
+        for mode in modes:
+            spark.conf.unset(mode)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    shutil.copy(next((tmp_path / "new").glob("*.parquet")), folder / "a.parquet")
+    assert len(rows(spark, folder, f"ts {type_}")) == 1
+    shutil.copy(next((tmp_path / "old").glob("*.parquet")), folder / "b.parquet")
+    with pytest.raises(FatalError, match=r"'b.parquet' has days before 1582 or moments before 1900 in the field 'ts'"):
+        rows(spark, folder, f"ts {type_}")
+    spark.read.parquet(str(tmp_path / "old")).coalesce(1).write.parquet(str(tmp_path / "anew"))
+    other = tmp_path / "other"
+    other.mkdir()
+    shutil.copy(next((tmp_path / "anew").glob("*.parquet")), other / "b.parquet")
+    assert [moment[:10] for moment in rows(spark, other, f"ts {type_}")] == ["1500-01-01"]
 
 
 CASES: list[tuple[pa.DataType, object, pa.DataType]] = [

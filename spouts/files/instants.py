@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
 from typing import BinaryIO, Final, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from trident.base.arrays import AnyArray
 from trident.base.errors import FatalError
 
 _INSTANT: Final = pa.timestamp("us", tz="UTC")
+_OLD_CALENDAR: Final = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
+"""Spark writes one of these where days before 1582, and moments before 1900, are those of the Julian calendar."""
+_FIRST_DAY: Final = date(1582, 10, 15)
+_FIRST_MOMENT: Final = datetime(1900, 1, 1, tzinfo=UTC)
 
 
 class WithInstants:
@@ -27,6 +33,7 @@ class WithInstants:
         found = self._file.schema_arrow
         self.schema = pa.schema([field.with_type(_instants(field.type, left)) for field in found])
         """The fields as they are to be taken."""
+        self._is_of_old_calendar = not _OLD_CALENDAR.isdisjoint(self._file.metadata.metadata or {})
         self._in_nanoseconds = parquet.ParquetFile(file) if any(marks) else None
 
     @property
@@ -36,7 +43,23 @@ class WithInstants:
         return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
     def batches(self, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a group; raises `FatalError` for an instant that is not one of whole microseconds."""
+        """Yield the rows of a group; raises `FatalError` for a moment that is not read as what it is."""
+        for batch in self._batches(group, names):
+            if self._is_of_old_calendar:
+                self._require_recent(batch)
+            yield batch
+
+    def _require_recent(self, batch: pa.RecordBatch) -> None:
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if any(map(_is_old, _moments(column))):
+                raise FatalError(
+                    f"the file {self._name!r} has days before 1582 or moments before 1900 in the field {name!r}, and "
+                    "says that it was written by the Julian calendar: they would be read as others. Nothing of the "
+                    "batch was applied. Let Spark read it and write it anew, with its rebase modes for writing as they "
+                    "are by default (CORRECTED)"
+                )
+
+    def _batches(self, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         found = self._file.iter_batches(row_groups=[group], columns=list(names))
         fields = [self.schema.field(name) for name in names]
         if self._in_nanoseconds is None:
@@ -79,7 +102,7 @@ def _instants(type_: pa.DataType, marks: Iterator[bool]) -> pa.DataType:
 
 
 def _moments(column: AnyArray) -> Iterator[AnyArray]:
-    """Yield all that is in a column and holds moments."""
+    """Yield all that is in a column and holds moments or days."""
     match column:
         case pa.StructArray():
             for part in column.flatten():
@@ -89,8 +112,13 @@ def _moments(column: AnyArray) -> Iterator[AnyArray]:
             yield from _moments(column.items)
         case pa.ListArray() | pa.LargeListArray() | pa.FixedSizeListArray():
             yield from _moments(column.flatten())
-        case pa.TimestampArray():
+        case pa.TimestampArray() | pa.Date32Array():
             yield column
+
+
+def _is_old(column: AnyArray) -> bool:
+    first = _FIRST_DAY if isinstance(column, pa.Date32Array) else _FIRST_MOMENT
+    return bool(pc.any(pc.less(column, pa.scalar(first, column.type)), min_count=0).as_py())
 
 
 def _is_exact(found: AnyArray, exact: AnyArray) -> bool:

@@ -273,6 +273,13 @@ SOURCES = (
         _INSTANTS,
     ),
     Mutant(
+        "what was written by the Julian calendar is no other day",
+        "spouts/files/instants.py",
+        "            if self._is_of_old_calendar:\n",
+        "            if self._is_of_old_calendar is None:\n",
+        ("integration_tests/spouts/test_parquet_of_spark.py",),
+    ),
+    Mutant(
         "nothing below a microsecond is cut off",
         "spouts/files/instants.py",
         "if one.type != other.type and not _is_exact(one, other):",
