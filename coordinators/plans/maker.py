@@ -140,11 +140,12 @@ class PlanMaker:
         for decision in void:
             _log.warning(
                 "the %s of topology %r is void: the records of attempt %d can't be read again as they were, txid %d "
-                "takes what there is now. Nothing of that is left out; if it is refused too, decide again.",
+                "takes what there is now. Nothing of that is left out%s; if it is refused too, decide again.",
                 decision,
                 self.book.snapshot.owner.topology,
                 decision.attempt,
                 plan.txid,
+                ", and what was received by a process that has ended is recorded as lost" if self._receives else "",
             )
         if void:
             self.book.decisions = tuple(item for item in self.book.decisions if item not in void)

@@ -109,6 +109,12 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
     "explode in each": ("refuses", lambda s: s.each(x=F.explode("tags"))),
     "window": ("window function", lambda s: s.each(n=F.row_number().over(Window.orderBy("amount")))),
     "random": ("not deterministic", lambda s: s.filter(F.rand() < 0.5)),
+    "a hidden column": (r"each: '\*' would take in columns", lambda s: s.each(j=F.col("__trident"))),
+    "a hidden column in other letters": (r"map: '\*' would", lambda s: s.map(j=F.upper(F.col("__TRIDENT")))),
+    "a hidden column by its identifier": (
+        r"filter: '\*' would take in",
+        lambda s: s.filter(F.expr("IDENTIFIER('__trident') = 'a'")),
+    ),
     "a star in filter": (r"filter: '\*' would take in columns", lambda s: s.filter(F.hash("*") > 0)),
     "a star in each": (r"each: '\*' would take in columns", lambda s: s.each(j=F.to_json(F.struct("*")))),
     "a star in map": (r"map: '\*' would take in columns.*name the fields", lambda s: s.map(j=F.struct("*"))),

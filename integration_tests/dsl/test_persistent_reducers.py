@@ -216,6 +216,10 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
         "Last for 'a' names a field that the stream does not have",
         lambda s: s.persistent_aggregate(MemoryState("s"), a=Last("pages")),
     ),
+    "a key of arrays": (
+        "can't hold the field 'all'",
+        lambda s: s.each(all=F.array("page")).group_by("all").persistent_aggregate(MemoryState("s"), a=Last("page")),
+    ),
     "keys that are equal in two ways": (
         "'a' of a state is of the type map<double,bigint>, which no state can hold",
         lambda s: s.persistent_aggregate(MemoryState("s"), a=Odd("page")),

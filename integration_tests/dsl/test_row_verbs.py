@@ -47,10 +47,10 @@ def test_a_row_has_pythons_own_values(spark: SparkSession) -> None:
 
 
 def test_each_row_adds_drops_and_repeats(spark: SparkSession) -> None:
-    def spread(row: dict[str, object]) -> Iterator[tuple[int, str]] | None:
+    def spread(row: dict[str, object]) -> Iterator[tuple[int, str]] | list[object]:
         amount = row["amount"]
         if not isinstance(amount, int):
-            return None
+            return []
         return ((number, "n") for number in range(max(amount, 0) % 4))
 
     expected = [(*row[:2], number, "n") for row in ROWS if row[1] for number in range(max(row[1], 0) % 4)]
@@ -59,7 +59,7 @@ def test_each_row_adds_drops_and_repeats(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize(
     ("result", "rows"),
-    [(None, []), ([], []), ((1,), [(1,)]), (1, [(1,)]), ({"n": 1}, [(1,)]), ([1, (2,), {"n": 3}], [(1,), (2,), (3,)])],
+    [([], []), ((1,), [(1,)]), (1, [(1,)]), ({"n": 1}, [(1,)]), ([1, (2,), {"n": 3}], [(1,), (2,), (3,)])],
     ids=repr,
 )
 def test_what_a_function_over_rows_may_return(spark: SparkSession, result: object, rows: list[object]) -> None:
@@ -85,6 +85,12 @@ BAD: dict[str, tuple[str, Callable[[Stream], Stream]]] = {
     "None of a map": ("returned None", lambda s: s.map_row(lambda row: None, "n bigint")),
     "a tuple too long": ("tuple of 2", lambda s: s.map_row(lambda row: (1, 2), "n bigint")),
     "other names": ("dict of other names", lambda s: s.map_row(lambda row: {"m": 1, "o": 2}, "n bigint, k bigint")),
+    "nothing for rows": (
+        r"None for a row \(a missing return\?\).*\[\] for none",
+        lambda s: s.each_row(lambda row: None, "n bigint"),
+    ),
+    "nothing for other rows": (r"missing return", lambda s: s.flat_map_row(lambda row: None, "n bigint")),
+    "another name alone": ("a dict of other names", lambda s: s.map_row(lambda row: {"m": 1}, "n bigint")),
     "a fraction": ("does not hold", lambda s: s.each_row(lambda row: 2.5, "n bigint")),
     "no truth": ("neither True nor False", lambda s: s.filter_row(lambda row: row["amount"])),  # type: ignore[arg-type, return-value]
     "lists of two lengths": (

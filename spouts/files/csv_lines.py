@@ -135,17 +135,23 @@ class CsvTaskDecoder:
         value = rb'(?:"(?:[^"]|"")*"|[^"\r\n' + mark + rb"]*)"
         return re.compile(value + rb"(?:" + mark + value + rb")*")
 
+    def check_header(self, header: bytes, name: str) -> None:
+        """Raise `FatalError` for the first line of a file that does not name the fields; it shows nothing of it."""
+        found, wanted = self._names_in(header), self.schema.names
+        if sorted(found) != sorted(wanted):
+            lacks = [each for each in wanted if each not in found]
+            raise FatalError(
+                f"the first line of the file {name!r} does not hold the {len(wanted)} names {', '.join(wanted)}, in "
+                f"whatever order: it has {len(found)} values and lacks {', '.join(lacks) or 'none, but has others'}. "
+                "Nothing of the batch was applied. Where that line is a record already say header=False; else correct "
+                "the schema"
+            )
+
     def _names_in(self, header: bytes) -> list[str]:
         try:
-            found = [str(row[0]) for row in self._texts([header], 1 + self._values_in(header)).values()]
+            return [str(row[0]) for row in self._texts([header], 1 + self._values_in(header)).values()]
         except _UnfitError:
-            found = []
-        if sorted(found) != sorted(self.schema.names):
-            raise FatalError(
-                f"the first line of a file does not hold the {len(self.schema.names)} names "
-                f"{', '.join(self.schema.names)}, in whatever order. Nothing of the batch was applied"
-            )
-        return found
+            return []
 
     def _values_in(self, line: bytes) -> int:
         return re.sub(rb'"(?:[^"]|"")*"', b"", line).count(self.delimiter.encode())

@@ -20,6 +20,7 @@ from trident.base.order import ORDER, order_of
 from trident.base.ranges import Edge
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import NO_TIMESTAMP, TaskDecoder
+from trident.spouts.files.csv_lines import CsvTaskDecoder
 from trident.spouts.files.folder import SeenFile, changed, vanished
 from trident.spouts.files.lines import LineRecords, header_of, lines_of
 from trident.spouts.files.parquet_rows import rows_of
@@ -75,6 +76,9 @@ class ReadLines(_Reading):
 
     def _part(self, file: BinaryIO, part: FileSlice, tally: RangeTally) -> Iterator[pa.RecordBatch]:
         header, behind = header_of(file, part.file.name) if self.has_header else (None, 0)
+        if header is not None:  # also where no line follows: what stands there may be a record
+            assert isinstance(self.decoder, CsvTaskDecoder), "no other format has one"
+            self.decoder.check_header(header, part.file.name)
         for some in lines_of(file, part):
             rows = np.flatnonzero(some.starts >= behind)
             values = [some.values[row] for row in rows]

@@ -27,7 +27,7 @@ class NonTransactionalSpout(ABC):
     schema: ClassVar[str]
     """The fields of a row, as Spark DDL; a subclass must set it."""
     max_records_per_batch: int = 10_000
-    """How many rows one batch takes; several batches may be held in memory (`max_pending`)."""
+    """How many rows are asked for one batch; several batches may be held in memory (`max_pending`)."""
     on_lost_offsets: LostOffsets = LostOffsets.RESUME_AT_EARLIEST
     """What a start does about rows that died with the process before it: record them and go on, or stop."""
     lives_in_process: ClassVar[bool] = True
@@ -38,8 +38,8 @@ class NonTransactionalSpout(ABC):
     def receive(self, partition: int, most: int) -> Iterable[Row]:
         """Return the rows that have come of a partition, soon: none when there are none; on the driver.
 
-        `most` is how many the next batch has room for. More are kept too, for later batches. A row that was handed over
-        must not be changed any more. What this raises ends the run; what may pass by itself is to be raised as
+        `most` is how many the next batch has room for. If there are more, it is larger by them. A row that was handed
+        over must not be changed any more. What this raises ends the run; what may pass by itself is to be raised as
         `RetryableError`. Rows that it yielded before it raised were received.
         """
 
@@ -51,8 +51,8 @@ class NonTransactionalSpout(ABC):
         """Hear which rows are in every state and sink (of a sink with an outbox: there), to acknowledge them.
 
         They are the very objects that `receive` gave, in that order. Called before the next `receive` and when the run
-        ends. What it raises ends the run, and they are told again only while that run lasts; a process that dies before
-        tells nobody.
+        ends. What it raises ends the run, and of a `RetryableError` they are told again, at the run's end some times;
+        if it can't be told then, that is logged. A process that dies before tells nobody.
         """
 
     def close(self) -> None:  # noqa: B027 - who holds nothing has nothing to give back
@@ -82,7 +82,7 @@ class NonTransactionalSpout(ABC):
 
     def description(self) -> dict[str, str]:
         """Return what the ledger holds a restart to."""
-        return {"spout": type(self).__qualname__, **self.identity(), "kind": "non-transactional"}
+        return {"spout": type(self).__qualname__, **self.identity()}
 
     def open(self, name: str) -> ReceivingSource:
         """Return the source over it."""

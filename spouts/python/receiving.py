@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from trident.base.errors import ConfigurationError, FatalError, TridentError
+from trident.base.errors import ConfigurationError, FatalError, RetryableError, TridentError
 from trident.base.logs import LogCut
 from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
@@ -29,6 +29,11 @@ from trident.spouts.slices import frame_of_rows, read_schema, small_batch_of_row
 
 _log = logging.getLogger("trident.coordinator")
 TOPIC_ID: Final = "received"
+_GONE_WITH_THE_RUN: Final = (
+    "What it gave before and is not done when the run ends is lost, unless its source gives it again"
+)
+_LAST_PAUSES: Final = (0.1, 0.5, 2.0)
+"""Seconds between the tries to tell what is done when a run ends."""
 
 
 class GivesRows(Protocol):
@@ -64,6 +69,8 @@ class ReceivingSource:
         self._held: dict[int, ReceivedRows] = {}
         self._turns = itertools.count()
         self._has_received = False
+        self._broken: FatalError | None = None
+        self._pause = threading.Event()
         self._lock = threading.Lock()
 
     def schema(self, spark: SparkSession) -> StructType:
@@ -84,6 +91,8 @@ class ReceivingSource:
         nowhere where a run that ends would lose it.
         """
         self._tell_what_is_done()
+        if self._broken is not None:
+            raise self._broken
         with self._in_spout("partitions()", "Nothing was received"):
             numbers = checked_partitions(self._name, self._spout.partitions())
         with self._lock:
@@ -96,7 +105,18 @@ class ReceivingSource:
         for number in (*numbers[first:], *numbers[:first]):
             if room <= 0:
                 return
-            room -= self._take_in(number, held[number], room)
+            try:
+                room -= self._take_in(number, held[number], room)
+            except TridentError as error:
+                if not self._waits_behind(behind):
+                    raise
+                # what was received is planned first: nobody knows of it before
+                self._broken = error if isinstance(error, FatalError) else None
+                return
+
+    def _waits_behind(self, positions: Mapping[int, int]) -> bool:
+        with self._lock:
+            return any(rows.behind(positions.get(number, 0)) for number, rows in self._held.items())
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Return what is held, of every partition that was ever known; asks nobody."""
@@ -162,11 +182,19 @@ class ReceivingSource:
             return
         self._has_received = False
         try:
-            self._tell_what_is_done()
+            self._tell_at_last()
         finally:
             with self._lock:
-                left = sum(rows.stop - rows.first - len(rows.finished()) for rows in self._held.values())
+                untold = sum(len(rows.finished()) for rows in self._held.values())
+                left = sum(rows.stop - rows.first for rows in self._held.values()) - untold
                 self._held = {}
+            if untold:
+                _log.warning(
+                    "stream %r: %d rows are in every result, and their source could not be told so when the run ended: "
+                    "if it gives them again, they are counted again",
+                    self._name,
+                    untold,
+                )
             if left:
                 _log.warning(
                     "stream %r: %d rows were received and are not done when the run ends; this process forgets them. "
@@ -181,7 +209,10 @@ class ReceivingSource:
     def _take_in(self, number: int, held: ReceivedRows, most: int) -> int:
         self._has_received = True
         before = held.stop
-        with self._in_spout("receive()", "What it gave before is kept while this run lasts"):
+        with self._in_spout(
+            "receive()",
+            "What it gave before and is not done when the run ends is lost, unless its source gives it again",
+        ):
             given = self._spout.receive(number, most)
             if given is None or isinstance(given, str | bytes | Mapping):
                 kind = "None (a missing return?)" if given is None else f"a value of the type {type(given).__name__}"
@@ -193,16 +224,32 @@ class ReceivingSource:
                     held.add(row)
         return held.stop - before
 
+    def _tell_at_last(self) -> None:
+        for pause in _LAST_PAUSES:
+            try:
+                return self._tell_what_is_done()
+            except RetryableError:
+                self._pause.wait(pause)
+        return self._tell_what_is_done()
+
     def _tell_what_is_done(self) -> None:
+        """Tell each partition's, also when another one's could not be told; raises what was wrong first."""
         with self._lock:
             finished = [(number, held, held.finished()) for number, held in sorted(self._held.items())]
+        wrong: list[TridentError] = []
         for number, held, rows in finished:
             if not rows:
                 continue
-            with self._in_spout("done()", "The rows that it was told of are in every result and stay"):
-                self._spout.done(number, rows)
+            try:
+                with self._in_spout("done()", "The rows that it was told of are in every result and stay"):
+                    self._spout.done(number, rows)
+            except TridentError as error:
+                wrong.append(error)
+                continue
             with self._lock:
                 held.let_go(len(rows))
+        if wrong:
+            raise wrong[0]
 
     @contextmanager
     def _in_spout(self, what: str, stays: str) -> Iterator[None]:

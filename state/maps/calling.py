@@ -10,7 +10,7 @@ txid is applied anew. What any of them raises is told in `raising`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -38,6 +38,11 @@ _MAY_COME = (
 )
 
 
+def _listed(found: object) -> object:
+    """Return values as a list, in the thread that may be left behind; what is none as it is."""
+    return list(found) if isinstance(found, Iterable) and not isinstance(found, Mapping | str | bytes) else found
+
+
 @dataclass(frozen=True, slots=True)
 class MapCalls:
     """Calls one state's map, one at a time.
@@ -52,7 +57,14 @@ class MapCalls:
 
     def get(self, keys: Sequence[BackingKey], aim: Aim) -> Sequence[BackingValue | None]:
         """Return what is stored under each key."""
-        return self._run("multi_get", aim, lambda: list(self.backing_map.multi_get(keys)))
+        found = self._run("multi_get", aim, lambda: _listed(self.backing_map.multi_get(keys)))
+        if not isinstance(found, list) or len(found) != len(keys):
+            what = f"{len(found)} values" if isinstance(found, list) else f"a {type(found).__name__}"
+            raise FatalError(
+                f"multi_get of the map of state {self.state!r} returned {what} for {len(keys)} keys: it must return "
+                "one value for each key, in their order, None for what is not there; nothing was changed"
+            )
+        return found
 
     def put_if(self, changes: Changes, aim: Aim, *, may_be_left: bool) -> Sequence[bool]:
         """Put what is as expected."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.coordinators.fakes import ListSpout, Topic
-from tests.coordinators.receiving import Queue, Taking
+from tests.coordinators.receiving import Generous, Queue, Taking
 from tests.coordinators.test_plan_ranges import RESUME, at, holds, planned_and_stored, spans, view
 from trident.base.clock import SystemClock
 from trident.base.errors import FatalError
@@ -79,7 +79,7 @@ def test_rows_of_a_refused_batch_are_never_taken_for_others(bounds):
 
 
 def maker_over(
-    records: int, on_lost: LostOffsets = RESUME, beside: int | None = None
+    records: int, on_lost: LostOffsets = RESUME, beside: int | None = None, taking: type[Taking] = Taking
 ) -> tuple[PlanMaker, MakePlan, Queue]:
     """Return one whose batches have five rows at most, over a queue of so many, and its first command.
 
@@ -89,7 +89,7 @@ def maker_over(
     spec = TopologySpec("t", {"s": {}}, {})
     epoch = ledger.acquire("t", Lease("me", timedelta(seconds=9))).epoch
     owner = ledger.register(epoch, spec).owner
-    spout = Taking(queue, on_lost)
+    spout = taking(queue, on_lost)
     source = spout.open("s")
     ledger.set_starts(owner, epoch, [StartPosition("s", each.id, each.topic_id, 0) for each in source.starts()])
     book = PlanBook(ledger.register(epoch, spec))
@@ -125,6 +125,14 @@ def test_a_stream_that_waits_for_a_fuller_batch_has_no_other_one_asked():
     maker, command, queue = maker_over(7, beside=2)
     assert isinstance(maker.build(replace(command, only_full=True)), PartFull)
     assert (queue.given, maker.book.lag) == ([], 2)
+
+
+def test_more_than_was_asked_for_makes_a_larger_batch_and_waits_nowhere():
+    maker, command, queue = maker_over(30, taking=Generous)
+    built = maker.build(command)
+    assert isinstance(built, Plan)
+    assert spans(built.ranges) == [(0, 0, 20)]
+    assert (len(queue.given), maker.book.lag) == (20, 0)
 
 
 def test_a_source_that_has_nothing_was_asked():

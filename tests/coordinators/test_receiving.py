@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.coordinators.receiving import Meddle, Queue, Taking, nothing, receiving_job
+from tests.coordinators.receiving import Generous, Meddle, Queue, Taking, nothing, receiving_job
 from tests.coordinators.test_run import OPTIONS, Place, memory_place, sqlite_place
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import FatalError, RetryableError
@@ -169,14 +169,17 @@ def test_a_start_may_be_told_to_stop_at_such_a_loss(place: Place) -> None:
     assert len(counted(place)) + lost(place) == 20
 
 
+@pytest.mark.parametrize("taking", [Taking, Generous])
 @pytest.mark.parametrize("max_wait", [None, timedelta(0)])
-def test_a_run_that_is_stopped_finishes_all_that_it_has_received(place: Place, max_wait: timedelta | None) -> None:
+def test_a_run_that_is_stopped_finishes_all_that_it_has_received(
+    place: Place, max_wait: timedelta | None, taking: type[Taking]
+) -> None:
     queue = Queue(records(60, 2))
-    spout = Taking(queue)
+    spout = taking(queue)
     runs: list[TopologyRun] = []
 
     def stop(request: ProcessRequest, accounts: Sequence[str]) -> None:
-        if request.batch.txid == 3:
+        if request.batch.txid == 2:
             runs[0].stop()
 
     job = receiving_job(spout, place.state("counts"), meddle=stop)
@@ -184,7 +187,7 @@ def test_a_run_that_is_stopped_finishes_all_that_it_has_received(place: Place, m
     runs[0].run()
     assert len(queue.given) < 120
     assert sorted(counted(place)) == sorted(queue.given) == sorted(queue.acknowledged)
-    run(place, Taking(queue))
+    run(place, taking(queue))
     assert (len(counted(place)), lost(place)) == (120, 0)
 
 

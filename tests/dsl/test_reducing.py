@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trident import OperationContext, Reducer
 from trident.base.errors import ConfigurationError
@@ -127,3 +130,61 @@ def test_all_are_made_ready_and_those_that_are_cleaned_up_again() -> None:
     with pytest.raises(ValueError, match=r"^$"):
         Reducing((), good | {"b": Prepared(told, fails=True)}, types).prepare(CONTEXT)
     assert told == ["persistent_aggregate", "cleaned up"]
+
+
+class Turns(Reducer[object]):
+    """Makes an int, a text or a float of what it is given, whatever its type says."""
+
+    result_type = "decimal(20,0)"
+
+    def __init__(self, start: object, step: Callable[[Any, Any], object]) -> None:
+        super().__init__("n")
+        self._start = start
+        self._step = step
+
+    def init(self) -> object:
+        return self._start
+
+    def reduce(self, reduced: object, *values: object) -> object:
+        return self._step(reduced, values[0])
+
+
+TURNS: dict[str, tuple[pa.DataType, object, Callable[[Any, Any], object]]] = {
+    "ints for a decimal": (pa.decimal128(20, 0), 0, lambda before, n: (before - n) % 7),
+    "ints for a double": (pa.float64(), 1, lambda before, n: before // n + 1),
+    "truths for an int": (pa.int64(), 0, lambda before, n: (before == n) if n % 2 else before * 2 + n),
+    "a float that is exact": (pa.float32(), 0.0, lambda before, n: before * 0.5 + n),
+    "whole": (pa.int32(), 0, lambda before, n: before * 3 - n),
+}
+
+
+@pytest.mark.parametrize("name", TURNS)
+@given(values=st.lists(st.integers(1, 9), min_size=1, max_size=8), cuts=st.sets(st.integers(1, 7)))
+def test_no_cut_into_batches_shows(name: str, values: list[int], cuts: set[int]) -> None:
+    type_, start, step = TURNS[name]
+    one: dict[str, Any] = {"v": Turns(start, step)}
+    updater = Reducing((), one, {"v": type_})
+
+    def after(batches: list[list[int]]) -> object:
+        stored: dict[str, object] | None = None
+        for batch in batches:
+            ((_, made),) = updater.update(StoredRows({(): stored}), [row("a", n) for n in batch]).writes.items()
+            assert isinstance(made, dict)
+            stored = {"v": pa.array([made["v"]], type_)[0].as_py()}
+        return stored
+
+    ends = [0, *sorted(cut for cut in cuts if cut < len(values)), len(values)]
+    try:
+        whole = after([values])
+    except ConfigurationError:
+        with pytest.raises(ConfigurationError):
+            after([values[start:stop] for start, stop in itertools.pairwise(ends)])
+        return
+    assert after([values[start:stop] for start, stop in itertools.pairwise(ends)]) == whole
+
+
+def test_a_value_in_between_that_the_type_does_not_hold_is_refused_too() -> None:
+    one: dict[str, Any] = {"v": Turns(2**31 - 1, lambda before, n: before + n)}
+    updater = Reducing((), one, {"v": pa.int32()})
+    with pytest.raises(ConfigurationError, match="made a value that is not of its result_type"):
+        updater.update(StoredRows({(): None}), [row("a", 5), row("a", -100)])

@@ -2407,7 +2407,7 @@ _OF_WHAT_STAYED = (
     Mutant(
         "what a map raises as it is read from is told",
         "state/maps/calling.py",
-        "list(self.backing_map.multi_get(keys))",
+        "_listed(self.backing_map.multi_get(keys))",
         "self.backing_map.multi_get(keys)",
         _MAPS_THAT_RAISE,
     ),

@@ -70,9 +70,10 @@ def test_quotes_commas_and_nothing() -> None:
 def test_a_header_names_the_columns_in_whatever_order() -> None:
     rows, _ = decoded(TEXTS, b"1;2", header=b'"b";a', delimiter=";")
     assert rows == [("2", "1")]
+    schema = StructType([StructField(name, type_) for name, type_ in TEXTS.items()])
     for header in (b"a", b"a;c", b"a;b;c", b"a;a", b'a;"b'):
         with pytest.raises(FatalError, match=r"does not hold the 2 names a, b.*Nothing of the batch"):
-            decoded(TEXTS, b"1;2", header=header, delimiter=";")
+            CsvTaskDecoder(schema, ";").check_header(header, "a.csv")
 
 
 @pytest.mark.parametrize(

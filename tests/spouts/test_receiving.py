@@ -9,7 +9,8 @@ import pytest
 
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
 from trident.base.ranges import OffsetRange, PartitionId
-from trident.spouts import NonTransactionalSpout, OffsetsLostError, SpoutKind, StartAt
+from trident.engine.compiled import CompiledTopology
+from trident.spouts import FixedBatchSpout, NonTransactionalSpout, OffsetsLostError, SpoutKind, StartAt
 from trident.spouts.python.received import ReceivedRows, Row
 from trident.spouts.python.receiving import TOPIC_ID, ReceivingSource
 
@@ -168,9 +169,64 @@ def test_rows_that_came_before_an_error_were_received() -> None:
 
     spout = Asked(broken)
     source = spout.open("s")
-    with pytest.raises(RetryableError):
-        source.receive({})
+    source.receive({})  # they are planned before anybody hears of the error
     assert bounds(source) == [(0, 0, 2)]
+    spout.give = some(0)
+    source.receive({id_of(0): 2})
+    spout.give = lambda partition, most: broken(partition, most) if partition else []
+    spout.numbers = (0, 1)
+    source.receive({id_of(0): 2})
+    assert bounds(source) == [(0, 0, 2), (1, 0, 2)]
+
+
+@pytest.mark.parametrize("error", [RetryableError("the line is cut"), ValueError("secret")])
+def test_a_partition_that_can_not_be_asked_keeps_no_other_ones_rows_from_a_plan(error: Exception) -> None:
+    def give(partition: int, most: int) -> Iterable[Row]:
+        if partition:
+            raise error
+        return [("a",), ("b",)]
+
+    spout = Asked(give, (0, 1))
+    source = spout.open("s")
+    source.receive({})
+    assert bounds(source) == [(0, 0, 2), (1, 0, 0)]
+    spout.give = lambda partition, most: give(1, most)
+    with pytest.raises(RetryableError if isinstance(error, RetryableError) else FatalError) as raised:
+        source.receive({id_of(0): 2})
+    assert "secret" not in str(raised.value)
+
+
+class ForgetsOne(Asked):
+    """Can't be told of the rows of partition 0, so many times."""
+
+    times = 1
+
+    def done(self, partition: int, rows: Sequence[Row]) -> None:
+        if partition == 0 and self.times:
+            self.times -= 1
+            raise RetryableError("not now")
+        super().done(partition, rows)
+
+
+@pytest.mark.parametrize("times", [1, 2, 99])
+def test_a_partition_that_can_not_be_told_keeps_no_other_one_from_it(
+    times: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trident.spouts.python.receiving._LAST_PAUSES", (0.0, 0.0))
+    spout = ForgetsOne(some(1), (0, 1, 2))
+    spout.times = times
+    source = spout.open("s")
+    source.receive({})
+    source.committed(1, [span(number, 0, 1) for number in range(3)])
+    if times > 2:
+        with pytest.raises(RetryableError):
+            source.close()
+        assert "1 rows are in every result, and their source could not be told so" in caplog.text
+    else:
+        source.close()
+        assert "could not be told" not in caplog.text
+    assert {partition for partition, _ in spout.told} == ({1, 2} if times > 2 else {0, 1, 2})
+    assert spout.closed == 1
 
 
 @pytest.mark.parametrize(
@@ -227,4 +283,6 @@ def test_what_is_held_in_memory_has_a_limit(most: object) -> None:
 def test_it_is_planned_as_an_opaque_one_and_known_by_its_own_kind() -> None:
     spout = Asked(some(1))
     assert spout.kind is SpoutKind.OPAQUE
-    assert spout.description() == {"spout": "Asked", "kind": "non-transactional"}
+    spec = CompiledTopology("t", {"s": spout, "other": FixedBatchSpout("n bigint", [], kind="opaque")}, ()).spec()
+    assert spec.spouts["s"] == {"spout": "Asked", "kind": "non-transactional"}
+    assert spec.spouts["other"]["kind"] == "opaque"

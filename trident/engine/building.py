@@ -43,7 +43,8 @@ _GUARDED: Final = re.compile(f'"{_CASE}"')
 _GUARDED_INSIDE: Final = re.compile(_CASE)
 _OF_COLUMNS: Final = frozenset({"filter", "each", "map", "flat_map", "flat_each", "to_kafka"})
 """The verbs that take expressions of a user's."""
-_LITERAL: Final = re.compile(r"'(?:[^'\\\\]|\\\\.)*'")
+_LITERAL: Final = re.compile(r"'(?:[^'\\]|\\.)*'")
+_MAY_NAME_ALL: Final = re.compile(rf"\*|{CONTROL}|identifier", re.IGNORECASE)
 _GUARD: Final = f"CASE WHEN ({CONTROL} IS NULL) THEN "
 _CONTROL_NAMED: Final = re.compile(rf"(?<!\w){CONTROL}(?!\w)")
 _WANTED: Final = {"true": "a condition that is true or false", "array(NULL)": "an array"}
@@ -80,7 +81,7 @@ def apply_step(operation: Operation, frame: DataFrame) -> DataFrame:
     if CONTROL not in names:
         raise ConfigurationError(f"{operation.verb} would lose the column {CONTROL!r} that is not its own")
     _refuse_unrepeatable(operation.verb, after)
-    if operation.verb in _OF_COLUMNS and (not isinstance(operation, Told) or "*" in operation.told()):
+    if operation.verb in _OF_COLUMNS and (not isinstance(operation, Told) or _MAY_NAME_ALL.search(operation.told())):
         _refuse_star(operation.verb, after)
     return after
 
@@ -169,8 +170,8 @@ def _refuse_star(verb: str, frame: DataFrame) -> None:
         _, guard, given = _LITERAL.sub("''", str(expression.sql())).partition(_GUARD)
         if guard and _CONTROL_NAMED.search(given):
             raise ConfigurationError(
-                f"{verb}: '*' would take in columns that are not the stream's own; name the fields, as in "
-                "F.struct(*stream.fields)"
+                f"{verb}: '*' would take in columns that are not the stream's own (their names begin with {CONTROL}); "
+                "name the fields, as in F.struct(*stream.fields)"
             )
 
 

@@ -16,7 +16,7 @@ from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, SinkNode
 from trident.graph.turns import Stages, stages_of
 from trident.operations.aggregate import Aggregate
-from trident.spouts.base import Spout
+from trident.spouts.base import Spout, lives_in_process
 from trident.state.layout import KeyColumn, StateLayout, ValueColumn
 from trident.state.target import OpensTarget
 
@@ -50,9 +50,13 @@ class CompiledTopology:
         """Return what the ledger stores of it and compares at every start."""
         return TopologySpec(
             name=self.name,
-            spouts={name: {**spout.description(), "kind": spout.kind.value} for name, spout in self.spouts.items()},
+            spouts={name: {**spout.description(), "kind": _kind_of(spout)} for name, spout in self.spouts.items()},
             states={end.name: _description(end) for end in self.ends},
         )
+
+
+def _kind_of(spout: Spout) -> str:
+    return "non-transactional" if lives_in_process(spout) else spout.kind.value
 
 
 def _opens(end: End) -> OpensTarget:

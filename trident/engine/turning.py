@@ -133,12 +133,13 @@ class TurnLowering(Lowering):
     def _answers(self, node: QueryNode, asked: pa.Table) -> pa.Table:
         kept = node.kept
         try:
-            return with_values(self._turn.stored(kept, asked), kept.layout.texts())
+            found = self._turn.stored(kept, asked)
         except RefusedError as error:
             raise UnprocessableError(
                 f"the state {kept.name!r} can't be asked for the keys of the batch: {error}. Nothing of the batch was "
                 "applied, and the same records would fail again: leave those with such a key out (filter)."
             ) from error
+        return with_values(found, kept.layout.texts())
 
     @staticmethod
     def _belongs(node: QueryNode) -> Column:

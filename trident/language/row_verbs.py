@@ -69,11 +69,11 @@ class RowVerbs(ABC):
         return self._then(MapFunction(values, declared, "map_row"))
 
     def flat_map_row(self, function: RowFunction, schema: str, /) -> Stream:
-        """Replace each record by rows of the fields: none for None, several for a list or generator, else one."""
+        """Replace each record by rows of the fields: those of a list or generator, which may be empty, else one."""
         return self._then(_lists(function, schema, "flat_map_row", keeps=False))
 
     def each_row(self, function: RowFunction, schema: str, /) -> Stream:
-        """Add fields: the record is dropped for None, repeated for each row of a list or generator, else kept once."""
+        """Add fields: the record is repeated for each row of a list or generator (dropped for []), else kept once."""
         return self._then(_lists(function, schema, "each_row", keeps=True), keeps=True)
 
 

@@ -146,7 +146,8 @@ def _kept(
     fields: Sequence[StructField],
 ) -> KeptState:
     """Return the state as a query knows it: with the very layout that its writes will have."""
-    sample = empty_sample(stream._sample.sparkSession, StructType(as_stored(fields)))
+    stored = [*fields[: len(keys)], *as_stored(fields[len(keys) :])]
+    sample = empty_sample(stream._sample.sparkSession, StructType(stored))
     return KeptState(state, layout_of(state.name, Aggregate(keys, written, stored=True), fields_of(sample).schema))
 
 

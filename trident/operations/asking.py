@@ -68,8 +68,9 @@ class StoredRows:
             return self._rows[frozen(key)]
         except KeyError:
             raise ConfigurationError(
-                "state_query: the function asks for a key that none of the records names, and only theirs were asked "
-                f"for; {_APPLIED}. Make fields of it first (each; flat_each for several keys of a record)"
+                "StoredRows was asked for a key that none of the records names, and only theirs were looked up (a key "
+                f"is a tuple of the values of its fields, () where there are none); {_APPLIED}. Make fields of other "
+                "keys first (each; flat_each for several keys of a record)"
             ) from None
 
     def multi_get(self, keys: Sequence[Key]) -> list[Mapping[str, object] | None]:

@@ -100,7 +100,13 @@ class RowLists(_OfRows):
         made: list[Sequence[object]] = []
         ends = [0]
         for row in rows_of(batch, "function over rows"):
-            made.extend(as_rows(self.function(row), self.declared, self.verb))
+            result = self.function(row)
+            if result is None:
+                raise ConfigurationError(
+                    f"the function given to {self.verb} returned None for a row (a missing return?); it must return "
+                    f"rows of the fields {', '.join(self.declared.names)}, and [] for none; {_APPLIED}"
+                )
+            made.extend(as_rows(result, self.declared, self.verb))
             ends.append(len(made))
         offsets = pa.array(ends, pa.int32())
         return [pa.ListArray.from_arrays(offsets, each) for each in columns_of(made, self.declared, self.verb)]
@@ -122,7 +128,9 @@ def as_row(result: object, declared: pa.Schema, verb: str) -> Sequence[object]:
     if isinstance(result, tuple) and len(result) == len(declared):
         return result
     if len(declared) == 1 and not isinstance(result, tuple):
-        return (result,)
+        is_other_row = isinstance(result, Mapping) and not pa.types.is_nested(declared.field(0).type)
+        if not is_other_row:
+            return (result,)
     raise ConfigurationError(
         f"the function given to {verb} returned {_named(result)} for a row of the fields "
         f"{', '.join(declared.names)}; it must be a tuple in that order, or a dict by these names; {_APPLIED}"

@@ -103,7 +103,8 @@ class UpdatePartitions:
 
     def result(self, schemas: Sequence[StructType]) -> StructType:
         """Return what `TakeUpdates` takes apart."""
-        flat = [StructField(_place("kept", number), each.dataType) for number, each in enumerate(as_stored(self.kept))]
+        stored = [*self.kept[: len(self.keys)], *as_stored(self.kept[len(self.keys) :])]
+        flat = [StructField(_place("kept", number), each.dataType) for number, each in enumerate(stored)]
         flat += [StructField(_place("emitted", number), each.dataType) for number, each in enumerate(self.emitted)]
         return nullable([StructField(_WRITTEN, BooleanType()), *flat])
 

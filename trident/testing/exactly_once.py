@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from trident.base.checks import refused
+from trident.base.checks import check_able, refused
 from trident.base.errors import ConfigurationError
 from trident.graph.nodes import PersistNode
+from trident.spouts.base import lives_in_process
 from trident.state.kafka.records import LINEAGE, Record
 from trident.state.kafka.sink import KafkaSink
 from trident.testing.lives import Death
@@ -41,6 +42,13 @@ def check_exactly_once(
     branch these are all that there are.
     """
     _check_batches("batches", batches)
+    check_able("topology", topology, ("compile", "run"), "a Topology", has=("name",))
+    received = [name for name, spout in topology.compile().spouts.items() if lives_in_process(spout)]
+    if received:
+        raise ConfigurationError(
+            f"check_exactly_once can't play the stream {received[0]!r}: what a NonTransactionalSpout has received ends "
+            "with its process, so a death before the pin loses it. Build the topology on another spout for the test"
+        )
     if retried_with is not None:
         _check_batches("retried_with", retried_with)
         if len(retried_with) != len(batches):

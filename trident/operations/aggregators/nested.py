@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 
-from trident.base.arrays import AnyArray
+from trident.base.arrays import AnyArray, is_text
 from trident.base.errors import RefusedError
 from trident.base.exact import InexactError, exact_array
 from trident.base.nested_text import UnreadableTextError, is_told, text_of, value_of
@@ -16,8 +16,12 @@ from trident.operations.aggregators.combiner import Combiner
 from trident.operations.given import values_of
 from trident.state.layout import Value
 
-_SETTLED: Final = (int, str, bool, bytes)
-"""Values that have one form only, whatever type holds them."""
+_SETTLED: Final[tuple[tuple[type, Callable[[pa.DataType], bool]], ...]] = (
+    (str, is_text),
+    (bool, pa.types.is_boolean),
+    (bytes, lambda type_: pa.types.is_binary(type_) or pa.types.is_large_binary(type_)),
+)
+"""Values that have one form only, where the type is theirs: an int in a decimal's place comes back as a decimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,18 @@ class Settling:
 
     def __call__(self, value: object) -> object:
         """Return it: floats with one NaN and one zero, decimals of the type's scale, moments in UTC, maps in order."""
-        if value is None or type(value) in _SETTLED:
+        if value is None or self._is_settled(value):
             return value
         if pa.types.is_nested(self.type) and is_told(self.type):
             return value_of(text_of(value, self.type), self.type)
         (found,) = values_of(exact_array([value], self.type), "value", "combiner")
         return found
+
+    def _is_settled(self, value: object) -> bool:
+        if type(value) is int and pa.types.is_signed_integer(self.type):
+            most = 1 << (self.type.bit_width - 1)
+            return -most <= value < most
+        return any(type(value) is kind and is_of(self.type) for kind, is_of in _SETTLED)
 
 
 def texts_of(values: Sequence[object], type_: pa.DataType) -> AnyArray:
