@@ -46,7 +46,7 @@ _OF_COLUMNS: Final = frozenset({"filter", "each", "map", "flat_map", "flat_each"
 _LITERAL: Final = re.compile(r"'(?:[^'\\]|\\.)*'")
 _MAY_NAME_ALL: Final = re.compile(rf"\*|{CONTROL}|identifier", re.IGNORECASE)
 _GUARD: Final = f"CASE WHEN ({CONTROL} IS NULL) THEN "
-_CONTROL_NAMED: Final = re.compile(rf"(?<!\w){CONTROL}(?!\w)")
+_CONTROL_NAMED: Final = re.compile(rf"(?<!\w){CONTROL}(?!\w)", re.IGNORECASE)
 _WANTED: Final = {"true": "a condition that is true or false", "array(NULL)": "an array"}
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 
