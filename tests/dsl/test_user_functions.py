@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from trident import Combiner, ConfigurationError, Count, MultiReducer, Topology
+from trident import Aggregator, Combiner, ConfigurationError, Count, MultiReducer, Reducer, Topology
 from trident.base.control import CONTROL
 from trident.base.errors import RefusedError
 from trident.graph.nodes import SourceNode
@@ -255,3 +255,45 @@ def test_a_map_state_needs_a_map() -> None:
 def test_what_is_right_is_still_taken() -> None:
     assert stream().group_by("a", "n").keys == ("a", "n")
     Count().check("n", Fields(FIELDS))
+
+
+class TakesOne(Reducer[int]):
+    result_type = "bigint"
+
+    def init(self) -> int:
+        return 0
+
+    def reduce(self, reduced: int, n: object) -> int:  # type: ignore[override]
+        return reduced
+
+
+class TakesAll(TakesOne):
+    def reduce(self, reduced: int, *values: object) -> int:
+        return reduced
+
+
+class TakesNone(Aggregator[list[int]]):
+    schema = "n bigint"
+
+    def init(self) -> list[int]:
+        return []
+
+    def aggregate(self, kept: list[int]) -> None:  # type: ignore[override]
+        kept.append(1)
+
+    def complete(self, kept: list[int]) -> object:
+        return len(kept)
+
+
+def test_methods_that_do_not_take_what_they_are_given_are_refused_when_it_is_built() -> None:
+    fields = Fields(FIELDS)
+    TakesOne("n").check("TakesOne for 'x'", fields)
+    TakesAll("n", "a").check("TakesAll for 'x'", fields)
+    TakesNone().check("TakesNone", fields)
+    for made, text in (
+        (TakesOne("n", "a"), "reduce of it is given the value so far and the value of n, a, and does not take that"),
+        (TakesOne(), "reduce of it is given the value so far, and does not take that"),
+        (TakesNone("n"), "aggregate of it is given what init returned and the value of n, and does not take that"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"{text}.*nothing was started"):
+            made.check("it", fields)

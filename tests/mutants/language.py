@@ -245,6 +245,13 @@ LANGUAGE: Final = (
         (f"{_FIRST_N[0]}::test_of_a_batch_and_of_its_groups",),
     ),
     Mutant(
+        "a method that can't take its fields is refused when it is built",
+        "trident/operations/user_objects.py",
+        "        signature.bind(*[None] * count)\n",
+        "        pass\n",
+        ("tests/dsl/test_user_functions.py",),
+    ),
+    Mutant(
         "a reducer that forgets to return loses nothing",
         "trident/operations/aggregators/by_row.py",
         "        if after is None and current is not None:",

@@ -28,6 +28,7 @@ from trident.operations.base import check_comparable, check_field, check_new_nam
 from trident.operations.reducing import Reducing
 from trident.operations.sending import check_sendable
 from trident.operations.updating import VERB, StateUpdater, TakeUpdates, UpdatePartitions, as_stored
+from trident.operations.user_objects import check_takes
 from trident.spouts.arrow_types import arrow_type
 from trident.state.target import State
 
@@ -132,6 +133,7 @@ def _declared(updater: StateUpdater) -> tuple[StructType, StructType]:
             f'{VERB}: {name} must set values to the columns that the state keeps, "name type, …", and may set schema '
             "to the fields of the rows that it emits"
         )
+    check_takes(f"update of {name}", updater.update, 2, "what is stored and the rows")
     check_sendable(f"{name} given to {VERB}", updater)
     emitted = declared_fields(schema, f"{VERB}, schema of {name}") if schema.strip() else StructType([])
     check_new_names(emitted.names, f"{VERB}, schema of {name}")

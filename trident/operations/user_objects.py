@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +42,20 @@ def check_lifecycle(what: str, user: object) -> None:
             raise ConfigurationError(
                 f"{method} of {what} must be def {method}{wanted}, as each task calls it: {error}; nothing was started"
             ) from None
+
+
+def check_takes(what: str, method: Callable[..., object], count: int, given: str) -> None:
+    """Refuse a user's method that can't take so many arguments; one that does not say what it takes is believed."""
+    try:
+        signature = inspect.signature(method)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*[None] * count)
+    except TypeError as error:
+        raise ConfigurationError(
+            f"{what} is given {given}, and does not take that: {error}; nothing was started"
+        ) from None
 
 
 def place_of(user: object) -> str:

@@ -19,6 +19,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.python_rows import UnfitRowError, row_values
 from trident.operations.base import Fields, check_field
 from trident.operations.functions import parse_fields
+from trident.operations.user_objects import check_takes
 
 V = TypeVar("V")
 S = TypeVar("S")
@@ -80,6 +81,13 @@ class Reducer(ByRow, Generic[V]):
     def reduce(self, reduced: V, *values: object) -> V:
         """Return the value of the records so far and one more; None only where it was None before."""
 
+    def check(self, asked_by: str, fields: Fields) -> None:
+        """Every field must be there, and `reduce` must take them."""
+        super().check(asked_by, fields)
+        check_takes(
+            f"reduce of {asked_by}", self.reduce, 1 + len(self.fields), _with_fields("the value so far", self.fields)
+        )
+
     def made_fields(self, name: str) -> StructType:
         """Return the one field."""
         return StructType([result_field(name, self)])
@@ -113,6 +121,12 @@ class Aggregator(ByRow, Generic[S]):
 
         A row is a tuple or a dict by the names of the fields; of one field a tuple or its bare value.
         """
+
+    def check(self, asked_by: str, fields: Fields) -> None:
+        """Every field must be there, and `aggregate` must take them."""
+        super().check(asked_by, fields)
+        given = _with_fields("what init returned", self.fields)
+        check_takes(f"aggregate of {asked_by}", self.aggregate, 1 + len(self.fields), given)
 
     def made_fields(self, name: str) -> StructType:
         """Return the declared fields."""
@@ -158,6 +172,10 @@ def reduced(
             )
         current = after
     return current
+
+
+def _with_fields(first: str, fields: Sequence[str]) -> str:
+    return " and ".join([first, f"the value of {', '.join(fields)}"] if fields else [first])
 
 
 def result_field(name: str, made_by: object) -> StructField:
