@@ -39,7 +39,7 @@ from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.receiving import begin_receiving
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
-from trident.spouts.base import Source, Spout
+from trident.spouts.base import Source, Spout, lives_in_process
 from trident.state.capabilities import names_relaying
 from trident.state.target import OpensTarget, Target
 
@@ -111,9 +111,18 @@ class TopologyRun:
         except WaitEndedError:
             return RunSummary(0, 0)
         except TridentError as error:
+            self._tell_of_what_was_received(error)
             if self._fenced_by is None or isinstance(error, FencedError):
                 raise
             raise self._fenced_by from error  # which made the other one: nothing is repeated any more
+
+    def _tell_of_what_was_received(self, error: TridentError) -> None:
+        """Add what an error that says "try it again" can't know: which records end with this process."""
+        for name in sorted(name for name, spout in self._topology.spouts.items() if lives_in_process(spout)):
+            error.add_note(
+                f"What stream {name!r} had received and was not done ends with this run, whatever can be tried again: "
+                "the next start records as lost what was planned of it and is not pinned."
+            )
 
     def _run(self) -> RunSummary:
         topology, ledger, options = self._topology, self._ledger, self._options

@@ -215,7 +215,8 @@ def test_what_a_broken_run_still_held_is_told(place: Place, caplog: pytest.LogCa
         raise FatalError("no engine")
 
     spout = Taking(Queue(records(4)))
-    with caplog.at_level(logging.WARNING), pytest.raises(FatalError, match="no engine"):
+    with caplog.at_level(logging.WARNING), pytest.raises(FatalError, match="no engine") as raised:
         run(place, spout, refuse)
+    assert "stream 's' had received and was not done ends with this run" in raised.value.__notes__[0]
     assert any("4 rows were received and are not done" in text for text in caplog.messages)
     assert spout.closed == 1
