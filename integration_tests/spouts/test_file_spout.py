@@ -17,9 +17,10 @@ from pyarrow import parquet
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from trident import SqliteLedger, Topology, reset
+from trident import SqliteLedger, Topology, reset, status
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import ConfigurationError, FatalError
+from trident.coordinators.decided import StopKind
 from trident.spouts import FileFormat, FileSpout
 from trident.spouts.files import folder as looking
 from trident.spouts.files.folder import Folder, SeenFile
@@ -101,6 +102,20 @@ def stored(file: Path) -> list[Row]:
 def run(spark: SparkSession, spout: FileSpout, file: Path) -> list[Row]:
     topology(spout).run(spark, ledger=SqliteLedger(file), until="caught_up")
     return stored(file)
+
+
+@pytest.mark.parametrize("lines", ["w,1,2.50\n", "w,1,2.50\nw,2,3.50\n", "word,n,prise\n"])
+def test_the_first_line_of_each_csv_file_is_looked_at(spark: SparkSession, tmp_path: Path, lines: str) -> None:
+    """Also where nothing follows it: what stands there may be a record."""
+    folder, file = tmp_path / "in", tmp_path / "ledger.sqlite"
+    write(folder, "b.csv", rows_of(0, 3), FileFormat.CSV)
+    (folder / "a.csv").write_text(lines)
+    text = r"first line of the file '.*a\.csv' does not hold the 3 names word, n, price.*lacks .*price.*header=False"
+    with pytest.raises(FatalError, match=text):
+        run(spark, spout_of(folder, FileFormat.CSV), file)
+    refusal = status("files", SqliteLedger(file)).refusal
+    assert refusal is not None
+    assert refusal.kind is StopKind.UNPROCESSABLE
 
 
 @pytest.mark.parametrize("format_", list(FileFormat))

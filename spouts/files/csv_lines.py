@@ -17,7 +17,7 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from trident.base.arrays import AnyArray
 from trident.base.control import CONTROL, BadRecordWord
-from trident.base.errors import ConfigurationError, FatalError
+from trident.base.errors import ConfigurationError, UncomputableError
 from trident.base.order import ORDER, order_of
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts.arrow_types import arrow_schema
@@ -136,11 +136,11 @@ class CsvTaskDecoder:
         return re.compile(value + rb"(?:" + mark + value + rb")*")
 
     def check_header(self, header: bytes, name: str) -> None:
-        """Raise `FatalError` for the first line of a file that does not name the fields; it shows nothing of it."""
+        """Raise `UncomputableError` for a first line that does not name the fields, and show nothing of it."""
         found, wanted = self._names_in(header), self.schema.names
         if sorted(found) != sorted(wanted):
             lacks = [each for each in wanted if each not in found]
-            raise FatalError(
+            raise UncomputableError(
                 f"the first line of the file {name!r} does not hold the {len(wanted)} names {', '.join(wanted)}, in "
                 f"whatever order: it has {len(found)} values and lacks {', '.join(lacks) or 'none, but has others'}. "
                 "Nothing of the batch was applied. Where that line is a record already say header=False; else correct "

@@ -25,7 +25,7 @@ from pyspark.sql.types import (
 )
 
 from trident.base.control import CONTROL, BadRecordWord, decode
-from trident.base.errors import ConfigurationError, FatalError
+from trident.base.errors import ConfigurationError, UncomputableError
 from trident.base.order import ORDER, origin_of
 from trident.base.ranges import Edge, OffsetRange, PartitionId
 from trident.spouts.files.csv_lines import CsvTaskDecoder, check_types
@@ -72,7 +72,7 @@ def test_a_header_names_the_columns_in_whatever_order() -> None:
     assert rows == [("2", "1")]
     schema = StructType([StructField(name, type_) for name, type_ in TEXTS.items()])
     for header in (b"a", b"a;c", b"a;b;c", b"a;a", b'a;"b'):
-        with pytest.raises(FatalError, match=r"does not hold the 2 names a, b.*Nothing of the batch"):
+        with pytest.raises(UncomputableError, match=r"does not hold the 2 names a, b.*Nothing of the batch"):
             CsvTaskDecoder(schema, ";").check_header(header, "a.csv")
 
 
