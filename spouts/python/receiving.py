@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final, Protocol
@@ -19,11 +18,11 @@ from trident.base.errors import ConfigurationError, FatalError, RetryableError, 
 from trident.base.logs import LogCut
 from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
-from trident.base.user_code import type_and_place
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import OffsetsLostError, SmallBatch, Start
 from trident.spouts.python.declared import declared_schema
 from trident.spouts.python.positions import checked_partitions
+from trident.spouts.python.raising import in_spout
 from trident.spouts.python.received import ReceivedRows, Row
 from trident.spouts.slices import frame_of_rows, read_schema, small_batch_of_rows
 
@@ -93,7 +92,7 @@ class ReceivingSource:
         self._tell_what_is_done()
         if self._broken is not None:
             raise self._broken
-        with self._in_spout("partitions()", "Nothing was received"):
+        with in_spout(self._name, "partitions()", "Nothing was received"):
             numbers = checked_partitions(self._name, self._spout.partitions())
         with self._lock:
             behind = {id_.partition: stop for id_, stop in positions.items()}
@@ -131,7 +130,7 @@ class ReceivingSource:
         """Start at 0, whatever the policy: nothing has been received yet, so there is nothing older or newer."""
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
-        with self._in_spout("partitions()", "Nothing was changed"):
+        with in_spout(self._name, "partitions()", "Nothing was changed"):
             numbers = checked_partitions(self._name, self._spout.partitions())
         return tuple(self._bound(number, 0, 0) for number in numbers)
 
@@ -203,13 +202,14 @@ class ReceivingSource:
                     self._name,
                     left,
                 )
-            with self._in_spout("close()", "What is done stays"):
+            with in_spout(self._name, "close()", "What is done stays"):
                 self._spout.close()
 
     def _take_in(self, number: int, held: ReceivedRows, most: int) -> int:
         self._has_received = True
         before = held.stop
-        with self._in_spout(
+        with in_spout(
+            self._name,
             "receive()",
             "What it gave before and is not done when the run ends is lost, unless its source gives it again",
         ):
@@ -241,7 +241,7 @@ class ReceivingSource:
             if not rows:
                 continue
             try:
-                with self._in_spout("done()", "The rows that it was told of are in every result and stay"):
+                with in_spout(self._name, "done()", "The rows that it was told of are in every result and stay"):
                     self._spout.done(number, rows)
             except TridentError as error:
                 wrong.append(error)
@@ -250,19 +250,6 @@ class ReceivingSource:
                 held.let_go(len(rows))
         if wrong:
             raise wrong[0]
-
-    @contextmanager
-    def _in_spout(self, what: str, stays: str) -> Iterator[None]:
-        """Say of what a user's code raises where it was, and never what it says: that may hold a row."""
-        try:
-            yield
-        except TridentError:
-            raise  # its text is meant to be read
-        except Exception as error:  # noqa: BLE001 - users' code
-            raise FatalError(
-                f"stream {self._name!r}: {what} raised {type_and_place(error)}. {stays}. Mend it and start again; what "
-                "may pass by itself is to be raised as RetryableError"
-            ) from None
 
     def _bound(self, number: int, first: int, stop: int) -> PartitionBounds:
         return PartitionBounds(PartitionId(self._name, number), TOPIC_ID, first, stop)

@@ -15,16 +15,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from trident.base.control import CONTROL
-from trident.base.errors import ConfigurationError, FatalError, TridentError
+from trident.base.errors import ConfigurationError, FatalError
 from trident.base.logs import LogCut
 from trident.base.order import ORDER, order_of
 from trident.base.python_rows import UnfitRowError, columns_of
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
-from trident.base.user_code import type_and_place
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import OffsetsLostError, Start, StartAt
 from trident.spouts.python.declared import declared_schema
 from trident.spouts.python.positions import checked_bounds
+from trident.spouts.python.raising import in_spout
 from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.spread import spread
 from trident.spouts.tally import RangeTally
@@ -67,15 +67,8 @@ class PythonSource:
         )
 
     def _said(self) -> object:
-        try:
+        with in_spout(self._name, "bounds()", "Nothing was planned, what is done or pinned stays"):
             return self._spout.bounds()
-        except TridentError:
-            raise  # its text is meant to be read
-        except Exception as error:  # noqa: BLE001 - users' code
-            raise FatalError(
-                f"stream {self._name!r}: bounds() raised {type_and_place(error)}. Nothing was planned, what is done or "
-                "pinned stays. Mend it and start again; what may pass by itself is to be raised as RetryableError"
-            ) from None
 
     def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
         """Return where the partitions end: nothing is ever open."""

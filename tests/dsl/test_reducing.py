@@ -127,9 +127,10 @@ def test_all_are_made_ready_and_those_that_are_cleaned_up_again() -> None:
     updater.cleanup()
     assert told == ["persistent_aggregate"] * 2 + ["cleaned up"] * 2
     told.clear()
-    with pytest.raises(ValueError, match=r"^$"):
+    with pytest.raises(ValueError, match=r"^$") as failed:
         Reducing((), good | {"b": Prepared(told, fails=True)}, types).prepare(CONTEXT)
     assert told == ["persistent_aggregate", "cleaned up"]
+    assert failed.value  # which has held all that was open: nothing was cleaned up by being forgotten
 
 
 class Turns(Reducer[object]):

@@ -50,10 +50,10 @@ ASKING: Final = (
     ),
     Mutant(
         "what a query asks is cleaned up when its function can't be made ready",
-        "trident/operations/asking.py",
+        "trident/operations/user_objects.py",
         "        with ExitStack() as opened:\n",
         "        opened = ExitStack()\n        if True:\n",
-        _PURE,
+        ("tests/dsl/test_reducing.py",),
     ),
     Mutant(
         "a record gets the one row of its key",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
@@ -16,7 +15,7 @@ from trident.operations.arrow import AnyArray
 from trident.operations.base import check_field
 from trident.operations.given import rows_of, values_of
 from trident.operations.row_functions import as_rows, columns_of
-from trident.operations.user_objects import OperationContext, ready
+from trident.operations.user_objects import OperationContext, ReadyTogether
 from trident.state.comparing import NAN, settled
 
 S = TypeVar("S")
@@ -89,18 +88,15 @@ class Asking:
     keys: tuple[str, ...]
     declared: pa.Schema
     source: object = None
-    _open: list[ExitStack] = field(default_factory=list, compare=False, repr=False)
+    _both: ReadyTogether = field(default_factory=ReadyTogether, compare=False, repr=False)
 
     def prepare(self, context: OperationContext) -> None:
         """Make source and function ready, in that order; the source is cleaned up if the function fails at it."""
-        with ExitStack() as opened:
-            opened.enter_context(ready(self.source, context.verb))
-            opened.enter_context(ready(self.function, context.verb))
-            self._open.append(opened.pop_all())
+        self._both.prepare((self.source, self.function), context)
 
     def cleanup(self) -> None:
         """Clean up both, also when one fails at it."""
-        self._open.pop().close()
+        self._both.cleanup()
 
     def __call__(self, batch: pa.RecordBatch) -> list[AnyArray]:
         """Ask for all keys at once."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from trident.base.errors import ConfigurationError
-from trident.base.exact import InexactError, exact_array
+from trident.base.exact import InexactError
 from trident.operations.aggregators.by_row import Reducer, reduced
 from trident.operations.aggregators.nested import Settling
 from trident.operations.asking import Key, StoredRows, frozen
 from trident.operations.row_functions import Row
 from trident.operations.updating import StateChanges, StateUpdater
-from trident.operations.user_objects import OperationContext, ready
+from trident.operations.user_objects import OperationContext, ReadyTogether
 
 
 @dataclass(frozen=True)
@@ -26,18 +25,15 @@ class Reducing(StateUpdater):
     keys: tuple[str, ...]
     reducers: Mapping[str, Reducer[object]]
     types: Mapping[str, pa.DataType]
-    _open: list[ExitStack] = field(default_factory=list, compare=False, repr=False)
+    _all: ReadyTogether = field(default_factory=ReadyTogether, compare=False, repr=False)
 
     def prepare(self, context: OperationContext) -> None:
         """Make all of them ready; those that are, are cleaned up if another one fails at it."""
-        with ExitStack() as opened:
-            for reducer in self.reducers.values():
-                opened.enter_context(ready(reducer, context.verb))
-            self._open.append(opened.pop_all())
+        self._all.prepare(self.reducers.values(), context)
 
     def cleanup(self) -> None:
         """Clean all of them up, also when one fails at it."""
-        self._open.pop().close()
+        self._all.cleanup()
 
     def told(self) -> str:
         """Return each result with its reducer, as a user writes it."""
@@ -61,15 +57,13 @@ class Reducing(StateUpdater):
         try:
             # a null is what a state has of a column that is new, or what `init` has returned before
             start = reducer.init() if before is None else before
-            value = reduced(reducer, start, self._given(reducer, rows), Settling(self.types[name]))
-            exact_array([value], self.types[name])
+            return reduced(reducer, start, self._given(reducer, rows), Settling(self.types[name]))
         except InexactError:
             # the library's own message would show the value
             raise ConfigurationError(
                 f"{type(reducer).__name__} for {name!r} made a value that is not of its result_type "
                 f"{reducer.result_type!r}; nothing of the batch was applied"
             ) from None
-        return value
 
     def _given(self, reducer: Reducer[object], rows: Sequence[Row]) -> Iterator[Sequence[object]]:
         for row in rows:

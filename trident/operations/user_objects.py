@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -96,6 +96,24 @@ def ready(user: object, verb: str) -> Iterator[None]:
     finally:
         if cleanup is not None:
             cleanup()
+
+
+class ReadyTogether:
+    """Makes several objects of a user's ready for a task, and cleans them up; for one task at a time."""
+
+    def __init__(self) -> None:
+        self._open: list[ExitStack] = []
+
+    def prepare(self, users: Iterable[object], context: OperationContext) -> None:
+        """Make them ready, in their order; those that are, are cleaned up if another one fails at it."""
+        with ExitStack() as opened:
+            for user in users:
+                opened.enter_context(ready(user, context.verb))
+            self._open.append(opened.pop_all())
+
+    def cleanup(self) -> None:
+        """Clean all of them up, also when one fails at it."""
+        self._open.pop().close()
 
 
 def _context(verb: str) -> OperationContext:
