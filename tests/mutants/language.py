@@ -42,6 +42,13 @@ LANGUAGE: Final = (
         _ROWS,
     ),
     Mutant(
+        "an aggregation of no records has nulls, not empty lists",
+        "trident/operations/row_aggregate.py",
+        "has_records = F.count(F.lit(1)) > 0",
+        "has_records = F.count(F.lit(1)) >= 0",
+        (*_BY_ROW_ON_SPARK, "integration_tests/dsl/test_aggregations.py"),
+    ),
+    Mutant(
         "a null key is a key like any other in a join",
         "trident/operations/joining.py",
         ".eqNullSafe(_field(number, own))",

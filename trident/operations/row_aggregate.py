@@ -116,19 +116,21 @@ class RowAggregate(OfNothing):
 
     def _grouped(self, frame: DataFrame) -> DataFrame:
         """Return a row for each group: its keys, what is kept of it, and its records if somebody wants them."""
-        placed = frame.withColumn(_OF, self._partition_of(frame)).withColumn(CONTROL, F.lit(None).cast("string"))
-        made = [column.expression.alias(name) for name, column in self._kept.items()]
+        made = {name: column.expression for name, column in self._kept.items()}
         if self._makers:
             record = F.struct(order_or_none(frame).alias(ORDER), *map(field, self._wanted))
-            made.append(F.collect_list(record).alias(ROWS))
+            made[ROWS] = F.collect_list(record)
+        columns = [column.alias(name) for name, column in made.items()]
+        of_records = frame.withColumn(CONTROL, F.lit(None).cast("string"))  # which a combiner's own column asks
         if self._keys:
-            return placed.groupBy(*map(field, self._keys)).agg(*made)
+            return of_records.groupBy(*map(field, self._keys)).agg(*columns)
+        if self._partitions == 1:
+            # Spark makes its one row of nothing too, but with empty lists and zeros in the place of nulls
+            has_records = F.count(F.lit(1)) > 0
+            return of_records.agg(*(F.when(has_records, column).alias(name) for name, column in made.items()))
         every = frame.sparkSession.range(self._partitions).select(F.col("id").cast("int").alias("every"))
-        grouped = placed.groupBy(field(_OF)).agg(*made)
+        grouped = of_records.groupBy(source_partition(frame, self._partitions).alias(_OF)).agg(*columns)
         return every.join(grouped, field("every") == field(_OF), "left").drop("every", _OF)
-
-    def _partition_of(self, frame: DataFrame) -> Column:
-        return F.lit(0) if self._partitions == 1 else source_partition(frame, self._partitions)
 
     def _gone_through(self, groups: DataFrame, batch: BatchContext) -> DataFrame:
         """Return the groups' rows as the users' objects make them."""

@@ -73,9 +73,13 @@ class RowValues(_OfRows):
 
     def __call__(self, batch: pa.RecordBatch) -> list[AnyArray]:
         """Make a row of each."""
-        made = []
+        made: list[Sequence[object]] = []
+        width = len(self.declared)
         for row in rows_of(batch, "function over rows"):
             result = self.function(row)
+            if type(result) is tuple and len(result) == width:  # as most are, and each look at a row is paid for
+                made.append(result)
+                continue
             if result is None:
                 raise ConfigurationError(
                     f"the function given to {self.verb} returned None for a row (a missing return?); it must return "
@@ -123,10 +127,10 @@ def as_rows(result: object, declared: pa.Schema, verb: str) -> Iterator[Sequence
 
 def as_row(result: object, declared: pa.Schema, verb: str) -> Sequence[object]:
     """Return one row in the order of the declared fields: a tuple or a dict by name; of one field its bare value."""
-    if isinstance(result, Mapping) and set(result) == set(declared.names):
-        return [result[name] for name in declared.names]
     if isinstance(result, tuple) and len(result) == len(declared):
         return result
+    if isinstance(result, Mapping) and set(result) == set(declared.names):
+        return [result[name] for name in declared.names]
     if len(declared) == 1 and not isinstance(result, tuple):
         is_other_row = isinstance(result, Mapping) and not pa.types.is_nested(declared.field(0).type)
         if not is_other_row:
