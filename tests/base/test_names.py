@@ -12,6 +12,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from trident import ConfigurationError, Count, Sum, Topology
 from trident.base.names import LONGEST_NAME, check_name, check_table_name
 from trident.graph.nodes import SourceNode
+from trident.language.persisting import persistent
 from trident.language.stream import Stream
 from trident.spouts import FixedBatchSpout
 from trident.state import BackingMapState, MemoryState, PostgresState, SqliteState, StateKind
@@ -125,7 +126,7 @@ def test_a_column_is_refused_when_the_topology_is_built(
     source = SourceNode("in", FixedBatchSpout("k string, n bigint", []))
     stream = Stream(Topology("t"), source, SimpleNamespace(schema=fields))  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=said):
-        stream._keep(state, ("k",), aggregators)  # type: ignore[arg-type]
+        persistent(stream, state, ("k",), aggregators)  # type: ignore[arg-type]
 
 
 def fake_aggregate(keys: tuple[str, ...], aggregators: dict[str, object], *, stored: bool) -> object:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from trident.language.aggregating import aggregation
+from trident.language.persisting import persistent
 from trident.language.row_verbs import check_assembly
 from trident.operations.aggregators.base import Aggregation
 from trident.operations.aggregators.by_row import ByRow
@@ -60,4 +61,4 @@ class GroupedStream:
         they run in the batch's turn, record by record; a key for which all of them still have None has no row.
         Raises `ConfigurationError` when the state is used already or can't hold a field.
         """
-        return self._stream._keep(state, self._keys, aggregators)
+        return persistent(self._stream, state, self._keys, aggregators)

@@ -11,11 +11,11 @@ from pyspark.sql.types import StructType
 from trident.base.errors import ConfigurationError
 from trident.base.names import check_given_name
 from trident.engine.building import apply_step, fields_of
-from trident.engine.compiled import layout_of
-from trident.graph.nodes import Node, OperationNode, PersistNode, SinkNode
-from trident.language.aggregating import aggregation, kept_aggregation
+from trident.graph.nodes import Node, OperationNode, SinkNode
+from trident.language.aggregating import aggregation
 from trident.language.grouped import GroupedStream
 from trident.language.partition_verbs import PartitionVerbs
+from trident.language.persisting import persistent
 from trident.language.row_verbs import RowVerbs, check_assembly, checked, declared_fields
 from trident.language.saying import about, streams_called
 from trident.language.static_state import Query, StaticState, queried
@@ -23,11 +23,11 @@ from trident.language.task_verbs import TaskVerbs
 from trident.language.to_kafka import check_no_markers, checked_parts, described_topic, sink_of
 from trident.language.to_table import row_shape_of
 from trident.language.together import Keys, joined, joined_with_table, merged, of_several
-from trident.language.trident_state import TridentState, check_state
-from trident.language.updating import PERSISTENT, kept_by_reducers, persisted
+from trident.language.trident_state import TridentState
+from trident.language.updating import persisted
 from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.base import Aggregation
-from trident.operations.aggregators.by_row import ByRow, Reducer
+from trident.operations.aggregators.by_row import ByRow
 from trident.operations.arrow import BatchFunction, MaskFunction, RowsFunction
 from trident.operations.arrow_lists import ListsFunction
 from trident.operations.base import Operation, RecordOperation, check_field
@@ -43,7 +43,6 @@ from trident.operations.updating import StateUpdater
 from trident.state.kafka.sink import KafkaSink
 from trident.state.row_tables.shape import RowWrite
 from trident.state.row_tables.sink import RowSink, RowStore
-from trident.state.tables.shape import table_shape
 from trident.state.target import State
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
 
         See `GroupedStream.persistent_aggregate`.
         """
-        return self._keep(state, (), aggregators)
+        return persistent(self, state, (), aggregators)
 
     def partition_persist(
         self, state: State, updater: StateUpdater, /, *, key: str | Sequence[str] = ()
@@ -336,20 +335,6 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
     @property
     def _partitions(self) -> int:
         return self._topology.partitions
-
-    def _keep(
-        self, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation | ByRow]
-    ) -> TridentState:
-        check_state(state, PERSISTENT)
-        if any(isinstance(each, Reducer) for each in aggregators.values()):
-            return kept_by_reducers(self, state, keys, aggregators)
-        aggregate = kept_aggregation(keys, aggregators)
-        stored = self._after(aggregate)
-        layout = layout_of(state.name, aggregate, fields_of(stored).schema)
-        table_shape(state.name, state.name, state.kind, layout)  # names of columns, the derived ones too
-        persist = PersistNode(state, layout, aggregate, self._node, self._needs)
-        self._topology._add_end(persist)
-        return TridentState(state, layout, persist, self, stored)
 
 
 def _function(function: F, verb: str, columns: Mapping[str, object] | None = None) -> F:

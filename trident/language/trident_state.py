@@ -11,15 +11,17 @@ from trident.base.checks import check_able, check_flag, check_instance
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.names import check_given_name
-from trident.engine.building import empty_sample
+from trident.engine.building import empty_sample, fields_of
+from trident.engine.compiled import layout_of
+from trident.graph.nodes import PersistNode
 from trident.language.turning import new_values_of
 from trident.state.layout import StateKind, StateLayout
+from trident.state.tables.shape import table_shape
 from trident.state.target import State
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from trident.graph.nodes import PersistNode
     from trident.language.stream import Stream
     from trident.operations.aggregate import Aggregate
 
@@ -73,6 +75,16 @@ class TridentState:
         """
         check_flag("previous", previous)
         return new_values_of(self, previous=previous)
+
+
+def kept_in(stream: Stream, state: State, aggregate: Aggregate) -> TridentState:
+    """Let a stream end in a state that keeps an aggregation of it; returns the handle."""
+    stored = stream._after(aggregate)
+    layout = layout_of(state.name, aggregate, fields_of(stored).schema)
+    table_shape(state.name, state.name, state.kind, layout)  # names of columns, the derived ones too
+    persist = PersistNode(state, layout, aggregate, stream._node, stream._needs)
+    stream._topology._add_end(persist)
+    return TridentState(state, layout, persist, stream, stored)
 
 
 def check_state(state: State, verb: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -19,68 +19,29 @@ from trident.graph.nodes import IS_STORED, Asked, KeptState, QueryNode
 from trident.language.row_verbs import declared_fields
 from trident.language.saying import about
 from trident.language.together import of_several
-from trident.operations.aggregate import Aggregate, check_keys
-from trident.operations.aggregators.base import Aggregation
-from trident.operations.aggregators.by_row import ByRow, Reducer, result_field
+from trident.language.trident_state import TridentState, check_state, kept_in
+from trident.operations.aggregate import Aggregate
 from trident.operations.aggregators.written import Written
 from trident.operations.asking import FOUND
 from trident.operations.base import check_comparable, check_field, check_new_names, field
-from trident.operations.reducing import Reducing
 from trident.operations.sending import check_sendable
 from trident.operations.updating import VERB, StateUpdater, TakeUpdates, UpdatePartitions, as_stored
 from trident.operations.user_objects import check_takes
-from trident.spouts.arrow_types import arrow_type
 from trident.state.target import State
 
 if TYPE_CHECKING:
     from trident.language.stream import Stream
-    from trident.language.trident_state import TridentState
-
-
-PERSISTENT: Final = "persistent_aggregate"
 
 
 def persisted(stream: Stream, state: State, updater: StateUpdater, key: str | Sequence[str]) -> TridentState:
     """Return the state that an updater keeps, with the stream of the rows that it emits."""
-    from trident.language.trident_state import check_state  # which imports this
-
     check_state(state, VERB)
     if not isinstance(updater, StateUpdater):
         raise refused(f"{VERB}: updater", "an object of a subclass of StateUpdater", updater)
-    return _kept_by(stream, state, updater, _keys(stream, key), *_declared(updater), VERB)
+    return kept_by(stream, state, updater, _keys(stream, key), *_declared(updater), VERB)
 
 
-def kept_by_reducers(
-    stream: Stream, state: State, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation | ByRow]
-) -> TridentState:
-    """Return the state whose values are those of reducers, which take up what is stored."""
-    reducers = {name: each for name, each in aggregators.items() if isinstance(each, Reducer)}
-    others = [name for name in aggregators if name not in reducers]
-    if others:
-        raise ConfigurationError(
-            f"{PERSISTENT}: {_named(reducers)} goes through the records one by one in the batch's turn, and "
-            f"{_named(others)} does not: keep them in two states"
-        )
-    there = fields_of(stream._sample)
-    with about(stream._name):
-        check_keys(keys, there)
-        for name, each in reducers.items():
-            asked_by = f"{type(each).__name__} for {name!r}"
-            each.check_made(asked_by)
-            each.check(asked_by, there)
-            check_sendable(asked_by, each)
-    fields = [result_field(name, each) for name, each in reducers.items()]
-    types = {each.name: arrow_type(each.dataType) for each in fields}
-    return _kept_by(
-        stream, state, Reducing(keys, reducers, types), keys, StructType(fields), StructType([]), PERSISTENT
-    )
-
-
-def _named(names: Iterable[str]) -> str:
-    return " and ".join(map(repr, names))
-
-
-def _kept_by(
+def kept_by(
     stream: Stream,
     state: State,
     updater: StateUpdater,
@@ -89,19 +50,20 @@ def _kept_by(
     emitted: StructType,
     verb: str,
 ) -> TridentState:
+    """Return the state that an updater keeps: what is there is asked in the turn, and its writes end in the state."""
     from trident.language.stream import Stream  # which imports this
 
     kept_fields = (*(fields_of(stream._sample).schema[name] for name in keys), *values.fields)
     check_new_names([each.name for each in kept_fields], f"{verb}: the state's columns")
-    written: Mapping[str, Aggregation] = {each.name: Written(each) for each in values.fields}
-    kept = _kept(stream, state, keys, written, kept_fields)
+    written = Aggregate(keys, {each.name: Written(each) for each in values.fields}, stored=True)
+    kept = _kept(stream, state, written, kept_fields)
     placed = stream.partition_by(*keys) if keys else stream.global_()
     updated = of_several(
         UpdatePartitions(updater, keys, kept_fields, tuple(emitted.fields), stream._partitions, verb),
         [_with_found(placed, kept, keys, values)],
     )
     writes = updated._then(TakeUpdates(kept_fields, is_written=True, verb=verb))
-    handle = writes._keep(state, keys, written)
+    handle = kept_in(writes, state, written)
     if not emitted.fields:
         return handle
     rows = updated._then(TakeUpdates(tuple(emitted.fields), is_written=False, verb=verb))
@@ -140,17 +102,11 @@ def _declared(updater: StateUpdater) -> tuple[StructType, StructType]:
     return declared_fields(values, f"{VERB}, values of {name}"), emitted
 
 
-def _kept(
-    stream: Stream,
-    state: State,
-    keys: tuple[str, ...],
-    written: Mapping[str, Aggregation],
-    fields: Sequence[StructField],
-) -> KeptState:
-    """Return the state as a query knows it: with the very layout that its writes will have."""
-    stored = [*fields[: len(keys)], *as_stored(fields[len(keys) :])]
-    sample = empty_sample(stream._sample.sparkSession, StructType(stored))
-    return KeptState(state, layout_of(state.name, Aggregate(keys, written, stored=True), fields_of(sample).schema))
+def _kept(stream: Stream, state: State, written: Aggregate, fields: Sequence[StructField]) -> KeptState:
+    """Return the state as a query knows it, before there are its writes: their layout is the same."""
+    keys = len(written.keys)
+    sample = empty_sample(stream._sample.sparkSession, StructType([*fields[:keys], *as_stored(fields[keys:])]))
+    return KeptState(state, layout_of(state.name, written, fields_of(sample).schema))
 
 
 def _with_found(stream: Stream, kept: KeptState, keys: tuple[str, ...], values: StructType) -> Stream:

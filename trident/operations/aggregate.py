@@ -58,13 +58,14 @@ class Aggregate:
     def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation], *, stored: bool = False) -> None:
         self.keys = keys
         self._stored = stored
+        self._said = "persistent_aggregate" if stored else self.verb
         self._aggregators = dict(aggregators)
         self._check_aggregators()
         columns = {name: aggregator.columns() for name, aggregator in aggregators.items()}
         if stored:
             _check_kept(columns)
         kept = [(name + column.suffix, column) for name, several in columns.items() for column in several]
-        check_new_names((*keys, *(name for name, _ in kept)), self.verb)
+        check_new_names((*keys, *(name for name, _ in kept)), self._said)
         self.kept: Mapping[str, StoredColumn] = dict(kept)
         """The columns that a state keeps, by name."""
         self.results: Mapping[str, tuple[tuple[str, ...], Aggregation]] = {
@@ -108,7 +109,7 @@ class Aggregate:
     def _check_aggregators(self) -> None:
         if not self._aggregators:
             raise ConfigurationError('an aggregation needs at least one result, such as n=Count() or total=Sum("x")')
-        check_new_names((*self.keys, *self._aggregators), self.verb)
+        check_new_names((*self.keys, *self._aggregators), self._said)
         for name, aggregator in self._aggregators.items():
             wanted = "an aggregator such as Count() or Sum(field)"
             check_able(repr(name), aggregator, ("check", "columns", "shown"), wanted)
