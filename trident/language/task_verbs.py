@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from trident.base.checks import check_count, refused
 from trident.base.errors import ConfigurationError
 from trident.engine.building import apply_own
-from trident.engine.spark import is_classic
+from trident.engine.resources import offered
 from trident.operations.base import Operation
 from trident.operations.needs import TaskNeeds
-from trident.operations.tasks import InTasks, profile_of
+from trident.operations.tasks import InTasks
 
 if TYPE_CHECKING:
     from trident.language.stream import Stream
 
-_log = logging.getLogger("trident.engine")
 _MOST_TASKS: Final = 10_000
 _SIZE: Final = re.compile(r"[1-9]\d*[kmgt]b?")
 
@@ -69,7 +66,7 @@ class TaskVerbs(ABC):
             cpus=self._needs.cpus if cpus is None else cpus,
             memory=self._needs.memory if memory is None else memory,
         )
-        return self._needing(_offered(self._sample.sparkSession, given, self._name))
+        return self._needing(offered(self._sample.sparkSession, given, self._name))
 
     def options(self, *, records_per_call: int) -> Stream:
         """Give the Python functions over Arrow batches that follow at most so many records at once.
@@ -79,26 +76,3 @@ class TaskVerbs(ABC):
         return self._needing(
             replace(self._needs, records_per_call=check_count("options: records_per_call", records_per_call))
         )
-
-
-def _offered(spark: SparkSession, needs: TaskNeeds, stream: str) -> TaskNeeds:
-    """Return what can be asked of this Spark; raises ConfigurationError where it can't."""
-    if (spark.conf.get("spark.master", "") or "").startswith("local"):
-        _log.warning(
-            "stream %r: resources(%s) has no effect in local mode: all tasks are in one process",
-            stream,
-            needs.told(),
-        )
-        return replace(needs, is_local=True)
-    if is_classic(spark):
-        manager = spark.sparkContext._jsc.sc().resourceProfileManager()
-        profile = profile_of(needs.cpus, needs.memory, spark.sparkContext.applicationId)._java_resource_profile
-        try:
-            manager.isSupported(profile)
-        except Py4JJavaError as error:
-            why = str(error.java_exception.getMessage())
-            raise ConfigurationError(
-                f"stream {stream!r}: resources({needs.told()}) is not to be had here: {why} Leave it out, or run on a "
-                "cluster that offers it (memory= needs spark.dynamicAllocation.enabled)"
-            ) from None
-    return needs
