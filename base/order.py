@@ -1,8 +1,9 @@
 """The order column: which record of which log a row is of, as bytes whose order is that of the records.
 
 Where rows leave a topology one by one their order matters, and the layout of tasks must not decide it. A job that is
-asked for it has one more column: topic, partition and offset of the record, then one number for each `flat_map` on
-the way. Compared byte by byte this is the order by topic, partition, offset, and place among the record's rows.
+asked for it has one more column: topic, partition and offset of the record, then one number for each `flat_map` and
+`merge` on the way. Compared byte by byte this is the order by topic, partition, offset, and place among the record's
+rows.
 """
 
 from __future__ import annotations
@@ -50,6 +51,11 @@ def order_of(topic: str, partition: int, offsets: npt.NDArray[np.int64]) -> pa.B
 def below(order: bytes, first: int, count: int) -> pa.BinaryArray:
     """Return the orders of so many rows that were made of one record, or of some from it on, the first one's number."""
     return pa.array([order + _LEVEL.pack(number) for number in range(first, first + count)], pa.binary())
+
+
+def level_of(number: int) -> bytes:
+    """Return what one level of an order is: a row's number among those that are made of the row above it."""
+    return _LEVEL.pack(number)
 
 
 def numbered(orders: Sequence[bytes | None]) -> list[bytes | None]:

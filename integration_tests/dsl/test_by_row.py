@@ -276,6 +276,10 @@ class Untyped(Reducer[int]):
         return 0
 
 
+class OfLength(Untyped):
+    result_type = "array<varchar(3)>"
+
+
 class Unfinished(Often):
     schema = None  # type: ignore[assignment]
 
@@ -313,6 +317,7 @@ REFUSED: dict[str, tuple[str, Callable[[Stream], object]]] = {
         lambda s: s.group_by("k").aggregate(Often("m")),
     ),
     "a key that is not there": ("nothing", lambda s: s.group_by("nothing").aggregate(Often("k"))),
+    "texts of a length": ("holds texts of a length", lambda s: s.aggregate(x=OfLength("n"))),
     "no type": ("Untyped for 'x' must set result_type", lambda s: s.aggregate(x=Untyped("n"))),
     "no schema": ("Unfinished must set schema", lambda s: s.aggregate(Unfinished("n"))),
     "no types": ("Misspelt", lambda s: s.aggregate(Misspelt("n"))),

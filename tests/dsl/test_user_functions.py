@@ -297,3 +297,13 @@ def test_methods_that_do_not_take_what_they_are_given_are_refused_when_it_is_bui
     ):
         with pytest.raises(ConfigurationError, match=f"{text}.*nothing was started"):
             made.check("it", fields)
+
+
+@pytest.mark.parametrize("value", [None, 5, {"m": 1}, {}])
+def test_a_dict_for_a_single_field_of_maps_is_its_value_whatever_its_keys_say(value: object) -> None:
+    maps = pa.schema([("m", pa.map_(pa.string(), pa.map_(pa.string(), pa.int64()) if value == {"m": 1} else NUMBER))])
+    wanted = value if isinstance(value, dict | int | None) else None
+    given = {"m": wanted} if value != {} else {}
+    (made,) = RowValues(lambda row: given, maps, "map_row")(RECORDS.select(["n"]))
+    inner = [("m", [("m", 1)])] if value == {"m": 1} else [("m", wanted)]
+    assert list(made.to_pylist()) == [inner if given else []] * 2  # type: ignore[misc]

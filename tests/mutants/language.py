@@ -17,6 +17,7 @@ _STD_DEV: Final = ("integration_tests/dsl/test_std_dev.py",)
 _SKETCHES: Final = "tests/base/test_sketches.py"
 _SKETCHES_ON_SPARK: Final = "integration_tests/dsl/test_sketches.py"
 _FIRST_N: Final = ("integration_tests/dsl/test_first_n.py",)
+_TIES: Final = ("integration_tests/dsl/test_ties.py",)
 _GRAPH: Final = ("tests/dsl/test_graph.py",)
 
 LANGUAGE: Final = (
@@ -47,6 +48,41 @@ LANGUAGE: Final = (
         "has_records = F.count(F.lit(1)) > 0",
         "has_records = F.count(F.lit(1)) >= 0",
         (*_BY_ROW_ON_SPARK, "integration_tests/dsl/test_aggregations.py"),
+    ),
+    Mutant(
+        "rows of one record that come in by two inputs of a merge have an order",
+        "trident/operations/uniting.py",
+        "F.lit(level_of(number))",
+        "F.lit(level_of(0))",
+        (*_TIES,),
+    ),
+    Mutant(
+        "zeros of both signs are one value in an aggregation",
+        "trident/operations/base.py",
+        "    if not floats:\n        return frame\n",
+        "    if floats:\n        return frame\n",
+        (*_TIES,),
+    ),
+    Mutant(
+        "the first records of a batch stay in their partitions",
+        "trident/operations/first_records.py",
+        "        (frame,) = frames\n        if self.by",
+        "        frame = frames[0].drop('__trident_partition')\n        if self.by",
+        (*_TIES,),
+    ),
+    Mutant(
+        "a float that a decimal does not hold is refused",
+        "base/conversions.py",
+        "    if pa.types.is_decimal(made):\n",
+        "    if False:\n",
+        ("tests/base/test_conversions.py",),
+    ),
+    Mutant(
+        "a dict for a field of maps is its value",
+        "trident/operations/row_functions.py",
+        " and pa.types.is_map(declared.field(0).type):",
+        " and False:",
+        ("tests/dsl/test_user_functions.py",),
     ),
     Mutant(
         "a null key is a key like any other in a join",

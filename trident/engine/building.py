@@ -46,7 +46,7 @@ _OF_COLUMNS: Final = frozenset({"filter", "each", "map", "flat_map", "flat_each"
 _LITERAL: Final = re.compile(r"'(?:[^'\\]|\\.)*'")
 _MAY_NAME_ALL: Final = re.compile(rf"\*|{CONTROL}|identifier", re.IGNORECASE)
 _GUARD: Final = f"CASE WHEN ({CONTROL} IS NULL) THEN "
-_CONTROL_NAMED: Final = re.compile(rf"(?<!\w){CONTROL}(?!\w)", re.IGNORECASE)
+_HIDDEN_NAMED: Final = re.compile(rf"(?<!\w)(?:{'|'.join(HIDDEN)})(?!\w)", re.IGNORECASE)
 _WANTED: Final = {"true": "a condition that is true or false", "array(NULL)": "an array"}
 _PLAN_STEPS = {"Project", "Filter", "Generate", "Aggregate", "MapInArrow", "LogicalRDD", "LocalRelation"}
 
@@ -96,10 +96,10 @@ def apply_to_several(operation: RecordOperation, frames: Sequence[DataFrame]) ->
     """Return a prototype of the stream behind an operation on several, or raise what is wrong with it."""
     schema = operation.result([fields_of(frame).schema for frame in frames])
     after = operation.lower([frame.drop(CONTROL) for frame in frames], BUILD_CONTEXT)
-    assert [name for name in after.columns if name != ORDER] == schema.names, (
-        "what it says of its result is what it makes"
-    )
-    return empty_sample(frames[0].sparkSession, schema)
+    made = [each for each in after.schema.fields if each.name not in (ORDER, PARTITION)]
+    assert [each.name for each in made] == schema.names, "what it says of its result is what it makes"
+    place = [each for each in after.schema.fields if each.name == PARTITION]  # of records that it passes on
+    return empty_sample(frames[0].sparkSession, StructType([*schema.fields, *place]))
 
 
 def carried_schema(frame: DataFrame) -> pa.Schema:
@@ -168,10 +168,10 @@ def _refuse_star(verb: str, frame: DataFrame) -> None:
         return
     for expression in _expressions(frame._jdf.queryExecution().analyzed()):
         _, guard, given = _LITERAL.sub("''", str(expression.sql())).partition(_GUARD)
-        if guard and _CONTROL_NAMED.search(given):
+        if guard and _HIDDEN_NAMED.search(given):
             raise ConfigurationError(
-                f"{verb}: '*' would take in columns that are not the stream's own (their names begin with {CONTROL}); "
-                "name the fields, as in F.struct(*stream.fields)"
+                f"{verb}: columns are named, or taken in by '*', that are not the stream's own (their names begin with "
+                f"{CONTROL}); name the fields, as in F.struct(*stream.fields)"
             )
 
 

@@ -33,6 +33,7 @@ from trident.operations.base import (
     field,
     guarded,
     nullable,
+    with_one_zero,
 )
 from trident.operations.given import values_of
 from trident.operations.sending import check_sendable
@@ -152,7 +153,7 @@ class Aggregate:
 
     def _grouped(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         results = [self._result_of(column, batch).alias(name) for name, column in self.kept.items()]
-        return frame.groupBy(*self._grouping).agg(*results, F.count(F.lit(1)).alias(COPIES))
+        return with_one_zero(frame).groupBy(*self._grouping).agg(*results, F.count(F.lit(1)).alias(COPIES))
 
     def _result_of(self, column: StoredColumn, batch: BatchContext) -> Column:
         """Return what is computed: a group inside the stream is right or fails, since others are made of it."""

@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trident.base.control import CONTROL
+from trident.base.conversions import converted
 from trident.base.errors import ConfigurationError
+from trident.base.exact import InexactError
 from trident.base.order import ORDER, below, log_of
 from trident.base.partitions import PARTITION
 from trident.operations.user_objects import ready, told_of
@@ -41,12 +43,13 @@ def fit(arrays: Arrays, declared: pa.Schema, verb: str) -> list[AnyArray]:
             raise wrong_result(verb, f"{type(array).__name__} for the field {field.name!r}", declared)
         whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
         try:
-            fitted.append(whole if whole.type == field.type else whole.cast(field.type))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            fitted.append(converted(whole, field.type))
+        except (InexactError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
             # the driver's own message would show the value
             raise ConfigurationError(
-                f"the function given to {verb} returned {whole.type} for the field {field.name!r}, "
-                f"which does not convert to the declared {field.type}; nothing of the batch was applied"
+                f"the function given to {verb} returned {whole.type} for the field {field.name!r}, some value of which "
+                f"the declared {field.type} does not hold as it is; nothing of the batch was applied. Convert it in "
+                "the function, as it is meant (round it, cut it), or declare another type"
             ) from None
     return fitted
 

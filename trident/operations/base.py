@@ -9,7 +9,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import CharType, StructField, StructType, VarcharType
+from pyspark.sql.types import CharType, DoubleType, FloatType, StructField, StructType, VarcharType
 
 from trident.base.checks import check_text, may_hold_a_secret, refused
 from trident.base.control import CONTROL
@@ -214,6 +214,17 @@ def guarded(expression: Column) -> Column:
 def nullable(fields: Sequence[StructField]) -> StructType:
     """Return the fields as a Python task returns them: a control row is null in each, a count too."""
     return StructType([StructField(old.name, old.dataType) for old in fields])
+
+
+def with_one_zero(frame: DataFrame) -> DataFrame:
+    """Return the frame without negative zeros among its fields, as states hold floats.
+
+    The two are equal, so of least values, sets and sorted lists the order of records would say which one is shown.
+    """
+    floats = [each for each in frame.schema.fields if isinstance(each.dataType, FloatType | DoubleType)]
+    if not floats:
+        return frame
+    return frame.withColumns({each.name: field(each.name) + F.lit(0.0).cast(each.dataType) for each in floats})
 
 
 def uses_batch_time(verb: str, expressions: Sequence[Column]) -> bool:

@@ -10,10 +10,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from trident.base.order import ORDER
-from trident.base.partitions import PARTITION
 from trident.operations.aggregate import check_keys
 from trident.operations.aggregators.base import require_ordered
-from trident.operations.base import BatchContext, Fields, field, order
+from trident.operations.base import HIDDEN, BatchContext, Fields, field, order
 
 _PLACE = "__trident_place"
 
@@ -23,7 +22,7 @@ class FirstRecords:
     """See `RecordOperation`: the first `n` records of each group, or of all, by a field or as they come.
 
     Records are in the order of topic, partition and offset, and so are those that are equal by the field; rows of no
-    record in that of their values. Those in which the field is null don't count.
+    record in that of their values. Those in which the field is null don't count. A record stays in its partition.
     """
 
     n: int
@@ -50,7 +49,7 @@ class FirstRecords:
 
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         """See `RecordOperation.lower`."""
-        frame = frames[0].drop(PARTITION)
+        (frame,) = frames
         if self.by is not None:
             frame = frame.filter(field(self.by).isNotNull())
         ranking = self._ranking(frame)
@@ -62,5 +61,5 @@ class FirstRecords:
     def _ranking(self, frame: DataFrame) -> list[Column]:
         by = [] if self.by is None else [field(self.by).desc() if self.reverse else field(self.by).asc()]
         orders = [order()] if ORDER in frame.columns else []
-        fields = [each for each in frame.schema.fields if each.name != ORDER]
+        fields = [each for each in frame.schema.fields if each.name not in HIDDEN]
         return [*by, *orders, *(field(each.name) for each in fields if "map<" not in each.dataType.simpleString())]

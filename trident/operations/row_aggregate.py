@@ -15,7 +15,7 @@ from trident.operations.aggregate import Aggregate, check_keys
 from trident.operations.aggregators.base import Aggregation, StoredColumn
 from trident.operations.aggregators.by_row import ByRow
 from trident.operations.aggregators.counting import Count
-from trident.operations.base import BUILD_CONTEXT, BatchContext, Fields, check_new_names, field, nullable
+from trident.operations.base import BUILD_CONTEXT, BatchContext, Fields, check_new_names, field, nullable, with_one_zero
 from trident.operations.going_through import ROWS, GoThrough, Maker
 from trident.operations.of_nothing import OfNothing
 from trident.operations.partitioning import source_partition
@@ -121,7 +121,8 @@ class RowAggregate(OfNothing):
             record = F.struct(order_or_none(frame).alias(ORDER), *map(field, self._wanted))
             made[ROWS] = F.collect_list(record)
         columns = [column.alias(name) for name, column in made.items()]
-        of_records = frame.withColumn(CONTROL, F.lit(None).cast("string"))  # which a combiner's own column asks
+        # a combiner's own column asks whether a row is a record
+        of_records = with_one_zero(frame).withColumn(CONTROL, F.lit(None).cast("string"))
         if self._keys:
             return of_records.groupBy(*map(field, self._keys)).agg(*columns)
         if self._partitions == 1:

@@ -126,9 +126,14 @@ def as_rows(result: object, declared: pa.Schema, verb: str) -> Iterator[Sequence
 
 
 def as_row(result: object, declared: pa.Schema, verb: str) -> Sequence[object]:
-    """Return one row in the order of the declared fields: a tuple or a dict by name; of one field its bare value."""
+    """Return one row in the order of the declared fields: a tuple or a dict by name; of one field its bare value.
+
+    A dict for a single field of maps is its value, whatever its keys say: a key may be called as the field is.
+    """
     if isinstance(result, tuple) and len(result) == len(declared):
         return result
+    if isinstance(result, Mapping) and len(declared) == 1 and pa.types.is_map(declared.field(0).type):
+        return (result,)
     if isinstance(result, Mapping) and set(result) == set(declared.names):
         return [result[name] for name in declared.names]
     if len(declared) == 1 and not isinstance(result, tuple):

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
-from trident.base.order import ORDER
+from trident.base.order import ORDER, level_of
 from trident.operations.base import BatchContext, field
 from trident.operations.several import fields_without_order, named, order_or_none, same_type
 
@@ -60,9 +61,19 @@ class MergeStreams:
         """See `RecordOperation.lower`."""
         is_ordered = any(ORDER in frame.columns for frame in frames)
         names = self.names or fields_without_order(frames[0])
-        return reduce(DataFrame.union, [_alike(frame, names, is_ordered=is_ordered) for frame in frames])
+        places = [_place(frame, number) for number, frame in enumerate(frames)] if is_ordered else []
+        alike = [_named(frame, names, places[number : number + 1]) for number, frame in enumerate(frames)]
+        return reduce(DataFrame.union, alike)
 
 
-def _alike(frame: DataFrame, names: Sequence[str], *, is_ordered: bool) -> DataFrame:
+def _place(frame: DataFrame, number: int) -> Column:
+    """Return the order of an input's rows one level further down: a record of two inputs is two rows, in their order.
+
+    Two rows of one place would be put in an order by whichever task came first.
+    """
+    return F.concat(order_or_none(frame), F.lit(level_of(number))).alias(ORDER)
+
+
+def _named(frame: DataFrame, names: Sequence[str], more: Sequence[Column]) -> DataFrame:
     columns = [field(old).alias(new) for old, new in zip(fields_without_order(frame), names, strict=True)]
-    return frame.select(*columns, *([order_or_none(frame).alias(ORDER)] if is_ordered else []))
+    return frame.select(*columns, *more)

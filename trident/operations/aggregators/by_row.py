@@ -6,6 +6,7 @@ may be kept by reducers, which take up the value that is there and are given the
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
@@ -188,7 +189,13 @@ def result_field(name: str, made_by: object) -> StructField:
     except (ParseException, AnalysisException) as error:
         raise ConfigurationError(f"{verb} for {name!r}: {declared!r} is not a Spark type such as 'bigint'") from error
     assert isinstance(found, StructType)
-    return StructField(name, found.fields[0].dataType)
+    type_ = found.fields[0].dataType
+    if re.search(r"\b(var)?char\(", type_.simpleString()):
+        raise ConfigurationError(
+            f"{verb} for {name!r}: result_type {declared!r} holds texts of a length, which Spark pads and cuts; "
+            "say string"
+        )
+    return StructField(name, type_)
 
 
 def _rows(result: object, made: Sequence[str]) -> Iterator[Sequence[object]]:

@@ -1,0 +1,95 @@
+"""What could depend on which task comes first: rows of one record, both zeros, records that verbs only pass on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from integration_tests.dsl.collected import placed, rows_of
+from integration_tests.dsl.fakes import small_spout
+from trident import CollectList, CollectSet, FirstN, Max, MaxBy, Min, TopN, Topology
+from trident.language.stream import Stream
+from trident.operations.aggregators.base import Aggregation
+
+RECORDS = [(f"k{number:02d}", number) for number in range(12)]
+
+
+def records(topology: Topology | None = None) -> Stream:
+    cuts = (RECORDS[:5], RECORDS[5:])
+    return (
+        (topology or Topology("t", partitions=3)).stream("s", small_spout("k string, n int", *cuts)).project("k", "n")
+    )
+
+
+@pytest.mark.parametrize("tasks", [None, 1, 2, 3, 5])
+def test_a_stream_merged_with_itself_has_the_rows_of_a_record_in_the_order_of_its_inputs(
+    spark: SparkSession, tasks: int | None
+) -> None:
+    stream = records()
+    first, second = (stream.each(who=F.lit(who)) for who in "ab")
+    merged = second.merge(first, second.filter(F.col("n") > 3))
+    rows = rows_of(merged if tasks is None else merged.parallelism(tasks))
+    expected = [(*row, who) for row in RECORDS for who in ("b", "a", *("b" if row[1] > 3 else ""))]
+    assert rows == expected
+
+
+@pytest.mark.parametrize("tasks", [None, 1, 3])
+def test_merges_of_rows_that_were_made_of_records_too(spark: SparkSession, tasks: int | None) -> None:
+    def merged() -> Stream:
+        stream = records()
+        several = stream.flat_each(w=F.array(F.lit(0), F.lit(1), F.lit(2)))
+        return stream.each(w=F.lit(-1)).merge(several, several.merge(several))
+
+    rows = rows_of(merged() if tasks is None else merged().parallelism(tasks))
+    assert rows == rows_of(merged().parallelism(2).parallelism(7))
+    assert len(rows) == len(RECORDS) * 10
+    names = [str(row[0]) for row in rows]
+    assert names == sorted(names)
+
+
+PASSES: dict[str, Callable[[Stream], Stream]] = {
+    "FirstN of all": lambda s: s.apply_assembly(FirstN(100)),
+    "FirstN by a field": lambda s: s.apply_assembly(FirstN(100, by="n", reverse=True)),
+    "FirstN of each group": lambda s: s.group_by("k").apply_assembly(FirstN(100)),
+    "filter": lambda s: s.filter(F.lit(True)),
+    "each": lambda s: s.each(more=F.lit(1)),
+    "parallelism": lambda s: s.parallelism(4),
+    "rename": lambda s: s.rename(k="key"),
+}
+
+
+@pytest.mark.parametrize("verb", PASSES)
+@pytest.mark.parametrize("place", ["partition_by", "direct"])
+def test_a_record_that_is_passed_on_stays_in_its_partition(spark: SparkSession, verb: str, place: str) -> None:
+    def in_partitions() -> Stream:
+        if place == "partition_by":
+            return records().partition_by("k")
+        return records().each(at=(F.col("n") % 3).cast("int")).declare_direct("at").direct()
+
+    expected = {at: sorted(values) for at, values in placed(in_partitions()).items()}  # type: ignore[type-var]
+    assert len(expected) == 3
+    found = placed(PASSES[verb](in_partitions()))
+    assert {at: sorted(values) for at, values in found.items()} == expected  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("of_groups", [False, True])
+@pytest.mark.parametrize("type_", ["double", "float"])
+def test_zeros_of_both_signs_are_one_value_whatever_comes_first(
+    spark: SparkSession, type_: str, *, of_groups: bool
+) -> None:
+    results = set()
+    for signs in itertools.permutations(["0.0", "-0.0", "-0.0"]):
+        source = Topology("t").stream("s", small_spout("g string, x string", [("a", sign) for sign in signs]))
+        zeros = source.map(g=F.col("g"), x=F.col("x").cast(type_), y=F.lit(1))
+        aggregators: dict[str, Aggregation] = {
+            "least": Min("x"), "greatest": Max("x"), "some": CollectSet("x"), "top": TopN("x", 2),
+            "all": CollectList("x"), "by": MaxBy("y", "x"),
+        }  # fmt: skip
+        made = zeros.group_by("g").aggregate(**aggregators) if of_groups else zeros.aggregate(**aggregators)
+        results.add(repr(rows_of(made)))
+    (only,) = results
+    assert "-0.0" not in only

@@ -1,0 +1,90 @@
+"""What an Arrow array of one type is as another: each value as it is, or refused."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trident.base.conversions import converted
+from trident.base.exact import InexactError
+from trident.state.rows import python_values
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
+MOMENT = pa.timestamp("us", "UTC")
+PRICE = pa.decimal128(10, 2)
+
+AS_IT_IS: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType, list[object]]] = {
+    "the same": (pa.array([1, None]), pa.int64(), [1, None]),
+    "nothing": (pa.array([None, None]), PRICE, [None, None]),
+    "no rows": (pa.array([], pa.float64()), PRICE, []),
+    "a wider number": (pa.array([1, None], pa.int8()), pa.int64(), [1, None]),
+    "whole floats": (pa.array([2.0, None]), pa.int64(), [2, None]),
+    "a float that the decimal holds": (pa.array([1.25, None]), PRICE, [Decimal("1.25"), None]),
+    "a rounded float": (pa.array([0.1]), pa.float32(), [pytest.approx(0.1)]),
+    "floats beyond all": (pa.array([math.inf, -math.inf, None]), pa.float32(), [math.inf, -math.inf, None]),
+    "a moment at midnight": (pa.array([MIDNIGHT, None], MOMENT), pa.date32(), [date(2026, 1, 1), None]),
+    "a day": (pa.array([date(2026, 1, 1)]), MOMENT, [MIDNIGHT]),
+    "texts": (pa.array(["a", None], pa.large_string()), pa.string(), ["a", None]),
+    "words of a dictionary": (pa.array(["a", "b", "a"]).dictionary_encode(), pa.string(), ["a", "b", "a"]),
+    "fields in another order": (
+        pa.array([{"b": 1, "a": 2.0}, None]),
+        pa.struct([("a", pa.int64()), ("b", pa.int64())]),
+        [{"a": 2, "b": 1}, None],
+    ),
+    "inside of lists": (pa.array([[1.0], None, []]), pa.list_(pa.int64()), [[1], None, []]),
+    "inside of maps": (
+        pa.array([[("a", 1.25)], None], pa.map_(pa.string(), pa.float64())),
+        pa.map_(pa.string(), PRICE),
+        [[("a", Decimal("1.25"))], None],
+    ),
+}
+CHANGED: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType]] = {
+    "digits of a float": (pa.array([1.239]), PRICE),
+    "a fraction": (pa.array([2.5]), pa.int64()),
+    "the time of day": (pa.array([NOON], MOMENT), pa.date32()),
+    "a float that becomes infinite": (pa.array([1e300]), pa.float32()),
+    "an integer that no double is": (pa.array([2**53 + 1]), pa.float64()),
+    "a number as a truth": (pa.array([2.5]), pa.bool_()),
+    "one as a truth": (pa.array([1]), pa.bool_()),
+    "a misspelt field": (pa.array([{"amuont": 5}]), pa.struct([("amount", pa.int64())])),
+    "a field too many": (pa.array([{"a": 5, "b": 1}]), pa.struct([("a", pa.int64())])),
+    "digits inside of a list": (pa.array([[1.239]]), pa.list_(PRICE)),
+    "digits inside of a structure": (pa.array([{"a": 1.239}]), pa.struct([("a", PRICE)])),
+    "digits inside of a map": (
+        pa.array([[("a", 1.239)]], pa.map_(pa.string(), pa.float64())),
+        pa.map_(pa.string(), PRICE),
+    ),
+    "a truth inside of a list": (pa.array([[1]]), pa.list_(pa.bool_())),
+    "the time of day inside of a list": (pa.array([[NOON]], pa.list_(MOMENT)), pa.list_(pa.date32())),
+}
+
+
+@pytest.mark.parametrize("case", AS_IT_IS)
+def test_values_that_are_held(case: str) -> None:
+    array, type_, expected = AS_IT_IS[case]
+    made = converted(array, type_)
+    assert made.type == type_
+    assert list(made.to_pylist()) == expected  # type: ignore[misc]  # the stubs know it for single types
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_values_that_would_become_others(case: str) -> None:
+    array, type_ = CHANGED[case]
+    with pytest.raises((InexactError, pa.ArrowInvalid)):
+        converted(array, type_)
+
+
+@given(st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False, width=64), max_size=5))
+def test_a_float_is_the_decimal_that_says_it_or_refused(numbers: list[float | None]) -> None:
+    try:
+        made = converted(pa.array(numbers, pa.float64()), PRICE)
+    except (InexactError, pa.ArrowInvalid):
+        return
+    assert [None if each is None else float(str(each)) for each in python_values(pa.chunked_array([made]))] == numbers
