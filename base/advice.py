@@ -22,6 +22,10 @@ RESET_FROM_A_MOMENT = (
     "reset the topology with its rows kept and a moment to begin at (trident reset MODULE:TOPOLOGY --states adopt "
     f"--start MOMENT; {_FROM_A_MOMENT})"
 )
+RESET_FROM_THE_BEGINNING = (
+    "reset the topology with its rows kept and all read that is there (trident reset MODULE:TOPOLOGY --states adopt "
+    "--start earliest; in all streams what the sources hold now is counted, also what the rows hold already)"
+)
 RESET_ANEW = f"{RESET_CLEARING}, or {RESET_FROM_A_MOMENT}"
 RESET_LOST_CLEARING = (
     "reset the topology with its states emptied (trident reset MODULE:TOPOLOGY --ledger-lost --states clear; "

@@ -198,8 +198,15 @@ class ReceivesRows(Protocol):
 class NamesPlaces(Protocol):
     """A source whose users know its records by other places than topic, partition and offset."""
 
-    def place_of(self, id_: PartitionId, position: int) -> str:
-        """Return how an error names a record's place, such as a line of a file; never raises for one that was read."""
+    @property
+    def way_to_mend(self) -> str:
+        """Say what a person may do about a record that does not decode, as the beginning of a sentence."""
+
+    def places_of(self, id_: PartitionId, positions: Sequence[int]) -> list[str]:
+        """Return how people name records of one partition, such as by lines of files; never raises for what was read.
+
+        The positions ascend, and may be many: each place is not looked for by itself.
+        """
 
 
 @runtime_checkable

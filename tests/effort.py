@@ -35,6 +35,8 @@ class Effort:
     """How many scenes of a scope are visited at most, those with the shortest ways first."""
     loop_walks: int
     """Random walks over the bare loop."""
+    folder_lives: int
+    """Lives of a folder whose files are replaced while they are read."""
     state_lives: int
     """Lives of each store beside the model."""
     state_steps: int
@@ -75,6 +77,7 @@ _EFFORTS = {
         every_scope=False,
         scenes=30_000,
         loop_walks=1_000,
+        folder_lives=100,
         state_lives=10,
         state_steps=20,
         server_lives=3,
@@ -98,6 +101,7 @@ _EFFORTS = {
         every_scope=True,
         scenes=10_000_000,
         loop_walks=10_000,
+        folder_lives=2_000,
         state_lives=60,
         state_steps=40,
         server_lives=15,

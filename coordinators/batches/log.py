@@ -1,12 +1,14 @@
-"""One log line per finished batch, with structured fields beside the text, and one for each loss."""
+"""One log line per finished batch, with structured fields beside the text; warnings of what it lost or left out."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import groupby
 
 from trident.base.identity import BatchId
-from trident.coordinators.pinned import Commit
+from trident.coordinators.pinned import Commit, DeadLetter
 from trident.coordinators.planned import Plan
 
 _log = logging.getLogger("trident.batch")
@@ -42,6 +44,24 @@ def log_batch(batch: BatchId, plan: Plan, commit: Commit, lag: int, turn_ms: int
         lag,
         extra={"batch": fields},
     )
+
+
+def log_dead_letters(topology: str, txid: int, letters: Sequence[DeadLetter]) -> None:
+    """Warn of the records of a finished txid that did not decode: how many of each stream, and where the first was."""
+    for spout, group in groupby(letters, lambda letter: letter.spout):
+        of_it = list(group)
+        first = of_it[0].record
+        _log.warning(
+            "topology=%s txid=%d: %d records of stream %r did not decode and are kept as dead letters; the first at %d "
+            "of %s: %s",
+            topology,
+            txid,
+            len(of_it),
+            spout,
+            first.offset,
+            f"{first.id.topic}/{first.id.partition}",
+            first.reason,
+        )
 
 
 def log_losses(topology: str, plan: Plan) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.base.identity import BatchId
-from trident.base.ranges import BadRecordRow
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.completeness import complete_edges
@@ -85,18 +85,32 @@ class BatchRunner:
         letters = sorted(result.bad_records, key=lambda bad: (bad.spout, bad.record.id, bad.record.offset))
         for bad in letters:
             if self.spouts[bad.spout].on_bad_record is BadRecord.FAIL:
-                record = bad.record
-                place = _place_of(self.sources.get(bad.spout), record)
-                where = f"stream {bad.spout!r}: the record at {place} does not decode ({record.reason})"
-                raise StoppedError(
-                    f"{where}. Nothing of its batch was applied. Mend the stream's schema, where it has one, or "
-                    "set on_bad_record=BadRecord.DEAD_LETTER: such records are then kept in the ledger's dead letters.",
-                    Refusal(batch.txid, batch.attempt, StopKind.BAD_RECORD, "", where),
-                )
-        return tuple(letters)
+                raise _undecodable(batch, bad, self.sources.get(bad.spout))
+        return tuple(self._with_places(letters))
+
+    def _with_places(self, letters: Sequence[DeadLetter]) -> Iterator[DeadLetter]:
+        """Yield what is kept of bad records; its reason begins with the place, where users know that by another name.
+
+        Records come in the order of their positions, and those of one partition together.
+        """
+        for (spout, id_), group in groupby(letters, lambda letter: (letter.spout, letter.record.id)):
+            source, of_it = self.sources.get(spout), list(group)
+            if not isinstance(source, NamesPlaces):
+                yield from of_it
+                continue
+            places = source.places_of(id_, [letter.record.offset for letter in of_it])
+            for letter, place in zip(of_it, places, strict=True):
+                yield replace(letter, record=replace(letter.record, reason=f"{place}: {letter.record.reason}"))
 
 
-def _place_of(source: Source | None, record: BadRecordRow) -> str:
+def _undecodable(batch: BatchId, bad: DeadLetter, source: Source | None) -> StoppedError:
+    record, way = bad.record, ""
+    place = f"offset {record.offset} of partition {record.id.partition} of topic {record.id.topic!r}"
     if isinstance(source, NamesPlaces):
-        return source.place_of(record.id, record.offset)
-    return f"offset {record.offset} of partition {record.id.partition} of topic {record.id.topic!r}"
+        (place,), way = source.places_of(record.id, [record.offset]), f"{source.way_to_mend}. "
+    where = f"stream {bad.spout!r}: the record at {place} does not decode ({record.reason})"
+    return StoppedError(
+        f"{where}. Nothing of its batch was applied. {way}Mend the stream's schema, where it has one, or "
+        "set on_bad_record=BadRecord.DEAD_LETTER: such records are then kept in the ledger's dead letters.",
+        Refusal(batch.txid, batch.attempt, StopKind.BAD_RECORD, "", where),
+    )

@@ -14,7 +14,7 @@ from typing import Protocol
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.identity import BatchId
 from trident.coordinators.batches.committer import Committer
-from trident.coordinators.batches.log import log_batch
+from trident.coordinators.batches.log import log_batch, log_dead_letters
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.requests import (
     Answer,
@@ -138,6 +138,7 @@ class Work:
 
     def _finished(self, batch: BatchId, outcome: Outcome, commit: Commit) -> None:
         expired = expired_keys(self._parts.stores, batch.txid)
+        log_dead_letters(batch.owner.topology, batch.txid, outcome.dead_letters)
         log_batch(batch, outcome.plan, commit, self._parts.book.lag, outcome.turn_ms, expired)
         for spout in {item.spout for item in outcome.plan.ranges}:
             read = [manifest for name, manifest in outcome.manifests if name == spout]

@@ -234,8 +234,11 @@ def _bounds(name: str, source: Source, positions: Mapping[PartitionId, OffsetRan
 
 
 def _proven(source: Source, item: SpoutRange) -> SpoutRange:
-    """Return a range with what proves it later; one that was planned before keeps what it has."""
-    if item.range.epoch is not None or not isinstance(source, ProvesPositions):
+    """Return a range with what proves it later.
+
+    One that was planned before gets it anew: what it had was recognized, and may be of files of which one was replaced.
+    """
+    if not isinstance(source, ProvesPositions):
         return item
     return replace(item, range=replace(item.range, epoch=source.proof(item.range.id, item.range.stop)))
 

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from integration_tests.spouts.test_file_spout import SCHEMA, rows_of, spout_of, write
 from trident import Topology
@@ -15,7 +14,7 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.ranges import Edge, OffsetRange
 from trident.spouts import FileFormat, FileSpout
-from trident.spouts.decoders.declared import declared_fields
+from trident.spouts.decoders.declared import Declared, declared
 from trident.spouts.files import formats
 
 REFUSED: list[tuple[dict[str, object], str]] = [
@@ -46,11 +45,11 @@ def test_a_schema_is_parsed_once_and_not_for_every_batch(
     seen: list[str] = []
     write(tmp_path / "in", "a", rows, format_)
 
-    def counted(session: SparkSession, ddl: str) -> StructType:
+    def counted(session: SparkSession, ddl: str) -> Declared:
         seen.append(ddl)
-        return declared_fields(session, ddl)
+        return declared(session, ddl)
 
-    monkeypatch.setattr(formats, "declared_fields", counted)
+    monkeypatch.setattr(formats, "declared", counted)
     source = spout_of(tmp_path / "in", format_, partitions=1).open("s")
     assert source.schema(spark).names == ["word", "n", "price"]
     (bound,) = source.bounds()

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
 
 _RESERVED: Final = "__trident"
 
 
-def declared_fields(spark: SparkSession, ddl: str) -> StructType:
-    """Return the fields, each of which may be null, as the session's own parser has them.
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a user declares of a record."""
 
-    Raises `ConfigurationError` for a text that is no schema, and for names that can't be.
+    fields: StructType
+    """Each of which may be null in a frame: rows with a word have no values."""
+    required: tuple[str, ...] = ()
+    """The fields that are NOT NULL: a record without a value there is a bad one."""
+
+
+def lacking(name: str) -> str:
+    """Return why a record is bad that has no value in a field that is NOT NULL."""
+    return f"it has no value for the field {name!r}, which is declared NOT NULL"
+
+
+def declared(spark: SparkSession, ddl: str) -> Declared:
+    """Return the fields as the session's own parser has them.
+
+    Raises `ConfigurationError` for a text that is no schema, for names that can't be, and for NOT NULL inside of a
+    field, which no decoder looks at.
     """
     try:
         parsed = spark.createDataFrame([], ddl).schema
@@ -25,12 +42,29 @@ def declared_fields(spark: SparkSession, ddl: str) -> StructType:
     if parsed.names == ["value"] and "value" not in ddl.lower():
         raise ConfigurationError(f"the schema {ddl!r} is a single type; name the fields, say 'amount bigint'")
     _check_names(ddl, parsed)
-    return _nullable(parsed)
+    inside = [field.name for field in parsed.fields if _requires(field.dataType)]
+    if inside:
+        raise ConfigurationError(
+            f"the schema {ddl!r} says NOT NULL inside of {', '.join(inside)}, where no value is looked at; say it of "
+            "whole fields only"
+        )
+    return Declared(_nullable(parsed), tuple(field.name for field in parsed.fields if not field.nullable))
 
 
 def _nullable(schema: StructType) -> StructType:
-    """`from_json` makes every field nullable; a decoder that promised otherwise would lie."""
     return StructType([StructField(field.name, field.dataType, True) for field in schema.fields])
+
+
+def _requires(type_: DataType) -> bool:
+    match type_:
+        case StructType():
+            return any(not field.nullable or _requires(field.dataType) for field in type_.fields)
+        case ArrayType():
+            return not type_.containsNull or _requires(type_.elementType)
+        case MapType():
+            return not type_.valueContainsNull or _requires(type_.valueType)
+        case _:
+            return False
 
 
 def _check_names(ddl: str, schema: StructType) -> None:

@@ -9,14 +9,15 @@ What remains is closed here:
 - decimals are kept as JSON text and turned into decimals by Arrow, and only where they have at most
   the schema's digits, so that nothing is rounded. A duplicate of such a field is not checked by
   msgspec, so a record that might have one is not accepted;
-- types other than those in `_TYPES` (and fields with unusual names) leave the whole schema to Spark.
+- types other than those in `_TYPES` (and fields with unusual names) leave the whole schema to Spark;
+- a record that lacks a field which is NOT NULL is not accepted: it is a bad one, and that is said behind Spark.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Final
@@ -86,15 +87,17 @@ class FastField:
     name: str
     kind: str
     decimal: tuple[int, int] | None = None
+    is_required: bool = False
+    """Whether a record without a value there is left to Spark, behind which it is a bad one."""
 
 
 FastPlan = tuple[FastField, ...]
 
 
-def plan_of(schema: StructType) -> FastPlan | None:
+def plan_of(schema: StructType, required: Collection[str] = ()) -> FastPlan | None:
     """Return what the fast path needs to know, or None when the schema is left to Spark as a whole."""
     fields = [_fast_field(field.name, field.dataType) for field in schema.fields]
-    accepted = [field for field in fields if field is not None]
+    accepted = [replace(field, is_required=field.name in required) for field in fields if field is not None]
     return tuple(accepted) if accepted and len(accepted) == len(fields) else None
 
 
@@ -114,9 +117,9 @@ class FastJson:
 
     def __init__(self, plan: FastPlan) -> None:
         self._plan = plan
-        members = [(f"f{index}", *_member(field)) for index, field in enumerate(plan)]
+        members = [_member(f"f{index}", field) for index, field in enumerate(plan)]
         renames = {f"f{index}": field.name for index, field in enumerate(plan)}
-        struct = msgspec.defstruct("Record", members, rename=renames, gc=False)
+        struct = msgspec.defstruct("Record", members, rename=renames, gc=False, kw_only=True)
         self._decode = msgspec.json.Decoder(struct).decode
         self._getters = [attrgetter(f"f{index}") for index in range(len(plan))]
         self._decimal_names = [field.name for field in plan if field.decimal]
@@ -177,21 +180,24 @@ class FastJson:
         return None if sure is None or bool(sure.all()) else sure
 
 
-def _member(field: FastField) -> tuple[object, object]:
+def _member(name: str, field: FastField) -> tuple[str, object] | tuple[str, object, object]:
     if field.decimal:
-        return msgspec.Raw, _NULL
+        return name, msgspec.Raw, _NULL
     type_, _ = _TYPES[field.kind]
-    return type_ | None, None  # type: ignore[operator]
+    if field.is_required:
+        return name, type_
+    return name, type_ | None, None  # type: ignore[operator]
 
 
 def _column(field: FastField, items: list[object]) -> tuple[Column, _Sure | None]:
     """Return the Arrow array and, where a value can still be unsure, which ones are sure."""
     if field.decimal:
-        return _decimals(*field.decimal, [bytes(item) for item in items])  # type: ignore[call-overload]
+        texts = [bytes(item) for item in items]  # type: ignore[call-overload]
+        return _decimals(*field.decimal, texts, is_required=field.is_required)
     return pa.array(items, _TYPES[field.kind][1]), None
 
 
-def _decimals(precision: int, scale: int, texts: list[bytes]) -> tuple[Column, _Sure]:
+def _decimals(precision: int, scale: int, texts: list[bytes], *, is_required: bool) -> tuple[Column, _Sure]:
     """Turn JSON number texts into decimals where they have at most the schema's digits."""
     whole = precision - scale
     integer = "0" if whole <= 0 else f"(0|[1-9][0-9]{{0,{whole - 1}}})"
@@ -201,7 +207,7 @@ def _decimals(precision: int, scale: int, texts: list[bytes]) -> tuple[Column, _
     fits = pc.match_substring_regex(text, f"^-?{integer}{fraction}$")
     numbers = pc.if_else(fits, text, pa.scalar(None, pa.binary())).cast(pa.string())
     numbers = numbers.cast(pa.decimal128(precision, scale))
-    return numbers, pc.or_(fits, null).to_numpy(zero_copy_only=False)
+    return numbers, (fits if is_required else pc.or_(fits, null)).to_numpy(zero_copy_only=False)
 
 
 def _names_once(texts: pa.BinaryArray, names: list[str]) -> _Sure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from trident.base.control import CONTROL, Undecoded
 from trident.base.order import ORDER, order_of
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import NO_TIMESTAMP, RawRecords
-from trident.spouts.decoders.declared import declared_fields
+from trident.spouts.decoders.declared import declared, lacking
 from trident.spouts.decoders.fast_json import FastJson, FastPlan, plan_of
 from trident.spouts.rows import control_batch
 
@@ -44,7 +45,8 @@ class Json:
 
     A value means exactly what Spark's `from_json` (PERMISSIVE) makes of it: missing and unknown
     fields, a null value (all fields null) and numbers included; decimals never pass through a
-    float. A record that `from_json` calls corrupt is a bad record, alone, not its batch.
+    float. A record that `from_json` calls corrupt is a bad record, alone, not its batch; so is one
+    without a value in a field that is declared `NOT NULL` (missing, null, or the whole value null).
     An invalid schema raises `ConfigurationError` as soon as there is a Spark session to parse it.
     """
 
@@ -59,8 +61,8 @@ class Json:
 
     def compile(self, spark: SparkSession) -> JsonTaskDecoder:
         """Parse the schema with the session's own parser."""
-        fields = declared_fields(spark, self.schema)
-        return JsonTaskDecoder(fields, plan_of(fields))
+        found = declared(spark, self.schema)
+        return JsonTaskDecoder(found.fields, plan_of(found.fields, found.required), required=found.required)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class JsonTaskDecoder:
     schema: StructType
     plan: FastPlan | None
     is_ordered: bool = False
+    required: tuple[str, ...] = ()
 
     @property
     def task_schema(self) -> StructType:
@@ -116,14 +119,22 @@ class JsonTaskDecoder:
         left = F.col(FALLBACK).isNotNull()
         parsed = F.from_json(F.col(f"{FALLBACK}.value").cast("string"), with_corrupt, options)
         frame = frame.withColumn(_PARSED, F.when(left, parsed))
-        bad = F.col(f"{_PARSED}.{_CORRUPT}").isNotNull()
+        reason = self._reason()
+        bad = left & reason.isNotNull()
         columns = [self._field(field.name, left, bad) for field in self.schema.fields]
-        control = F.when(bad, _bad_record_text()).otherwise(F.col(CONTROL))
+        control = F.when(bad, _bad_record_text(reason)).otherwise(F.col(CONTROL))
         order = [F.col(ORDER)] if self.is_ordered else []
         return frame.select(*columns, *order, control.alias(CONTROL))
 
+    def _reason(self) -> Column:
+        """Build in the JVM why a record that was left to Spark is bad, as JSON; null for one that is not."""
+        reason = F.when(F.col(f"{_PARSED}.{_CORRUPT}").isNotNull(), F.lit(json.dumps(_REASON)))
+        for name in self.required:
+            reason = reason.when(F.col(f"{_PARSED}.{_quoted(name)}").isNull(), F.lit(json.dumps(lacking(name))))
+        return reason
+
     def _field(self, name: str, left: Column, bad: Column) -> Column:
-        quoted = "`" + name.replace("`", "``") + "`"
+        quoted = _quoted(name)
         from_spark = F.when(~bad, F.col(f"{_PARSED}.{quoted}"))
         if self.plan is None:
             return from_spark.alias(name)
@@ -207,7 +218,11 @@ def _orders(records: RawRecords, left: Sequence[int]) -> list[pa.BinaryArray]:
     return [order_of(records.topic, records.partition, offsets)]
 
 
-def _bad_record_text() -> Column:
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _bad_record_text(reason: Column) -> Column:
     """Build in the JVM what `control.encode` makes of a BadRecordWord; topic names need no JSON escapes."""
 
     def part(name: str) -> Column:
@@ -225,6 +240,6 @@ def _bad_record_text() -> Column:
     pieces = [
         *(F.lit('["bad", '), number("edge"), F.lit(', "'), part("topic"), F.lit('", ')),
         *(number("partition"), comma, number("offset"), comma, number("timestamp"), comma),
-        *(F.lit(f'"{_REASON}"'), comma, data("key"), comma, data("value"), F.lit("]")),
+        *(reason, comma, data("key"), comma, data("value"), F.lit("]")),
     ]
     return F.concat(*pieces)

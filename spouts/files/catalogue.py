@@ -3,6 +3,9 @@
 It is a chain of small files, each of which lists the files of the numbers from its own name on. One is written under
 another name, made durable, and linked into its place, which fails where somebody was first: so all who read the folder,
 a coordinator that was replaced and does not know it included, agree about every number, and none needs a lock.
+
+A file that is replaced under its name before anything of it counts gets a number of its own, behind all others. The one
+that had the name keeps its number, and is read no more.
 """
 
 from __future__ import annotations
@@ -35,6 +38,10 @@ class ListedFile:
     width: int
     """How many positions it has in its log: bytes of lines, or rows."""
 
+    def is_same(self, other: ListedFile) -> bool:
+        """Tell whether two that have one name are one file: what was changed has another size or another time."""
+        return (self.size, self.modified) == (other.size, other.modified)
+
 
 class Catalogue:
     """The files of one folder that have numbers; used by one thread."""
@@ -45,9 +52,15 @@ class Catalogue:
         self._meaning = meaning
         self.id = ""
         self.files: list[ListedFile] = []
-        self.names: set[str] = set()
+        self.latest: dict[str, ListedFile] = {}
+        """Of each name the file that got the last number under it: what had it before was replaced."""
         self._last: int | None = None
         """The number that the last part begins with."""
+
+    def is_there(self) -> bool:
+        """Tell whether one was begun, and not taken away since."""
+        with self._trouble():
+            return (self.folder / _HEAD).exists()
 
     def refresh(self) -> None:
         """Read what others have added, or begin it; raises `ConfigurationError` where it is of other files."""
@@ -92,11 +105,13 @@ class Catalogue:
             ) from None
 
     def _take(self, files: Sequence[ListedFile]) -> None:
-        if not self.names.isdisjoint(each.name for each in files):
+        names = {file.name for file in files}
+        again = [file for file in files if file.name in self.latest and file.is_same(self.latest[file.name])]
+        if again or len(names) < len(files):
             raise ValueError  # a file with two numbers would be read twice
         self._last = len(self.files)
         self.files.extend(files)
-        self.names.update(each.name for each in files)
+        self.latest.update((file.name, file) for file in files)
 
     def _begin(self) -> None:
         if not (self.folder / _HEAD).exists():

@@ -22,6 +22,8 @@ from trident.base.order import ORDER, order_of
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import RawRecords
+from trident.spouts.decoders.declared import lacking
+from trident.spouts.files.errors import WAY_TO_CORRECT
 from trident.spouts.files.lines import LineRecords
 from trident.spouts.rows import control_batch
 
@@ -76,6 +78,7 @@ class CsvTaskDecoder:
     schema: StructType
     delimiter: str
     is_ordered: bool = False
+    required: tuple[str, ...] = ()
 
     @property
     def task_schema(self) -> StructType:
@@ -143,8 +146,8 @@ class CsvTaskDecoder:
             raise UncomputableError(
                 f"the first line of the file {name!r} does not hold the {len(wanted)} names {', '.join(wanted)}, in "
                 f"whatever order: it has {len(found)} values and lacks {', '.join(lacks) or 'none, but has others'}. "
-                "Nothing of the batch was applied. Where that line is a record already say header=False; else correct "
-                "the schema"
+                "Nothing of the batch was applied. Where that line is a record already say header=False; where the "
+                f"schema is wrong, correct that; else {WAY_TO_CORRECT}"
             )
 
     def _names_in(self, header: bytes) -> list[str]:
@@ -158,6 +161,9 @@ class CsvTaskDecoder:
 
     def _columns(self, lines: list[bytes], names: Sequence[str]) -> list[AnyArray]:
         texts = dict(zip(names, self._texts(lines, len(names)).values(), strict=True))
+        for name in self.required:
+            if texts[name].null_count:
+                raise _UnfitError(lacking(name))
         return [_exact(texts[field.name], field) for field in self._arrow if field.name in texts]
 
     def _texts(self, lines: list[bytes], width: int) -> Mapping[str, pa.StringArray]:

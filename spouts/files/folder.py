@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,8 @@ from trident.base.errors import FatalError, RetryableError
 from trident.spouts.files.catalogue import ListedFile
 
 _NOT_READY: Final = ("_", ".")
-_BEING_WRITTEN: Final = ".tmp"
+BEING_WRITTEN: Final = ".tmp"
+"""What ends the name of a file that is not whole yet."""
 _LOOK_SECONDS: Final = 1.0
 """How long what was seen stands: a folder may have very many files."""
 _IN_TURNS: Final = 1_000
@@ -24,7 +24,7 @@ _IN_TURNS: Final = 1_000
 
 def counts(name: str, pattern: str) -> bool:
     """Tell whether a file of this name is to be read: it matches, and its name says that it is whole."""
-    return not name.startswith(_NOT_READY) and not name.endswith(_BEING_WRITTEN) and fnmatchcase(name, pattern)
+    return not name.startswith(_NOT_READY) and not name.endswith(BEING_WRITTEN) and fnmatchcase(name, pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Folder:
     names: frozenset[str] = frozenset()
     """All that were there at the last look."""
     _until: float = field(default=float("-inf"))
-    _next: int | None = None
+    _next: int = 0
 
     def look(self) -> bool:
         """Read the folder's list of names; False where the last one is new enough."""
@@ -86,44 +86,37 @@ class Folder:
         found = ((name, self.seen(name)) for name in sorted(self.names.difference(known)))
         return [(name, seen) for name, seen in found if seen is not None and seen.size]
 
-    def require_unchanged(self, files: list[ListedFile]) -> None:
-        """Look at files that have numbers, at some more each time; raises `FatalError` for one that was changed."""
-        for file in self._turn(files):
-            seen = self.seen(file.name) if file.name in self.names else None
-            if seen is not None and not seen.is_as(file):
-                raise changed(self.path, file, seen)
+    def changed(
+        self, files: Sequence[ListedFile], latest: Mapping[str, ListedFile], *, all_of_them: bool
+    ) -> list[tuple[ListedFile, SeenFile]]:
+        """Look at files that have numbers, at all or at some more each time; return those that are not what they were.
 
-    def _turn(self, files: list[ListedFile]) -> Iterable[ListedFile]:
-        if self._next is None:
-            self._next = 0
-            return list(files)
+        Of each name only the latest counts.
+        """
+        found = []
+        for file in files if all_of_them else self._turn(files):
+            seen = self.seen(file.name) if file.name in self.names and file == latest[file.name] else None
+            if seen is not None and not seen.is_as(file):
+                found.append((file, seen))
+        return found
+
+    def _turn(self, files: Sequence[ListedFile]) -> Sequence[ListedFile]:
         start = self._next if self._next < len(files) else 0
         self._next = start + _IN_TURNS
         return files[start : self._next]
 
+    def require_settled(self, replaced: Sequence[tuple[ListedFile, SeenFile]]) -> None:
+        """Raise `RetryableError` unless files that are not what they were stay as they are for a while.
 
-def changed(folder: Path, file: ListedFile, seen: SeenFile) -> FatalError:
-    """Return what is said of a file that is not what it was when it was found."""
-    return FatalError(
-        f"the file {str(folder / file.name)!r} is not what it was when it was found: it had {_said(file)} and has "
-        f"{_said(seen)}. What is done of it stays, and nothing more was read. A file is put into the folder whole "
-        f"(write it elsewhere, or under a name that ends with {_BEING_WRITTEN}, and rename it), and stays as it is. "
-        "Put it back as it was, with its time, and give what is new another name; one that was read to its end may be "
-        "taken away"
-    )
-
-
-def vanished(folder: Path, file: ListedFile) -> FatalError:
-    """Return what is said of a file that is gone before it was read."""
-    return FatalError(
-        f"the file {str(folder / file.name)!r} is gone before it was read to its end: it had {_said(file)} when it was "
-        "found. What is done stays, and nothing more was read or skipped. Put it back as it was, with its time"
-    )
-
-
-def _said(file: ListedFile | SeenFile) -> str:
-    moment = datetime.fromtimestamp(file.modified // 10**9, UTC)
-    return f"{file.size} bytes, last changed {moment:%Y-%m-%d %H:%M:%S}.{file.modified % 10**9:09d} UTC"
+        Who mends a file often writes it where it lies, while a supervisor starts the topology again and again.
+        """
+        time.sleep(_LOOK_SECONDS)
+        for file, seen in replaced:
+            if self.seen(file.name) != seen:
+                raise RetryableError(
+                    f"the file {str(self.path / file.name)!r} is being written in the place of another one; it got no "
+                    "number, and nothing was planned"
+                )
 
 
 def _unreadable(path: Path, error: OSError) -> FatalError | RetryableError:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Final, Protocol
+from typing import BinaryIO, ClassVar, Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
@@ -15,10 +16,12 @@ from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.order import ORDER
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import KnowsRecords, TaskDecoder
-from trident.spouts.decoders.declared import declared_fields
+from trident.spouts.decoders.declared import Declared, declared
 from trident.spouts.decoders.fast_json import plan_of
 from trident.spouts.decoders.json import JsonTaskDecoder
+from trident.spouts.files.compressions import LONGEST_MARK, compression_of
 from trident.spouts.files.csv_lines import CsvTaskDecoder, check_types
+from trident.spouts.files.errors import compressed
 from trident.spouts.files.folder import SeenFile
 from trident.spouts.files.parquet_rows import rows_in
 from trident.spouts.files.task import EdgeFiles, ReadLines, ReadRows
@@ -66,13 +69,13 @@ class Format(ABC):
         """Return how many positions a file has."""
 
     @abstractmethod
-    def place(self, path: Path, position: int) -> str:
-        """Return how errors name a position of a file."""
+    def places(self, path: Path, positions: Sequence[int]) -> list[str]:
+        """Return how people name ascending positions of a file."""
 
-    def fields(self, spark: SparkSession) -> StructType:
+    def declared(self, spark: SparkSession) -> Declared:
         """Return the declared fields; what is said of a schema that is none names the stream."""
         try:
-            return declared_fields(spark, self.ddl)
+            return declared(spark, self.ddl)
         except ConfigurationError as error:
             raise ConfigurationError(f"stream {self.stream!r}: {error}; nothing was read") from error
 
@@ -82,20 +85,37 @@ class _OfLines(Format):
     counted = "lines"
 
     def width(self, path: Path, seen: SeenFile) -> int:
-        """Return its bytes: a line stands at its first one."""
-        return seen.size
-
-    def place(self, path: Path, position: int) -> str:
-        """Count the lines up to there; where the file can't be read any more, say the byte."""
-        lines, left = 1, position
+        """Return its bytes: a line stands at its first one. What is compressed has no lines."""
         try:
             with path.open("rb") as file:
-                while left and (block := file.read(min(left, _BLOCK))):
-                    lines += block.count(b"\n")
-                    left -= len(block)
+                kind = compression_of(file.read(LONGEST_MARK))
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        if kind is not None:
+            raise compressed(path, kind)
+        return seen.size
+
+    def places(self, path: Path, positions: Sequence[int]) -> list[str]:
+        """Count the lines up to there; where the file can't be read any more, say the byte."""
+        found: list[str] = []
+        try:
+            with path.open("rb") as file:
+                line, reached = 1, 0
+                for position in positions:
+                    line += _ends_in(file, position - reached)
+                    reached = position
+                    found.append(f"line {line}")
         except OSError:
-            return f"byte {position}"
-        return f"line {lines}"
+            return [f"byte {position}" for position in positions]
+        return found
+
+
+def _ends_in(file: BinaryIO, count: int) -> int:
+    ends = 0
+    while count and (block := file.read(min(count, _BLOCK))):
+        ends += block.count(b"\n")
+        count -= len(block)
+    return ends
 
 
 class JsonFormat(_OfLines):
@@ -105,8 +125,9 @@ class JsonFormat(_OfLines):
 
     def compile(self, spark: SparkSession) -> FormatReader:
         """Plan the fast path."""
-        fields = self.fields(spark)
-        return _LineReader(JsonTaskDecoder(fields, plan_of(fields)), has_header=False)
+        found = self.declared(spark)
+        plan = plan_of(found.fields, found.required)
+        return _LineReader(JsonTaskDecoder(found.fields, plan, required=found.required), has_header=False)
 
 
 class CsvFormat(_OfLines):
@@ -116,9 +137,9 @@ class CsvFormat(_OfLines):
 
     def compile(self, spark: SparkSession) -> FormatReader:
         """Refuse types that have no values in CSV."""
-        fields = self.fields(spark)
-        check_types(fields, self.stream)
-        return _LineReader(CsvTaskDecoder(fields, self.delimiter), self.has_header)
+        found = self.declared(spark)
+        check_types(found.fields, self.stream)
+        return _LineReader(CsvTaskDecoder(found.fields, self.delimiter, required=found.required), self.has_header)
 
 
 class ParquetFormat(Format):
@@ -129,7 +150,8 @@ class ParquetFormat(Format):
 
     def compile(self, spark: SparkSession) -> FormatReader:
         """Take the fields; each file is held to them when it is read."""
-        return _RowReader(self.fields(spark))
+        found = self.declared(spark)
+        return _RowReader(found.fields, found.required)
 
     def width(self, path: Path, seen: SeenFile) -> int:
         """Return its rows, as its last bytes say."""
@@ -137,13 +159,15 @@ class ParquetFormat(Format):
             with path.open("rb") as file:
                 return rows_in(file, str(path))
         except OSError as error:
-            raise RetryableError(
-                f"the file {str(path)!r} could not be read ({type(error).__name__}); nothing was planned"
-            ) from None
+            raise _unreadable(path, error) from None
 
-    def place(self, path: Path, position: int) -> str:
+    def places(self, path: Path, positions: Sequence[int]) -> list[str]:
         """Count rows from 0."""
-        return f"row {position}"
+        return [f"row {position}" for position in positions]
+
+
+def _unreadable(path: Path, error: OSError) -> RetryableError:
+    return RetryableError(f"the file {str(path)!r} could not be read ({type(error).__name__}); nothing was planned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +201,7 @@ class _LineReader:
 @dataclass(frozen=True, slots=True)
 class _RowReader:
     schema: StructType
+    required: tuple[str, ...]
 
     def read(
         self,
@@ -190,5 +215,5 @@ class _RowReader:
         """Return the frame: nothing is left to the JVM, quick or not."""
         order = [StructField(ORDER, BinaryType())] if in_order else []
         schema = StructType([*self.schema.fields, *order, StructField(CONTROL, StringType())])
-        task = ReadRows(str(folder), groups, arrow_schema(schema))
+        task = ReadRows(str(folder), groups, arrow_schema(schema), self.required)
         return spark.range(0, len(groups), 1, len(groups)).mapInArrow(task, schema)

@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from trident.base.arrays import AnyArray
 from trident.base.errors import FatalError
+from trident.spouts.files.errors import WAY_TO_CORRECT
 
 _INSTANT: Final = pa.timestamp("us", tz="UTC")
 _OLD_CALENDAR: Final = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"}
@@ -56,7 +57,7 @@ class WithInstants:
                     f"the file {self._name!r} has days before 1582 or moments before 1900 in the field {name!r}, and "
                     "says that it was written by the Julian calendar: they would be read as others. Nothing of the "
                     "batch was applied. Let Spark read it and write it anew, with its rebase modes for writing as they "
-                    "are by default (CORRECTED)"
+                    f"are by default (CORRECTED). Then {WAY_TO_CORRECT}"
                 )
 
     def _batches(self, group: int, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -77,7 +78,7 @@ class WithInstants:
                 raise FatalError(
                     f"the file {self._name!r} has a moment for the field {field.name!r} that is not one of whole "
                     "microseconds. Nothing of the batch was applied. No type holds less than a microsecond: write the "
-                    "file anew in whole ones"
+                    f"file anew in whole ones. Then {WAY_TO_CORRECT}"
                 )
         return column if column.type == field.type else column.cast(field.type)
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_type
 
 from trident.base.errors import FatalError
+from trident.spouts.decoders.declared import lacking
+from trident.spouts.files.errors import WAY_TO_CORRECT
+from trident.spouts.files.folder import BEING_WRITTEN
 from trident.spouts.files.instants import WithInstants
 from trident.spouts.files.places import FileSlice
 
@@ -22,7 +27,8 @@ def rows_in(file: BinaryIO, shown: str) -> int:
     except pa.ArrowException as error:
         raise FatalError(
             f"the file {shown!r} is no whole Parquet file ({type(error).__name__}); nothing was planned, what is done "
-            "stays. Take it away, or put a whole one in its place; while one is written its name ends with .tmp"
+            "stays. Take it away, or put a whole one in its place; while one is written its name ends with "
+            f"{BEING_WRITTEN}"
         ) from None
 
 
@@ -37,6 +43,22 @@ def rows_of(file: BinaryIO, part: FileSlice, schema: pa.Schema) -> Iterator[pa.R
         if behind > part.start and first < part.stop:
             yield from _of_group(opened, group, first, part, schema)
         first = behind
+
+
+def lacking_values(rows: pa.RecordBatch, required: Sequence[str]) -> dict[int, str]:
+    """Return which rows have no value in a field that is NOT NULL, and why that makes them bad ones."""
+    reasons: dict[int, str] = {}
+    for name in required:
+        column = rows.column(name)
+        if column.null_count:
+            for row in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
+                reasons.setdefault(row, lacking(name))
+    return dict(sorted(reasons.items()))
+
+
+def text_of(rows: pa.RecordBatch, row: int) -> bytes:
+    """Return a row as the dead letters keep it: there are no bytes of its own."""
+    return json.dumps(rows.slice(row, 1).to_pylist()[0], default=str).encode()
 
 
 def _of_group(
@@ -59,7 +81,8 @@ def _exact(batch: pa.RecordBatch, schema: pa.Schema, name: str, first: int) -> p
             raise FatalError(
                 f"the file {name!r} has a value for the field {field.name!r} in one of the rows {first} to "
                 f"{first + batch.num_rows} (counted from 0) that {field.type} does not hold exactly. Nothing of the "
-                f"batch was applied. {_way_to_hold(field.name, batch.schema.field(field.name).type)}"
+                f"batch was applied. {_way_to_hold(field.name, batch.schema.field(field.name).type)}; or "
+                f"{WAY_TO_CORRECT}"
             ) from None
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -70,13 +93,13 @@ def _require_types(found: pa.Schema, schema: pa.Schema, name: str) -> None:
         if len(numbers) != 1:
             raise FatalError(
                 f"the file {name!r} has {len(numbers)} columns {field.name!r}, where one is wanted. Nothing of the "
-                "batch was applied"
+                f"batch was applied. Correct the schema; or {WAY_TO_CORRECT}"
             )
         type_ = found.field(numbers[0]).type
         if not _fits(type_, field.type):
             raise FatalError(
                 f"the file {name!r} has the field {field.name!r} as {type_}, which is not read as {field.type}. "
-                f"Nothing of the batch was applied. {_way_to_fit(field.name, type_)}"
+                f"Nothing of the batch was applied. {_way_to_fit(field.name, type_)}; or {WAY_TO_CORRECT}"
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -26,13 +26,18 @@ class FileSlice:
 
 @dataclass(slots=True)
 class FileLog:
-    """The files of one partition; each takes as many positions as it has bytes, or rows."""
+    """The files of one partition; each takes as many positions as it has bytes, or rows.
+
+    A file in whose place another one was put keeps its positions, and nothing is read there any more.
+    """
 
     files: list[ListedFile] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     """The position behind each of them."""
     proofs: list[int] = field(default_factory=list)
-    """Of each of them, a hash of all files up to and with it."""
+    """Of each of them, a hash of all files up to and with it, and of which of them were replaced."""
+    replaced: dict[int, None] = field(default_factory=dict)
+    """Which of them were, by their numbers here, in the order in which that happened."""
 
     @property
     def stop(self) -> int:
@@ -41,54 +46,120 @@ class FileLog:
 
     def append(self, file: ListedFile) -> None:
         """Put a file behind all others."""
-        self.proofs.append(_chained(self.proofs[-1] if self.proofs else 0, file))
+        self.proofs.append(_chained(self.proofs[-1] if self.proofs else 0, file, is_replaced=False))
         self.ends.append(self.stop + file.width)
         self.files.append(file)
 
+    def replace(self, number: int) -> None:
+        """Let nothing be read any more of the file with this number in the log."""
+        self.replaced[number] = None
+        self.proofs = [*self.proofs[:number], *self._chain(number, len(self.files), self.replaced)]
+
     def copy(self) -> FileLog:
         """Return one that grows by itself."""
-        return FileLog(list(self.files), list(self.ends), list(self.proofs))
+        return FileLog(list(self.files), list(self.ends), list(self.proofs), dict(self.replaced))
+
+    def begin(self, number: int) -> int:
+        """Return the position of a file's beginning."""
+        return self.ends[number] - self.files[number].width
 
     def proof(self, position: int) -> int | None:
         """Return the hash of the files that the positions before this one are of, the same however the log grows.
 
-        None where there are none, and behind the end.
+        None where there are none, and behind the end. It changes when one of these files is replaced.
         """
         return self.proofs[bisect_left(self.ends, position)] if 0 < position <= self.stop else None
 
     def holds(self, known: OffsetRange) -> bool:
         """Tell whether it has, up to where a range stops, the files that it had when that was planned.
 
-        One that was planned before there were hashes proves by its length only that it may have them.
+        One that was planned before there were hashes proves by its length only that it may have them: not where a file
+        was replaced, since nobody knows before what.
         """
-        return known.stop <= self.stop and known.epoch in (None, self.proof(known.stop))
+        if known.stop > self.stop:
+            return False
+        if known.epoch is None:
+            return all(self.begin(number) >= known.stop for number in self.replaced)
+        return known.epoch == self.proof(known.stop)
+
+    def held_once(self, known: OffsetRange) -> bool:
+        """Tell whether it had these files before some of them were replaced: that happened since the plan."""
+        last, order = bisect_left(self.ends, known.stop), list(self.replaced)
+        first = min(order, default=len(self.files))
+        if known.epoch is None or not 0 < known.stop <= self.stop or first > last:
+            return False
+        return any(
+            known.epoch == self._chain(first, last + 1, order[:count])[-1] for count in reversed(range(len(order)))
+        )
+
+    def _chain(self, first: int, behind: int, replaced: Iterable[int]) -> list[int]:
+        """Return the proofs of some files, the first of those that were replaced not before them."""
+        left, before = frozenset(replaced), self.proofs[first - 1] if first else 0
+        proofs = []
+        for number in range(first, behind):
+            before = _chained(before, self.files[number], is_replaced=number in left)
+            proofs.append(before)
+        return proofs
 
     def first_from(self, position: int) -> int:
         """Return which file is the first that has something at or behind the position; their number for none."""
         return bisect_right(self.ends, position)
 
+    def is_read(self, number: int) -> bool:
+        """Tell whether there is anything to read of a file: it has something, and is not replaced."""
+        return bool(self.files[number].width) and number not in self.replaced
+
     def slices(self, start: int, stop: int) -> Iterator[FileSlice]:
         """Yield the parts of files that are the positions from `start` up to and without `stop`."""
         for number in range(self.first_from(start), len(self.files)):
-            file, end = self.files[number], self.ends[number]
-            base = end - file.width
+            file, base = self.files[number], self.begin(number)
             if base >= stop:
                 return
-            if file.width:
+            if self.is_read(number):
                 yield FileSlice(file, base, max(start - base, 0), min(stop - base, file.width))
 
     def slice_at(self, position: int) -> FileSlice:
         """Return the file that has a position, from there to its end."""
-        return next(self.slices(position, self.stop))
+        number = self.first_from(position)
+        file, base = self.files[number], self.begin(number)
+        return FileSlice(file, base, position - base, file.width)
 
 
-def _chained(before: int, file: ListedFile) -> int:
+@dataclass(slots=True)
+class FileLogs:
+    """The logs of a folder: files are dealt to them by their numbers, in turns."""
+
+    logs: list[FileLog]
+    count: int = 0
+    """How many files were dealt."""
+    _where: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Of each name the file that has it now: its log, and its number there."""
+
+    def __getitem__(self, partition: int) -> FileLog:
+        return self.logs[partition]
+
+    def deal(self, files: Iterable[ListedFile]) -> None:
+        """Deal the files with the next numbers; each takes the place of the one that had its name."""
+        for file in files:
+            before = self._where.get(file.name)
+            if before is not None:
+                self.logs[before[0]].replace(before[1])
+            partition = self.count % len(self.logs)
+            self._where[file.name] = (partition, len(self.logs[partition].files))
+            self.logs[partition].append(file)
+            self.count += 1
+
+    def copy(self) -> FileLogs:
+        """Return the same, which go on by themselves."""
+        return FileLogs([log.copy() for log in self.logs], self.count, dict(self._where))
+
+    def where(self, name: str) -> tuple[int, int]:
+        """Return in which log the file of a name is, and the position of its beginning."""
+        partition, number = self._where[name]
+        return partition, self.logs[partition].begin(number)
+
+
+def _chained(before: int, file: ListedFile, *, is_replaced: bool) -> int:
     """Return a number below 2**63, which every database and every reader of JSON holds."""
-    entry = json.dumps([before, file.name, file.size, file.modified, file.width])
-    return int.from_bytes(blake2b(entry.encode(), digest_size=8).digest()) >> 1
-
-
-def dealt(logs: Sequence[FileLog], files: Sequence[ListedFile], first: int) -> None:
-    """Deal files with the numbers from `first` on to the logs, in turns."""
-    for number, file in enumerate(files, first):
-        logs[number % len(logs)].append(file)
+    entry = [before, file.name, file.size, file.modified, file.width, *(["replaced"] if is_replaced else [])]
+    return int.from_bytes(blake2b(json.dumps(entry).encode(), digest_size=8).digest()) >> 1

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from trident.base.advice import RESET, RESET_CLEARING
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import Start, StartAt
 from trident.spouts.files.catalogue import Catalogue, ListedFile
-from trident.spouts.files.folder import Folder, vanished
+from trident.spouts.files.errors import (
+    WAY_TO_CORRECT,
+    changed,
+    changed_when_read,
+    emptied,
+    lost_catalogue,
+    lost_numbers,
+    replaced_when_read,
+    said,
+    vanished,
+)
+from trident.spouts.files.folder import Folder, SeenFile
 from trident.spouts.files.formats import Format, FormatReader
-from trident.spouts.files.places import FileLog, dealt
+from trident.spouts.files.places import FileLog, FileLogs
 from trident.spouts.files.task import EdgeFiles
 from trident.spouts.spread import spread
+
+_log = logging.getLogger("trident.files")
 
 
 class FileSource:
@@ -32,13 +46,16 @@ class FileSource:
         self._catalogue = catalogue
         self._format = format_
         self._reader: FormatReader | None = None
-        self._logs = [FileLog() for _ in range(partitions)]
+        self._logs = FileLogs([FileLog() for _ in range(partitions)])
         self._is_current = False
-        self._dealt = 0
+        self._has_looked = False
+        """Whether all files that have numbers were looked at."""
+        self._may_replace = False
+        """Whether `_read` is what is decided: nothing that was planned behind it will ever count."""
         self._gone = [0] * partitions
-        """Of each log, how many files at its beginning have been taken away."""
-        self._read: dict[PartitionId, OffsetRange] = {}
-        """Where each log is read on: at the stop of the range."""
+        """Of each log, how many files at its beginning have been taken away, or replaced."""
+        self._read: dict[PartitionId, OffsetRange] | None = None
+        """Where each log is read on: at the stop of the range. None before that was said."""
         self._lock = threading.Lock()
 
     def schema(self, spark: SparkSession) -> StructType:
@@ -46,72 +63,116 @@ class FileSource:
         return self._reading(spark).schema
 
     def follow(self, positions: Mapping[PartitionId, OffsetRange]) -> None:
-        """Hear how far each log was read: what is behind that has to be there, and what is before it the same."""
+        """Hear how far each log was read: what is behind that has to be there, and what is before it the same.
+
+        Whoever says it first has taken the topology over, and speaks of what is done or pinned.
+        """
+        if self._read is None:
+            self._look_again()
         self._read = dict(positions)
+
+    def _look_again(self) -> None:
+        self._is_current, self._may_replace = False, True
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Give new files their numbers, and return what each log has.
 
         Raises `FatalError` for a file that was changed, for one that is gone before it was read to its end, and for a
-        catalogue that has other files where something was read; then no file has got a number.
+        catalogue that has other files where something was read; then no file has got a number. With the first look
+        of a run a file that was changed before anything of it counted is taken for a new one.
         """
         if self._folder.look() or not self._is_current:
             self._is_current = False  # what fails below is done again, and nothing is said of half of it
-            self._catalogue.refresh()
-            self._deal()
-            self._folder.require_unchanged(self._catalogue.files)
+            self._refresh()
             while not self._take_in():
-                self._catalogue.refresh()
-                self._deal()
+                self._refresh()
             self._deal()
             self._require_unread()
-            self._is_current = True
+            self._is_current = self._has_looked = True
+            self._may_replace = False
         return tuple(
             PartitionBounds(PartitionId(self._name, number), self._catalogue.id, self._first(number), log.stop)
-            for number, log in enumerate(self._logs)
+            for number, log in enumerate(self._logs.logs)
         )
+
+    def _refresh(self) -> None:
+        """Read what the catalogue has; one that is lost is not made anew behind what was read from it."""
+        known = list((self._read or {}).values())
+        if known and not self._catalogue.is_there():
+            raise lost_catalogue(self._name, self._catalogue.folder, known[0])
+        self._catalogue.refresh()
+        for item in known:
+            if item.topic_id != self._catalogue.id:
+                raise lost_catalogue(self._name, self._catalogue.folder, item)
+        self._deal()
 
     def _take_in(self) -> bool:
         """Give numbers to what has none; False where somebody else was first."""
+        is_whole = self._may_replace or not self._has_looked
+        replaced = self._folder.changed(self._catalogue.files, self._catalogue.latest, all_of_them=is_whole)
+        self._require_undecided(replaced)
+        found = [*self._folder.new(self._catalogue.latest), *((file.name, seen) for file, seen in replaced)]
         new = [
             ListedFile(name, seen.size, seen.modified, self._format.width(self._folder.path / name, seen))
-            for name, seen in self._folder.new(self._catalogue.names)
+            for name, seen in sorted(found)
         ]
         self._require_read(new)
-        return not new or self._catalogue.add(new)
+        if replaced:
+            self._folder.require_settled(replaced)
+        if new and not self._catalogue.add(new):
+            return False
+        for file, seen in replaced:
+            _log.warning(
+                "stream %r: the file %r was replaced before anything of it was done. It had %s; it is read as it is "
+                "now, with %s, behind all files that were found before it",
+                self._name,
+                str(self._folder.path / file.name),
+                said(file),
+                said(seen),
+            )
+        return True
+
+    def _require_undecided(self, replaced: Sequence[tuple[ListedFile, SeenFile]]) -> None:
+        """Raise unless nothing of these files is done or pinned, nor ever will be, as they were.
+
+        Each has its number, so its positions. Where the catalogue has lost numbers `_require_read` proves them.
+        """
+        for file, seen in replaced:
+            if not self._may_replace:
+                raise changed(self._folder.path, file, seen)
+            partition, begin = self._logs.where(file.name)
+            known = (self._read or {}).get(PartitionId(self._name, partition))
+            if known is not None and begin < known.stop and self._logs[partition].holds(known):
+                raise changed_when_read(self._folder.path, file, seen)
+            if not seen.size:
+                raise emptied(self._folder.path, file)
 
     def _require_read(self, new: Sequence[ListedFile]) -> None:
         """Raise unless the logs have the files that were read, once the new ones have numbers too.
 
         A catalogue that is too short has lost some. The files that it gets are the same only where that is proven.
         """
-        unsure = [known for known in self._read.values() if known.topic_id == self._catalogue.id]
-        unsure = [known for known in unsure if not self._logs[known.id.partition].holds(known)]
+        known = (self._read or {}).values()
+        unsure = [item for item in known if not self._logs[item.id.partition].holds(item)]
         if not unsure:
             return
-        grown = [log.copy() for log in self._logs]
-        dealt(grown, new, self._dealt)
-        for known in unsure:
-            if known.epoch is None or not grown[known.id.partition].holds(known):
-                raise self._lost(known)
+        grown = self._logs.copy()
+        grown.deal(new)
+        for item in unsure:
+            if item.epoch is None or not grown[item.id.partition].holds(item):
+                raise self._lost(item)
 
     def _lost(self, known: OffsetRange) -> FatalError:
         """Return what is said of positions that are not of the files any more that they were planned from."""
-        number, position = known.id.partition, self._read.get(known.id)
+        position = (self._read or {}).get(known.id)
         is_read = position is not None and known.stop <= position.stop
-        was, way = ("read", RESET_CLEARING) if is_read else ("planned to be read", RESET)
-        return FatalError(
-            f"stream {self._name!r}: partition {number} was {was} up to position {known.stop}, and the catalogue in "
-            f"{str(self._catalogue.folder)!r} has other files there now, or none: it was put back as it was before, or "
-            "changed. What is done stays. Nothing more was read or skipped: files that came since would be left out, "
-            "or counted twice. Put the catalogue back as it was, with the files that it lists and that are not read "
-            f"yet; or {way}"
-        )
+        if self._logs[known.id.partition].held_once(known):
+            return replaced_when_read(self._name, self._catalogue.folder, known)
+        return lost_numbers(self._name, self._catalogue.folder, known, is_read=is_read)
 
     def _deal(self) -> None:
         with self._lock:
-            dealt(self._logs, self._catalogue.files[self._dealt :], self._dealt)
-            self._dealt = len(self._catalogue.files)
+            self._logs.deal(self._catalogue.files[self._logs.count :])
 
     def _first(self, number: int) -> int:
         """Return the position of the first file of a log that is still there."""
@@ -119,14 +180,17 @@ class FileSource:
         return self._logs[number].ends[gone - 1] if gone else 0
 
     def _require_unread(self) -> None:
-        for number, log in enumerate(self._logs):
-            known = self._read.get(PartitionId(self._name, number))
+        for number, log in enumerate(self._logs.logs):
+            known = (self._read or {}).get(PartitionId(self._name, number))
             unread = len(log.files) if known is None else log.first_from(known.stop)
-            for file in log.files[unread:]:
-                if file.width and file.name not in self._folder.names:
-                    raise vanished(self._folder.path, file)
-            while self._gone[number] < unread and log.files[self._gone[number]].name not in self._folder.names:
+            for each in range(unread, len(log.files)):
+                if log.is_read(each) and not self._is_there(log, each):
+                    raise vanished(self._folder.path, log.files[each])
+            while self._gone[number] < unread and not self._is_there(log, self._gone[number]):
                 self._gone[number] += 1
+
+    def _is_there(self, log: FileLog, number: int) -> bool:
+        return number not in log.replaced and log.files[number].name in self._folder.names
 
     def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
         """Return where the logs end: nothing is ever open."""
@@ -137,6 +201,7 @@ class FileSource:
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
         is_latest = policy is StartAt.LATEST
+        self._look_again()  # nothing is decided of a stream that has no start
         return tuple(self._start(bound, bound.stop if is_latest else bound.earliest) for bound in self.bounds())
 
     def _start(self, bound: PartitionBounds, position: int) -> PartitionBounds:
@@ -172,29 +237,44 @@ class FileSource:
         range_ = edge.range
         return EdgeFiles(edge, tuple(self._logs[range_.id.partition].slices(range_.start, range_.stop)))
 
-    def place_of(self, id_: PartitionId, position: int) -> str:
-        """Return how errors name a record: its file, and where it is in that."""
+    @property
+    def way_to_mend(self) -> str:
+        """Say how a record is mended: in its file."""
+        return f"Where it is the file that is wrong, {WAY_TO_CORRECT}"
+
+    def places_of(self, id_: PartitionId, positions: Sequence[int]) -> list[str]:
+        """Return how people name records: by the file, and where they are in that; each file is read once."""
         with self._lock:
-            part = self._logs[id_.partition].slice_at(position)
-        path = self._folder.path / part.file.name
-        return f"{self._format.place(path, part.start)} of the file {str(path)!r}"
+            parts = [self._logs[id_.partition].slice_at(position) for position in positions]
+        places: list[str] = []
+        for file, of_it in groupby(parts, lambda part: part.file):
+            path = self._folder.path / file.name
+            found = self._format.places(path, [part.start for part in of_it])
+            places += [f"{place} of the file {str(path)!r}" for place in found]
+        return places
 
     def verify(self, ranges: Sequence[OffsetRange]) -> None:
         """Check that the catalogue still reaches as far as was read; each task has looked at its files itself."""
         for item in ranges:
-            if item.topic_id != self._catalogue.id or not self._logs[item.id.partition].holds(item):
+            with self._lock:
+                is_held = item.topic_id == self._catalogue.id and self._logs[item.id.partition].holds(item)
+            if not is_held:
                 raise FatalError(
                     f"stream {self._name!r}: the catalogue is not the one that partition {item.id.partition} was "
-                    f"planned by up to {item.stop}; nothing of the batch was applied"
+                    f"planned by up to {item.stop}; nothing of the batch was applied. Run the topology again: it goes "
+                    "on where the files prove to be the same, and says what to do where they do not"
                 )
 
     def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
         """Return nothing, and raise `FatalError` where a log has other files up to the stop of a range.
 
-        No number gets another file, so such a catalogue was put back, and a person has to decide.
+        No number gets another file, so such a catalogue was put back, and a person has to decide. Where a file was
+        replaced, what was only planned is read without it: the numbers stand, and nothing of them was decided.
         """
         for item in known:
-            if not self._logs[item.id.partition].holds(item):
+            log, position = self._logs[item.id.partition], (self._read or {}).get(item.id)
+            is_planned_only = position is not None and position.stop < item.stop
+            if not log.holds(item) and not (is_planned_only and log.held_once(item)):
                 raise self._lost(item)
         return ()
 

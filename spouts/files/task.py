@@ -13,17 +13,18 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from trident.base.control import CONTROL
+from trident.base.control import CONTROL, BadRecordWord
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import RetryableError
 from trident.base.order import ORDER, order_of
-from trident.base.ranges import Edge
+from trident.base.ranges import BadRecordRow, Edge
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.decoders.base import NO_TIMESTAMP, TaskDecoder
 from trident.spouts.files.csv_lines import CsvTaskDecoder
-from trident.spouts.files.folder import SeenFile, changed, vanished
+from trident.spouts.files.errors import changed, vanished
+from trident.spouts.files.folder import SeenFile
 from trident.spouts.files.lines import LineRecords, header_of, lines_of
-from trident.spouts.files.parquet_rows import rows_of
+from trident.spouts.files.parquet_rows import lacking_values, rows_of, text_of
 from trident.spouts.files.places import FileSlice
 from trident.spouts.rows import control_batch, groups_of
 from trident.spouts.tally import RangeTally
@@ -76,7 +77,8 @@ class ReadLines(_Reading):
 
     def _part(self, file: BinaryIO, part: FileSlice, tally: RangeTally) -> Iterator[pa.RecordBatch]:
         header, behind = header_of(file, part.file.name) if self.has_header else (None, 0)
-        if header is not None:  # also where no line follows: what stands there may be a record
+        if header is not None and (header or part.file.size > behind):
+            # also where no line follows: what stands there may be a record; the end of one line alone is none
             assert isinstance(self.decoder, CsvTaskDecoder), "no other format has one"
             self.decoder.check_header(header, part.file.name)
         for some in lines_of(file, part):
@@ -93,6 +95,7 @@ class ReadRows(_Reading):
     """The function given to `mapInArrow` for Parquet files."""
 
     schema: pa.Schema
+    required: tuple[str, ...] = ()
 
     @property
     def _schema(self) -> pa.Schema:
@@ -105,10 +108,20 @@ class ReadRows(_Reading):
             offsets = np.arange(first, first + rows.num_rows, dtype=np.int64)
             tally.add(offsets, np.full(len(offsets), NO_TIMESTAMP, dtype=np.int64), ())
             tally.size_bytes += rows.nbytes
+            first += rows.num_rows
+            bad = lacking_values(rows, self.required)
+            if bad:
+                words = [_bad_row(tally.edge, rows, row, int(offsets[row]), reason) for row, reason in bad.items()]
+                yield control_batch(self.schema, words)
+                good = np.delete(np.arange(rows.num_rows), list(bad))
+                rows, offsets = rows.take(pa.array(good, pa.int64())), offsets[good]
             order = [order_of(id_.topic, id_.partition, offsets)] if ORDER in self.schema.names else []
             nulls = pa.nulls(rows.num_rows, pa.string())
             yield pa.RecordBatch.from_arrays([*rows.columns, *order, nulls], schema=self.schema)
-            first += rows.num_rows
+
+
+def _bad_row(edge: Edge, rows: pa.RecordBatch, row: int, offset: int, reason: str) -> BadRecordWord:
+    return BadRecordWord(edge.id, BadRecordRow(edge.range.id, offset, None, reason, None, text_of(rows, row)))
 
 
 @contextmanager

@@ -598,9 +598,11 @@ ELSEWHERE = {
     "coordinators/plans/ranges.py RESET_CLEARING": 2,
     # the same words in the same trouble as `topic_made_anew`, seen by Kafka: integration_tests/kafka_traps
     "spouts/kafka/source.py RESET_ANEW": 2,
-    # integration_tests/spouts/test_restored_folders.py
-    "spouts/files/source.py RESET_CLEARING": 1,
-    "spouts/files/source.py RESET": 1,
+    # integration_tests/spouts/test_restored_folders.py, tests/spouts/test_corrected_files.py
+    "spouts/files/errors.py RESET_CLEARING": 4,
+    "spouts/files/errors.py RESET": 1,
+    # tests/spouts/test_corrected_files.py::test_what_is_said_of_a_lost_catalogue_leads_out
+    "spouts/files/errors.py RESET_FROM_THE_BEGINNING": 1,
     # integration_tests/state/test_states_that_refer.py::test_a_row_that_an_undo_needs_leaves_one_way
     "coordinators/holding/carrying_out.py RESET_CLEARING": 1,
     # integration_tests/sinks/test_several_outputs.py::test_a_table_that_was_dropped_stops_the_start

@@ -32,7 +32,7 @@ def test_numbers_are_kept_and_found_again(tmp_path: Path) -> None:
     again = opened(tmp_path)
     assert again.id == one.id
     assert again.files == one.files == files("b", "a", "ä\n", "\udcff")
-    assert again.names == {"b", "a", "ä\n", "\udcff"}
+    assert again.latest.keys() == {"b", "a", "ä\n", "\udcff"}
     assert not list((tmp_path / "c").glob(".*"))
 
 
@@ -109,7 +109,7 @@ def test_a_file_without_anything_in_it_has_no_number_yet(tmp_path: Path) -> None
     (tmp_path / "a").write_bytes(b"{ }\n")
     source = spout.open("s")
     assert [each.stop for each in source.bounds()] == [7]
-    assert source.place_of(PartitionId("s", 0), 0) == f"line 1 of the file '{tmp_path / 'a'}'"
+    assert source.places_of(PartitionId("s", 0), [0]) == [f"line 1 of the file '{tmp_path / 'a'}'"]
 
 
 def test_what_could_not_be_looked_at_is_looked_at_again_before_anything_is_said(

@@ -12,7 +12,7 @@ from trident.base.errors import FatalError
 from trident.spouts.files import lines as module
 from trident.spouts.files.catalogue import ListedFile
 from trident.spouts.files.lines import header_of, lines_of
-from trident.spouts.files.places import FileLog, FileSlice, dealt
+from trident.spouts.files.places import FileLog, FileLogs, FileSlice
 
 Found = list[tuple[int, bytes]]
 
@@ -79,19 +79,19 @@ def files(*widths: int) -> list[ListedFile]:
 
 
 def test_files_are_dealt_in_turns_whenever_they_come() -> None:
-    at_once, by_and_by = [FileLog() for _ in range(3)], [FileLog() for _ in range(3)]
+    at_once, by_and_by = (FileLogs([FileLog() for _ in range(3)]) for _ in range(2))
     every = files(3, 1, 4, 1, 5)
-    dealt(at_once, every, 0)
-    for number, file in enumerate(every):
-        dealt(by_and_by, [file], number)
+    at_once.deal(every)
+    for file in every:
+        by_and_by.deal([file])
     assert at_once == by_and_by
-    assert [[file.name for file in log.files] for log in at_once] == [["f0", "f3"], ["f1", "f4"], ["f2"]]
-    assert [log.stop for log in at_once] == [4, 6, 4]
+    assert [[file.name for file in log.files] for log in at_once.logs] == [["f0", "f3"], ["f1", "f4"], ["f2"]]
+    assert [log.stop for log in at_once.logs] == [4, 6, 4]
 
 
 def test_a_range_is_parts_of_files() -> None:
     log = FileLog()
-    dealt([log], files(3, 0, 5, 2), 0)
+    FileLogs([log]).deal(files(3, 0, 5, 2))
     parts = [(part.file.name, part.base, part.start, part.stop) for part in log.slices(2, 9)]
     assert parts == [("f0", 0, 2, 3), ("f2", 3, 0, 5), ("f3", 8, 0, 1)]
     assert list(log.slices(3, 3)) == []
