@@ -14,6 +14,7 @@ from tests.mutants.sinks import SINKS
 from tests.mutants.sources import SOURCES
 from tests.mutants.starting import STARTING
 from tests.mutants.turning import TURNING
+from tests.mutants.wrong_files import WRONG_FILES
 
 _STATES = ("tests/state/test_contract.py",)
 _MAP_CACHE = ("tests/state/test_map_cache.py",)
@@ -2883,6 +2884,7 @@ MUTANTS = (
     *LANGUAGE,
     *SINKS,
     *SOURCES,
+    *WRONG_FILES,
     *DOCTOR,
     *DROPPING,
     *EXPIRING,

@@ -28,6 +28,7 @@ from trident.base.control import CONTROL, BadRecordWord, decode
 from trident.base.errors import ConfigurationError, UncomputableError
 from trident.base.order import ORDER, origin_of
 from trident.base.ranges import Edge, OffsetRange, PartitionId
+from trident.spouts.decoders.declared import lacking
 from trident.spouts.files.csv_lines import CsvTaskDecoder, check_types
 from trident.spouts.files.lines import LineRecords
 
@@ -35,10 +36,14 @@ Bad = list[tuple[int, str]]
 
 
 def decoded(
-    fields: dict[str, DataType], *lines: bytes, header: bytes | None = None, delimiter: str = ","
+    fields: dict[str, DataType],
+    *lines: bytes,
+    header: bytes | None = None,
+    delimiter: str = ",",
+    required: tuple[str, ...] = (),
 ) -> tuple[list[tuple[object, ...]], Bad]:
     schema = StructType([StructField(name, type_) for name, type_ in fields.items()])
-    decoder = CsvTaskDecoder(schema, delimiter).ordered()
+    decoder = CsvTaskDecoder(schema, delimiter, required=required).ordered()
     edge = Edge(7, OffsetRange(PartitionId("s", 0), "id", 0, 1000))
     records = LineRecords(edge, np.arange(100, 100 + len(lines), dtype=np.int64), list(lines), header)
     rows, bad, places = [], [], []
@@ -65,6 +70,16 @@ def test_quotes_commas_and_nothing() -> None:
     rows, bad = decoded(TEXTS, b'x,"a, ""b"""', b',""', b" y , z ", "ä,€".encode())
     assert rows == [("x", 'a, "b"'), (None, ""), (" y ", " z "), ("ä", "€")]
     assert bad == []
+
+
+def test_a_line_without_a_value_that_may_not_be_null_is_bad_alone() -> None:
+    """The empty text is a value; what a line lacks is named in the order of the fields."""
+    given = (b"x,y", b",y", b'"",y', b"x,", b",")
+    rows, bad = decoded(TEXTS, *given, required=("a", "b"))
+    assert rows == [("x", "y"), ("", "y")]
+    assert bad == [(101, lacking("a")), (103, lacking("b")), (104, lacking("a"))]
+    assert decoded(TEXTS, *given, required=("b",))[1] == [(103, lacking("b")), (104, lacking("b"))]
+    assert decoded(TEXTS, *given)[1] == []
 
 
 def test_a_header_names_the_columns_in_whatever_order() -> None:

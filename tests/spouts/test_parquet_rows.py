@@ -9,8 +9,9 @@ import pytest
 from pyarrow import parquet
 
 from trident.base.errors import FatalError
+from trident.spouts.decoders.declared import lacking
 from trident.spouts.files.catalogue import ListedFile
-from trident.spouts.files.parquet_rows import rows_of
+from trident.spouts.files.parquet_rows import lacking_values, rows_of
 from trident.spouts.files.places import FileSlice
 
 
@@ -33,3 +34,10 @@ def test_a_float_is_read_as_itself_and_as_a_wider_one() -> None:
     assert read(pa.float32(), pa.float64(), 0.5) == [0.5]
     assert read(pa.float32(), pa.float32(), 0.5) == [0.5]
     assert read(pa.float64(), pa.float64(), 0.1) == [0.1]
+
+
+def test_rows_without_a_value_that_may_not_be_null_are_told() -> None:
+    rows = pa.record_batch({"a": [1, None, 3, None], "b": ["x", None, None, "y"]})
+    assert lacking_values(rows, ()) == {}
+    assert lacking_values(rows, ("b",)) == {1: lacking("b"), 2: lacking("b")}
+    assert lacking_values(rows, ("a", "b")) == {1: lacking("a"), 2: lacking("b"), 3: lacking("a")}
