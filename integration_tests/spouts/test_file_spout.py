@@ -310,6 +310,28 @@ def test_a_line_that_is_no_record_is_named_by_file_and_line_or_kept(
     assert [bytes(value).strip() for (value,) in letters] == [b"secret"]
 
 
+WRONG: dict[FileFormat, Callable[[Path], object]] = {
+    FileFormat.JSON: lambda file: file.write_text('{"n":1}\n{"n":"one"}\n'),
+    FileFormat.CSV: lambda file: file.write_text("word,n,sum\nw,1,1.00\n"),
+    FileFormat.PARQUET: lambda file: parquet.write_table(pa.table({"word": ["a"], "n": [1]}), file),
+}
+
+
+@pytest.mark.parametrize("format_", list(FileFormat))
+def test_a_wrong_file_is_corrected_in_its_place(spark: SparkSession, tmp_path: Path, format_: FileFormat) -> None:
+    folder, file, rows = tmp_path / "in", tmp_path / "ledger.sqlite", rows_of(0, 30)
+    write(folder, "a", rows[:10], format_)
+    WRONG[format_](folder / ".b")
+    (folder / ".b").rename(folder / "b")
+    write(folder, "c", rows[10:20], format_)
+    for _ in range(2):
+        with pytest.raises(FatalError, match="put a corrected one in its place, under its name, and run the topology"):
+            run(spark, spout_of(folder, format_, most=50), file)
+    write(folder, "b", rows[20:], format_)
+    assert run(spark, spout_of(folder, format_, most=50), file) == rows
+    assert run(spark, spout_of(folder, format_, most=50), file) == rows
+
+
 def test_parquet_files_that_do_not_fit_are_named(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     folder.mkdir()

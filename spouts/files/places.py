@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
@@ -50,10 +50,11 @@ class FileLog:
         self.ends.append(self.stop + file.width)
         self.files.append(file)
 
-    def replace(self, number: int) -> None:
-        """Let nothing be read any more of the file with this number in the log."""
-        self.replaced[number] = None
-        self.proofs = [*self.proofs[:number], *self._chain(number, len(self.files), self.replaced)]
+    def replace(self, numbers: Sequence[int]) -> None:
+        """Let nothing be read any more of the files with these numbers, in the order in which they were replaced."""
+        self.replaced.update(dict.fromkeys(numbers))
+        first = min(numbers)
+        self.proofs = [*self.proofs[:first], *self._chain(first, len(self.files), self.replaced)]
 
     def copy(self) -> FileLog:
         """Return one that grows by itself."""
@@ -140,14 +141,17 @@ class FileLogs:
 
     def deal(self, files: Iterable[ListedFile]) -> None:
         """Deal the files with the next numbers; each takes the place of the one that had its name."""
+        replaced: dict[int, list[int]] = {}
         for file in files:
-            before = self._where.get(file.name)
-            if before is not None:
-                self.logs[before[0]].replace(before[1])
+            if file.name in self._where:
+                partition, number = self._where[file.name]
+                replaced.setdefault(partition, []).append(number)
             partition = self.count % len(self.logs)
             self._where[file.name] = (partition, len(self.logs[partition].files))
             self.logs[partition].append(file)
             self.count += 1
+        for partition, numbers in replaced.items():
+            self.logs[partition].replace(numbers)
 
     def copy(self) -> FileLogs:
         """Return the same, which go on by themselves."""

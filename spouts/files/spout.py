@@ -49,7 +49,8 @@ class FileSpout:
 
     A file counts once its name matches `files`, and does not begin with `_` or `.` or end with `.tmp`: write it under
     such a name, or elsewhere, and rename it. From then on it stays as it is: one that has another size or time, or is
-    gone before it was read, stops the topology. Every machine sees the folder under the same path.
+    gone before it was read, stops the topology. One that is wrong is corrected in its place: the next run reads it as
+    it is then, as long as nothing of it is done. Every machine sees the folder under the same path.
     """
 
     has_moments: ClassVar[bool] = False
@@ -105,7 +106,7 @@ class FileSpout:
 
     @property
     def kind(self) -> SpoutKind:
-        """Transactional: a file that was found stays as it is."""
+        """Transactional: a file that was found stays as it is, or nothing of it counts."""
         return SpoutKind.TRANSACTIONAL
 
     @property

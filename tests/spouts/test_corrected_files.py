@@ -84,6 +84,16 @@ def test_a_file_that_is_corrected_in_its_place_is_read_by_the_next_run(
     assert job.sums() == {"a": 2, "b": 5, "c": 3, "d": 1}
 
 
+def test_a_wrong_header_is_no_dead_letter(job: FileJob) -> None:
+    """Nobody knows what any line of such a file means."""
+    job.on_bad_record = "dead_letter"
+    put(job.folder, "a", lines("a", header="x,y\n"))
+    assert "lacks account, amount" in job.stops()
+    put(job.folder, "a", lines("a") + "wrong\n")
+    job.run()
+    assert job.sums() == {"a": 1}
+
+
 def test_a_file_without_a_record_in_its_place_leaves_it_out(job: FileJob) -> None:
     """One that is empty may be about to be written, and is waited for."""
     for name in "abc":
