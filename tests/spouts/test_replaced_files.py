@@ -162,6 +162,11 @@ def test_what_was_read_before_it_was_replaced_is_told_from_a_catalogue_of_other_
         for _ in range(2):
             with pytest.raises(FatalError, match=text):
                 source.bounds()
+    behind = started(folder, start)
+    behind.bounds()
+    behind.follow(read)
+    with pytest.raises(FatalError, match=text):
+        behind.recognize(list(read.values()))
     assert listed(folder) == before
 
 
