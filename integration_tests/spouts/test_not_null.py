@@ -45,8 +45,8 @@ def _csv(file: Path) -> None:
 def _parquet(file: Path) -> None:
     words, numbers, prices = zip(*MIXED, strict=True)
     exact = pa.array([None if price is None else Decimal(price) for price in prices], pa.decimal128(9, 2))
-    columns = {"word": pa.array(words, pa.string()), "n": pa.array(numbers, pa.int64()), "price": exact}
-    parquet.write_table(pa.table(columns), file, row_group_size=4)
+    table = pa.table({"word": pa.array(words, pa.string()), "n": pa.array(numbers, pa.int64()), "price": exact})
+    parquet.write_table(table, file, row_group_size=4)
 
 
 WRITERS = {FileFormat.JSON: _json, FileFormat.CSV: _csv, FileFormat.PARQUET: _parquet}
@@ -90,8 +90,8 @@ def test_one_that_is_mended_counts(spark: SparkSession, tmp_path: Path) -> None:
     spout = FileSpout(folder, SCHEMA, format="parquet")
     with pytest.raises(FatalError, match="NOT NULL"):
         run(spark, spout, file)
-    columns = {"word": ["a"], "n": [1], "price": pa.array([Decimal("1.25")], pa.decimal128(9, 2))}
-    parquet.write_table(pa.table(columns), folder / ".a")
+    price = pa.array([Decimal("1.25")], pa.decimal128(9, 2))
+    parquet.write_table(pa.table({"word": pa.array(["a"]), "n": pa.array([1]), "price": price}), folder / ".a")
     (folder / ".a").rename(folder / "a")
     assert run(spark, spout, file) == GOOD[:1] == stored(file)
 

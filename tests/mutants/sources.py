@@ -199,7 +199,7 @@ SOURCES = (
         "a planned batch is of the files that it was planned from",
         "spouts/files/source.py",
         "            if not log.holds(item) and not (",
-        "            if position is None and not (",
+        "            if log is None and not (",
         _RESTORED,
     ),
     Mutant(

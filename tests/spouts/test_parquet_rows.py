@@ -37,7 +37,9 @@ def test_a_float_is_read_as_itself_and_as_a_wider_one() -> None:
 
 
 def test_rows_without_a_value_that_may_not_be_null_are_told() -> None:
-    rows = pa.record_batch({"a": [1, None, 3, None], "b": ["x", None, None, "y"]})
+    rows = pa.RecordBatch.from_arrays(
+        [pa.array([1, None, 3, None]), pa.array(["x", None, None, "y"])], names=["a", "b"]
+    )
     assert lacking_values(rows, ()) == {}
     assert lacking_values(rows, ("b",)) == {1: lacking("b"), 2: lacking("b")}
     assert lacking_values(rows, ("a", "b")) == {1: lacking("a"), 2: lacking("b"), 3: lacking("a")}

@@ -122,11 +122,11 @@ def test_one_that_is_still_being_written_is_waited_for(folder: Path, monkeypatch
     positions, before = at(folder, 0), listed(folder)
     put(folder, "b", 50, 2_000)
     source = started(folder, positions)
-    monkeypatch.setattr(looking.time, "sleep", lambda _: put(folder, "b", 60, 2_000))
+    monkeypatch.setattr("time.sleep", lambda _: put(folder, "b", 60, 2_000))
     with pytest.raises(RetryableError, match="b' is being written in the place of another one; it got no number"):
         source.bounds()
     assert listed(folder) == before
-    monkeypatch.setattr(looking.time, "sleep", lambda _: None)
+    monkeypatch.setattr("time.sleep", lambda _: None)
     assert [bound.stop for bound in source.bounds()] == [360]
 
 
@@ -193,10 +193,12 @@ def test_of_two_starts_that_find_it_in_two_forms_the_last_one_is_read(
     width = second._format.width
     monkeypatch.setattr(Folder, "require_settled", lambda *_: None)  # as where another machine's view is old
 
-    calls = iter([lambda: [first.bounds(), put(folder, "b", 80, 3_000)]])
+    left = [first]
 
     def meanwhile(path: Path, seen: SeenFile) -> int:
-        next(calls, list)()
+        if left:
+            left.pop().bounds()
+            put(folder, "b", 80, 3_000)
         return width(path, seen)
 
     monkeypatch.setattr(type(second._format), "width", lambda _, path, seen: meanwhile(path, seen))
