@@ -89,6 +89,30 @@ def test_files_are_dealt_in_turns_whenever_they_come() -> None:
     assert [log.stop for log in at_once.logs] == [4, 6, 4]
 
 
+def test_what_a_ledger_has_proves_it_to_later_versions() -> None:
+    """Also with a file in another's place: only these proofs, and those that come behind, are others then."""
+    log = FileLog()
+    logs = FileLogs([log])
+    logs.deal([ListedFile("a", 5, 7, 5), ListedFile("\udcff", 2, 2**60 + 1, 3)])
+    assert log.proofs == [3376821764127341760, 2691860825545056386]
+    logs.deal([ListedFile("\udcff", 4, 2**60 + 2, 4)])
+    assert log.proofs[0] == 3376821764127341760
+    assert log.proofs[1] != 2691860825545056386
+
+
+def test_logs_are_the_same_whenever_a_file_was_replaced() -> None:
+    """Read in one go after a start, or one by one while it runs."""
+    every = [ListedFile(name, 5, number, 5) for number, name in enumerate("abcabaddb")]
+    at_once, by_and_by = (FileLogs([FileLog() for _ in range(2)]) for _ in range(2))
+    at_once.deal(every)
+    for file in every:
+        by_and_by.deal([file])
+    assert [log.proofs for log in at_once.logs] == [log.proofs for log in by_and_by.logs]
+    assert [set(log.replaced) for log in at_once.logs] == [set(log.replaced) for log in by_and_by.logs]
+    read = [part.file for log in at_once.logs for part in log.slices(0, log.stop)]
+    assert sorted((file.name, file.modified) for file in read) == [("a", 5), ("b", 8), ("c", 2), ("d", 7)]
+
+
 def test_a_range_is_parts_of_files() -> None:
     log = FileLog()
     FileLogs([log]).deal(files(3, 0, 5, 2))
