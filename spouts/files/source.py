@@ -97,7 +97,7 @@ class FileSource:
 
     def _refresh(self) -> None:
         """Read what the catalogue has; one that is lost is not made anew behind what was read from it."""
-        known = list((self._read or {}).values())
+        known = sorted((self._read or {}).values(), key=lambda item: -item.stop)
         if known and not self._catalogue.is_there():
             raise lost_catalogue(self._name, self._catalogue.folder, known[0])
         self._catalogue.refresh()
@@ -201,7 +201,8 @@ class FileSource:
         if isinstance(policy, datetime):
             raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
         is_latest = policy is StartAt.LATEST
-        self._look_again()  # nothing is decided of a stream that has no start
+        if self._read is None:
+            self._look_again()  # nothing is decided of a stream that has no start
         return tuple(self._start(bound, bound.stop if is_latest else bound.earliest) for bound in self.bounds())
 
     def _start(self, bound: PartitionBounds, position: int) -> PartitionBounds:

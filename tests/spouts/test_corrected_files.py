@@ -234,6 +234,21 @@ def test_two_topologies_of_which_one_has_read_it(tmp_path: Path) -> None:
     assert lenient.sums() == strict.sums() == {"a": 1, "b": 2, "c": 1}
 
 
+def test_what_one_topology_has_planned_another_one_may_find_replaced(tmp_path: Path) -> None:
+    """Nothing of it is decided anywhere: both read what is there now, whoever gave it its number."""
+    folder = tmp_path / "in"
+    one, other = (FileJob(tmp_path / name, at=folder, partitions=2) for name in ("one", "other"))
+    for home in (one.home, other.home):
+        home.mkdir()
+    put(folder, "a", lines("a", "old"))
+    put(folder, "b", lines("b"))
+    die(one, CrashPoint.AFTER_PLAN)
+    put(folder, "a", lines("a", "a"))
+    other.run()
+    one.run()
+    assert one.sums() == other.sums() == {"a": 2, "b": 1}
+
+
 def test_a_divert_is_void_once_the_file_of_its_rows_is_replaced(job: FileJob) -> None:
     """Nobody has looked at what is in it now."""
     put(job.folder, "a", lines("a"))
