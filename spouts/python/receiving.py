@@ -24,6 +24,7 @@ from trident.spouts.python.declared import declared_schema
 from trident.spouts.python.positions import checked_partitions
 from trident.spouts.python.raising import in_spout
 from trident.spouts.python.received import ReceivedRows, Row
+from trident.spouts.python.watching import Watched
 from trident.spouts.slices import frame_of_rows, read_schema, small_batch_of_rows
 
 _log = logging.getLogger("trident.coordinator")
@@ -70,6 +71,7 @@ class ReceivingSource:
         self._has_received = False
         self._broken: FatalError | None = None
         self._pause = threading.Event()
+        self._watched = Watched(name)
         self._lock = threading.Lock()
 
     def schema(self, spark: SparkSession) -> StructType:
@@ -89,9 +91,14 @@ class ReceivingSource:
         The room is one for all partitions, and each goes first in turn: what is received is planned at once, and waits
         nowhere where a run that ends would lose it.
         """
+        with self._watched.calls():
+            self._receive(positions)
+
+    def _receive(self, positions: Mapping[PartitionId, int]) -> None:
         self._tell_what_is_done()
         if self._broken is not None:
             raise self._broken
+        self._watched.begins("partitions()")
         with in_spout(self._name, "partitions()", "Nothing was received"):
             numbers = checked_partitions(self._name, self._spout.partitions())
         with self._lock:
@@ -180,6 +187,10 @@ class ReceivingSource:
         if not self._has_received:
             return
         self._has_received = False
+        with self._watched.calls():
+            self._close()
+
+    def _close(self) -> None:
         try:
             self._tell_at_last()
         finally:
@@ -202,17 +213,15 @@ class ReceivingSource:
                     self._name,
                     left,
                 )
+            self._watched.begins("close()")
             with in_spout(self._name, "close()", "What is done stays"):
                 self._spout.close()
 
     def _take_in(self, number: int, held: ReceivedRows, most: int) -> int:
         self._has_received = True
         before = held.stop
-        with in_spout(
-            self._name,
-            "receive()",
-            "What it gave before and is not done when the run ends is lost, unless its source gives it again",
-        ):
+        self._watched.begins(f"receive() of partition {number}")
+        with in_spout(self._name, "receive()", _GONE_WITH_THE_RUN):
             given = self._spout.receive(number, most)
             if given is None or isinstance(given, str | bytes | Mapping):
                 kind = "None (a missing return?)" if given is None else f"a value of the type {type(given).__name__}"
@@ -240,6 +249,7 @@ class ReceivingSource:
         for number, held, rows in finished:
             if not rows:
                 continue
+            self._watched.begins(f"done() of partition {number}")
             try:
                 with in_spout(self._name, "done()", "The rows that it was told of are in every result and stay"):
                     self._spout.done(number, rows)
