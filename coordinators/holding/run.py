@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import partial
 
 from trident.base.clock import Clock, SystemClock
-from trident.base.errors import FatalError, FencedError, TridentError
+from trident.base.errors import DecisionNeededError, FatalError, FencedError, TridentError
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.backlogs import Backlogs
@@ -23,6 +23,7 @@ from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.processor import Processor, TurnProcessor
 from trident.coordinators.batches.runner import BatchRunner
+from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.turning import BatchTurn
 from trident.coordinators.batches.work import Parts, Work
@@ -117,7 +118,9 @@ class TopologyRun:
             raise self._fenced_by from error  # which made the other one: nothing is repeated any more
 
     def _tell_of_what_was_received(self, error: TridentError) -> None:
-        """Add what an error that says "try it again" can't know: which records end with this process."""
+        """Add what an error that is about no txid can't know: which records end with this process."""
+        if isinstance(error, StoppedError | DecisionNeededError):
+            return  # it says so, of the txid that it is about
         for name in sorted(name for name, spout in self._topology.spouts.items() if lives_in_process(spout)):
             error.add_note(
                 f"What stream {name!r} had received and was not done ends with this run, whatever can be tried again: "
@@ -194,7 +197,12 @@ class TopologyRun:
         )
         pace = Pace.of(self._options)
         loop = Loop(
-            taken.first_step(stores, self._options, turn_work=self._topology.works_in_turn),
+            taken.first_step(
+                stores,
+                self._options,
+                turn_work=self._topology.works_in_turn,
+                keeps_rows=any(map(lives_in_process, spouts.values())),
+            ),
             pace,
             partial(draw_edges, rng=random.SystemRandom()),
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,

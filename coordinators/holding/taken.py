@@ -28,7 +28,9 @@ class TakenOver:
     waiting: frozenset[str]
     """States that do not have the pinned txid yet; empty when nothing is pinned."""
 
-    def first_step(self, stores: Mapping[str, Target], options: RunOptions, *, turn_work: bool = False) -> Step:
+    def first_step(
+        self, stores: Mapping[str, Target], options: RunOptions, *, turn_work: bool = False, keeps_rows: bool = False
+    ) -> Step:
         """Return the protocol's first state and commands: roll a pin forward, drop the rest."""
         snapshot, unpinned = self.snapshot, self._unpinned
         pinned = None
@@ -39,7 +41,7 @@ class TakenOver:
         if unpinned and unpinned[0].tries >= options.max_tries and not self._was_told:
             batch = BatchId(snapshot.owner, self.epoch, unpinned[0].txid, unpinned[0].attempt)
             exhausted = Live(batch, unpinned[0].tries, Status.BLOCKED)
-        fresh = self._fresh(stores, options)._replace(turn_work=turn_work)
+        fresh = self._fresh(stores, options)._replace(turn_work=turn_work, keeps_rows=keeps_rows)
         return take_over(fresh, pinned, bool(unpinned), exhausted)
 
     @property

@@ -156,7 +156,7 @@ class PlanMaker:
         now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)
         held = self.book.held(batch.txid)
         views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
-        if self._receives and not command.only_full:
+        if self._receives and not (command.only_full or command.is_last):
             plan_ranges(*views)  # what can't be planned is refused before something is received, and lost by that
             views = [self._with_what_comes(view) for view in views]
         ranges, losses = plan_ranges(*views)

@@ -52,6 +52,8 @@ class MakePlan:
     tries: int
     drop_from: int | None = None
     only_full: bool = False
+    is_last: bool = False
+    """Whether the run ends with it: sources that can't be read again are asked for nothing more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ class ProtocolState(NamedTuple):
     """Up to this txid one batch at a time: coordinators have died with these, and which one it is has to show."""
     turn_work: bool = False
     """Whether each batch has work in its commit turn, before the pin."""
+    keeps_rows: bool = False
+    """Whether rows of batches are in this process only: one that fails while the run ends is tried again."""
 
     @property
     def is_processing(self) -> bool:

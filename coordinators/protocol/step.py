@@ -43,6 +43,8 @@ from trident.coordinators.protocol.state import Live, Phase, ProtocolState
 from trident.coordinators.protocol.transitions import IllegalTransitionError, Status, Word, move
 
 Step = tuple[ProtocolState, tuple[Command, ...]]
+_TRIES_AT_THE_END = 3
+"""How often a txid may have failed when a run that is stopped tries it again, with rows that would end with it."""
 
 
 def take_over(fresh: ProtocolState, pinned: Live | None, live_in_ledger: bool, exhausted: Live | None = None) -> Step:
@@ -157,10 +159,11 @@ def _failed(state: ProtocolState, item: Live, event: Happened) -> Step:
     if item.tries >= state.max_tries:
         blocked = item._replace(status=Status.BLOCKED)
         return dropped._replace(live=(*dropped.live, blocked)), (*cancels, GiveUp(item.batch, item.tries, event.reason))
-    if state.phase is Phase.DRAINING:
+    is_last = state.phase is Phase.DRAINING
+    if is_last and not (state.keeps_rows and item.tries < _TRIES_AT_THE_END):
         return dropped, (*cancels, DropFrom(txid))
     planned, plan = _plan(dropped, txid, drop_from=txid)
-    return planned, (*cancels, plan)
+    return planned, (*cancels, replace(plan, is_last=is_last))
 
 
 def _stopped(state: ProtocolState, item: Live, event: Happened) -> Step:

@@ -56,6 +56,7 @@ class Walk:
             done=98,
             last_attempt=200,
             turn_work=draw.random() < 0.3,
+            keeps_rows=draw.random() < 0.3,
         )
 
     def _pace(self) -> Pace:

@@ -391,6 +391,30 @@ def test_draining_drops_what_fails():
     assert state.phase is Phase.STOPPED
 
 
+def test_draining_tries_again_what_fails_where_its_rows_would_end_with_the_run():
+    """All behind it is dropped as ever: its rows are planned with it."""
+    state = three_processing()._replace(keeps_rows=True, max_tries=9)
+    state, commands = run(state, StopRequested(), Happened(batch(11, 21), Word.FAILED))
+    assert commands[-1] == MakePlan(batch(11, 24), 2, drop_from=11, is_last=True)
+    assert [item.batch.txid for item in state.live] == [11]
+    state, commands = run(state, Happened(batch(11, 24), Word.PLANNED), Happened(batch(11, 24), Word.FAILED))
+    assert commands[-1] == MakePlan(batch(11, 25), 3, drop_from=11, is_last=True)
+    state, commands = run(state, Happened(batch(11, 25), Word.PLANNED), Happened(batch(11, 25), Word.FAILED))
+    assert commands[-1] == DropFrom(11)
+    assert state.phase is Phase.STOPPED
+
+
+def test_draining_gives_up_what_failed_too_often():
+    state = three_processing()._replace(keeps_rows=True, max_tries=1)
+    state, commands = run(state, StopRequested(), Happened(batch(11, 21), Word.FAILED, reason="no engine"))
+    assert GiveUp(batch(11, 21), 1, "no engine") in commands
+
+
+def test_a_failure_while_running_asks_for_more_as_ever():
+    _, commands = run(three_processing()._replace(keeps_rows=True), Happened(batch(11, 21), Word.FAILED))
+    assert commands[-1] == MakePlan(batch(11, 24), 2, drop_from=11)
+
+
 def test_an_idle_coordinator_stops_at_once():
     state, _ = step(FRESH, StopRequested())
     assert state.phase is Phase.STOPPED

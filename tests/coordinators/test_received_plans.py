@@ -159,3 +159,14 @@ def test_a_batch_that_is_planned_again_begins_with_its_rows_and_has_those_that_c
     assert isinstance(built, Plan)
     assert spans(built.ranges) == [(0, 0, 5)]
     assert queue.given == ["r0", "r1", "r2", "late", "later"]
+
+
+def test_the_last_plan_of_a_run_takes_what_was_received_and_asks_for_nothing_more():
+    maker, command, queue = maker_over(3)
+    planned_and_stored(maker, command)
+    queue.waiting[0] += ["late", "later"]
+    last = MakePlan(replace(command.batch, attempt=2), 2, drop_from=1, is_last=True)
+    built = maker.build(last)
+    assert isinstance(built, Plan)
+    assert spans(built.ranges) == [(0, 0, 3)]
+    assert queue.given == ["r0", "r1", "r2"]
