@@ -7,6 +7,7 @@ import shlex
 from trident.base.advice import DIVERT, RETRY, UNDO
 from trident.base.errors import DecisionNeededError
 from trident.coordinators.decided import Refusal
+from trident.coordinators.gone import Gone
 
 _CAUSES = (
     "a constraint, a trigger or a right of the table, a topic that is not there or does not take it, or in the "
@@ -35,16 +36,23 @@ def refused_by_state(topology: str, refusal: Refusal) -> str:
     )
 
 
-def undo_way(txid: int) -> str:
-    """Return the command that takes a pinned txid back; whether it can be, only its states can say."""
-    return (
-        f"{UNDO} {txid}  (every state goes back to txid {txid - 1}, the batch is read again, by the topology as it is "
-        "then: with another function, or a filter)"
-    )
+def undo_way(txid: int, gone: Gone | None = None) -> str:
+    """Return the command that takes a pinned txid back; whether it can be, only its states can say.
+
+    `gone` is what of it can't be read again.
+    """
+    read_again = "the batch is read again, by the topology as it is then: with another function, or a filter"
+    if gone is not None:
+        read_again = f"the next attempt at it goes without {gone.rows}: {gone.fate}"
+    return f"{UNDO} {txid}  (every state goes back to txid {txid - 1}, {read_again})"
 
 
-def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None, left_out: bool = False) -> tuple[str, ...]:
+def ways_on(
+    topology: str, refusal: Refusal, *, undo: str | None = None, left_out: bool = False, gone: Gone | None = None
+) -> tuple[str, ...]:
     """Return the commands that a person can choose from; `undo` says that it can be undone, or why it can't be.
+
+    `gone` is what of an attempt that is not pinned ended with its process: its rows can be diverted by nobody.
 
     A state that refused an attempt although its rows were `left_out` of it would do so again: it has nothing to divert.
     Where the database refused and no state can be told, nothing is diverted: it would be an innocent one's rows.
@@ -52,8 +60,13 @@ def ways_on(topology: str, refusal: Refusal, *, undo: str | None = None, left_ou
     """
     state = shlex.quote(refusal.state)
     causes = _CAUSES if undo is None else _CAUSES_OF_PINNED
-    ways = [f"{RETRY} {shlex.quote(topology)} {refusal.txid}  (once the cause is mended: {causes})"]
-    if refusal.state and not left_out:  # else nobody can say whose rows it is about
+    does = f"once the cause is mended: {causes}"
+    if gone is not None:
+        does = (
+            f"the txid goes on without {gone.rows}: {gone.fate}. What comes meets the same cause, unless it is mended"
+        )
+    ways = [f"{RETRY} {shlex.quote(topology)} {refusal.txid}  ({does})"]
+    if refusal.state and not left_out and gone is None:  # else nobody can say whose rows it is about, or has them
         ways.append(
             f"{DIVERT} {refusal.txid} --state {state}  (its rows of this txid go to the ledger's diverted rows, the "
             f"rest goes on; trident show {shlex.quote(topology)} {refusal.txid} shows them)"

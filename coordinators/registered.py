@@ -14,6 +14,8 @@ from trident.coordinators.planned import Plan, StartPosition
 
 SINK: Final = "sink"
 """The kind of what is no state."""
+RECEIVED: Final = "non-transactional"
+"""The kind of a stream that can't be read again."""
 _LONGEST_PAUSE_S: Final = 0.5
 _LONGEST_AGE = timedelta(days=36_500)
 """A moment that lies further back can't be computed in every database."""
@@ -56,6 +58,11 @@ class TopologySpec:
     def sinks(self) -> tuple[str, ...]:
         """The names of those from which records leave, and stay where they went."""
         return tuple(sorted(name for name, what in self.states.items() if what.get("kind") == SINK))
+
+    @property
+    def received(self) -> tuple[str, ...]:
+        """The names of the streams whose rows end with the process that has received them."""
+        return tuple(sorted(name for name, what in self.spouts.items() if what.get("kind") == RECEIVED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,8 +180,8 @@ class Committer:
         except StagingLostError as error:
             raise StagingLostError(
                 f"{error}. The txid is pinned: restore the database of state {state!r}; or take the txid back "
-                f"({UNDO} {batch.txid}; every state goes back to the txid before, the batch is read again); or "
-                f"{RESET_CLEARING}"
+                f"({UNDO} {batch.txid}; every state goes back to the txid before, the batch is read again, "
+                f"as far as its streams can be); or {RESET_CLEARING}"
             ) from error
         except RefusedError as error:
             raise StoppedError(

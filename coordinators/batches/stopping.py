@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, TridentError
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.gone import Gone
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.refusals import decision_needed, undo_way, ways_on
 from trident.coordinators.retrying import Repeater
@@ -15,12 +17,23 @@ from trident.coordinators.retrying import Repeater
 _log = logging.getLogger("trident.coordinator")
 
 
-def record_stop(ledger: Ledger, owner: Owner, epoch: Epoch, stopped: StoppedError, repeater: Repeater) -> TridentError:
+def record_stop(
+    ledger: Ledger,
+    owner: Owner,
+    epoch: Epoch,
+    stopped: StoppedError,
+    repeater: Repeater,
+    received: Collection[str] = (),
+) -> TridentError:
     """Record why this owner stops, as its last write; returns the error to raise.
 
-    When that can't be recorded, the next start tries the txid again, which is as safe.
+    When that can't be recorded, the next start tries the txid again, which is as safe: without the rows of the streams
+    that are `received`, as the error says then.
     """
     refusal = stopped.refusal
+    gone = _gone(ledger, owner, stopped, repeater, received)
+    if not refusal.blocks:
+        stopped.gone = gone
     try:
         repeater.call("recording why it stopped", lambda: ledger.refuse(owner, epoch, refusal))
     except FencedError as error:
@@ -33,6 +46,24 @@ def record_stop(ledger: Ledger, owner: Owner, epoch: Epoch, stopped: StoppedErro
     reached(CrashPoint.AFTER_REFUSING, refusal.txid)
     if not refusal.blocks:
         return stopped
-    undo = undo_way(refusal.txid) if stopped.is_pinned else None
-    ways = ways_on(owner.topology, refusal, undo=undo, left_out=refusal.state in stopped.left_out)
+    left_out = refusal.state in stopped.left_out
+    if stopped.is_pinned:
+        ways = ways_on(owner.topology, refusal, undo=undo_way(refusal.txid, gone), left_out=left_out)
+    else:
+        ways = ways_on(owner.topology, refusal, left_out=left_out, gone=gone)
     return decision_needed(owner.topology, stopped.text, refusal, ways)
+
+
+def _gone(
+    ledger: Ledger, owner: Owner, stopped: StoppedError, repeater: Repeater, received: Collection[str]
+) -> Gone | None:
+    """Return what of the attempt can't be read again; where the ledger does not answer, what may be."""
+    if not received:
+        return None
+    txid = stopped.refusal.txid
+    try:
+        plan = repeater.call("reading what was planned", lambda: ledger.last_plan_of(owner, txid))
+    except TridentError:  # the write that follows says what is wrong with the ledger
+        plan = None
+    known = plan is not None and plan.attempt == stopped.refusal.attempt
+    return Gone.of(received, plan.ranges if plan is not None and known else None)

@@ -42,7 +42,7 @@ from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import Apply, Cancel, CommitTogether, DecidePin, RecordDone
 from trident.coordinators.registered import Keep
 from trident.coordinators.retrying import Repeater
-from trident.spouts.base import ReportsPositions, Source
+from trident.spouts.base import ReceivesRows, ReportsPositions, Source
 from trident.state.capabilities import expired_keys, relaying_of
 from trident.state.target import Target
 
@@ -117,7 +117,8 @@ class Work:
             case Cancel(batch):
                 parts.runner.processor.cancel(batch)
             case RecordStop(owner, epoch, error):
-                return record_stop(parts.ledger, owner, epoch, error, parts.last_repeater)
+                received = [name for name, source in parts.sources.items() if isinstance(source, ReceivesRows)]
+                return record_stop(parts.ledger, owner, epoch, error, parts.last_repeater, received)
         return None
 
     def end(self) -> None:

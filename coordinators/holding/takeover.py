@@ -18,6 +18,7 @@ from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.decided import Decision, ResetDecision
+from trident.coordinators.gone import Gone
 from trident.coordinators.holding.carrying_out import (
     UnfinishedError,
     carry_out,
@@ -29,6 +30,7 @@ from trident.coordinators.holding.carrying_out import (
 from trident.coordinators.holding.fencing import raise_fence
 from trident.coordinators.holding.naming import require_names
 from trident.coordinators.holding.places import require_one_place
+from trident.coordinators.holding.refused import refused_start
 from trident.coordinators.holding.standing import (
     Standing,
     known_without_position,
@@ -40,7 +42,7 @@ from trident.coordinators.holding.starts import nothing_wrong, starts_to_store
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.planned import StartPosition
-from trident.coordinators.refusals import decision_needed, refused_by_state, undo_way, ways_on
+from trident.coordinators.refusals import undo_way
 from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater, Result
 from trident.spouts.base import Source
@@ -245,20 +247,8 @@ class TakeOver:
 
     def require_no_refusal(self, standing: Standing) -> None:
         """Raise DecisionNeededError while a refusal waits for a person; says what is where and which commands go on."""
-        snapshot, refusal = self.snapshot, self.snapshot.refusal
-        if refusal is None or not refusal.blocks:
-            return
-        topology = snapshot.owner.topology
-        found = refused_by_state(topology, refusal)
-        if snapshot.pin is None or snapshot.pin.txid != refusal.txid:
-            text = f"{found} Nothing of it is pinned or applied; txid {snapshot.done} is done."
-            left_out = any(each.txid == refusal.txid and each.state == refusal.state for each in snapshot.decisions)
-            raise decision_needed(topology, text, refusal, ways_on(topology, refusal, left_out=left_out))
-        pinned = {item.state for item in snapshot.pin.states}
-        holders = ", ".join(repr(name) for name in sorted(pinned - standing.waiting)) or "no state"
-        names = ", ".join(repr(name) for name in sorted(standing.waiting)) or "none"
-        text = f"{found} It is pinned: {holders} has it, waiting for it: {names}; txid {snapshot.done} is done."
-        raise decision_needed(topology, text, refusal, ways_on(topology, refusal, undo=self._undo_way()))
+        if self.snapshot.refusal is not None and self.snapshot.refusal.blocks:
+            raise refused_start(self.snapshot, self.spec.received, standing.waiting, self._undo_way)
 
     def roll_forward(self, standing: Standing) -> None:
         """Apply the pinned batch to the states that wait for it, record it as done, and read what is open then.
@@ -272,7 +262,8 @@ class TakeOver:
             for name in sorted(standing.waiting):
                 committer.apply(pinned.batch, name, pinned.pin)
         except StoppedError as stopped:
-            told = record_stop(self.ledger, self.snapshot.owner, self.epoch, stopped, self.repeater)
+            received = self.spec.received
+            told = record_stop(self.ledger, self.snapshot.owner, self.epoch, stopped, self.repeater, received)
             if told is stopped:
                 raise
             raise told from stopped
@@ -373,7 +364,7 @@ class TakeOver:
             return f"(an undo is not possible: {error})"
         except RetryableError:
             pass  # somebody holds rows just now: whoever decides tries it again
-        return undo_way(pinned.batch.txid)
+        return undo_way(pinned.batch.txid, Gone.of(self.spec.received, pinned.pin.plan.ranges))
 
 
 @contextmanager

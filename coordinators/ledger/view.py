@@ -57,6 +57,8 @@ class TopologyStatus:
     """Which of these are sinks: what has left by them stays where it went."""
     dropped: tuple[str, ...] = ()
     """What was taken out, each with the txid after which it was."""
+    received: tuple[str, ...] = ()
+    """Streams whose rows end with the process that has received them, unless they are pinned."""
 
     @property
     def new_states(self) -> tuple[Birth, ...]:

@@ -8,16 +8,19 @@ from types import SimpleNamespace
 from typing import cast
 
 from tests.coordinators.test_decisions import APART, SHORTCUT, Scene
+from tests.coordinators.test_receiving_decisions import Scene as ReceivingScene
 from trident import Topology
+from trident.coordinators.holding.run import RunnableTopology
 from trident.state import StateKind
 
 
 class SceneTopology(Topology):
     """Compiles to what the scene runs."""
 
-    def __init__(self, scene: Scene) -> None:
-        super().__init__("payments")
-        self._plan = scene.job().plan()
+    def __init__(self, scene: Scene | ReceivingScene) -> None:
+        job = scene.job()
+        self._plan = job if isinstance(job, RunnableTopology) else job.plan()
+        super().__init__(self._plan.spec.name)
 
     def compile(self):
         return SimpleNamespace(

@@ -10,15 +10,15 @@ from typing import cast
 import numpy as np
 import pyarrow as pa
 
-from tests.coordinators.fakes import LAYOUT
+from tests.coordinators.fakes import LAYOUT, ListSource, ListSpout, Topic
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId
-from trident.base.ranges import RangeManifest
+from trident.base.ranges import OffsetRange, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology
-from trident.coordinators.registered import TopologySpec
+from trident.coordinators.registered import RECEIVED, TopologySpec
 from trident.spouts import NonTransactionalSpout
-from trident.spouts.base import LostOffsets, Source
+from trident.spouts.base import LostOffsets, Source, Spout
 from trident.spouts.python.receiving import ReceivingSource
 from trident.state.staged import HeldUpdates
 from trident.state.target import State
@@ -91,27 +91,33 @@ class Generous(Taking):
 
 @dataclass
 class CountingProcessor:
-    """Counts accounts over the rows that the source holds."""
+    """Counts accounts over the rows that the sources hold: those that were received, and records of a topic."""
 
-    source: ReceivingSource
+    sources: Mapping[str, Source]
     states: Sequence[str]
     meddle: Meddle
 
     def process(self, request: ProcessRequest) -> ProcessResult:
         counts: dict[str, int] = {}
         manifests = []
-        for edge in request.edges["s"]:
+        for stream, edge in ((stream, edge) for stream, edges in request.edges.items() for edge in edges):
             span = edge.range
-            for row in self.source.rows(span):
-                account = cast("str", cast("Sequence[object]", row)[0])
+            for account in self._accounts(stream, span):
                 counts[account] = counts.get(account, 0) + 1
             positions = np.arange(span.start, span.stop, dtype=np.int64)
             digest = Digest.of(hash64(seed_of(span.id.topic, span.id.partition), positions))
-            manifests.append(("s", RangeManifest(edge.id, span.id, span.stop, digest)))
+            manifests.append((stream, RangeManifest(edge.id, span.id, span.stop, digest)))
         self.meddle(request, tuple(counts))
         columns: list[Sequence[object]] = [list(counts), list(counts.values()), list(counts.values())]
         rows = pa.table(dict(zip(LAYOUT.schema().names, columns, strict=True)), schema=LAYOUT.schema())
         return ProcessResult(tuple(manifests), (), {state: HeldUpdates(rows) for state in self.states})
+
+    def _accounts(self, stream: str, span: OffsetRange) -> list[str]:
+        source = self.sources[stream]
+        if isinstance(source, ReceivingSource):
+            return [cast("str", cast("Sequence[object]", row)[0]) for row in source.rows(span)]
+        assert isinstance(source, ListSource)
+        return [account for account, _ in source.topic.partitions[span.id.partition][span.start : span.stop]]
 
     def cancel(self, batch: BatchId) -> None:
         pass
@@ -121,14 +127,19 @@ def nothing(request: ProcessRequest, accounts: Sequence[str]) -> None:
     """Let every attempt be."""
 
 
-def receiving_job(spout: Taking, *states: State, meddle: Meddle = nothing) -> RunnableTopology:
-    """Return a topology that counts what a spout takes."""
+def receiving_job(
+    spout: Taking, *states: State, meddle: Meddle = nothing, beside: Topic | None = None
+) -> RunnableTopology:
+    """Return a topology that counts what a spout takes, and the records of a topic beside it."""
 
     def make(sources: Mapping[str, Source], _: object) -> CountingProcessor:
-        source = sources["s"]
-        assert isinstance(source, ReceivingSource)
-        return CountingProcessor(source, [state.name for state in states], meddle)
+        return CountingProcessor(sources, [state.name for state in states], meddle)
 
-    spec = TopologySpec("queued", {"s": spout.description()}, {state.name: state.description() for state in states})
+    spouts: dict[str, Spout] = {"s": spout}
+    described = {"s": {**spout.description(), "kind": RECEIVED}}
+    if beside is not None:
+        spouts["k"] = ListSpout(beside)
+        described["k"] = {"kind": "opaque"}
+    spec = TopologySpec("queued", described, {state.name: state.description() for state in states})
     targets = {state.name: partial(state.open, LAYOUT) for state in states}
-    return RunnableTopology(spec, {"s": spout}, targets, make)
+    return RunnableTopology(spec, spouts, targets, make)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from tests.coordinators.receiving import Generous, Meddle, Queue, Taking, nothing, receiving_job
+from tests.coordinators.receiving import Generous, Meddle, Queue, Row, Taking, nothing, receiving_job
 from tests.coordinators.test_run import OPTIONS, Place, memory_place, sqlite_place
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import FatalError, RetryableError
@@ -189,6 +190,82 @@ def test_a_run_that_is_stopped_finishes_all_that_it_has_received(
     assert sorted(counted(place)) == sorted(queue.given) == sorted(queue.acknowledged)
     run(place, taking(queue))
     assert (len(counted(place)), lost(place)) == (120, 0)
+
+
+@pytest.mark.parametrize("max_pending", [1, 3])
+@pytest.mark.parametrize("fails", [1, 2])
+def test_what_fails_while_a_run_is_stopped_is_tried_again_before_its_rows_end_with_it(
+    place: Place, max_pending: int, fails: int
+) -> None:
+    queue = Queue(records(60))
+    runs: list[TopologyRun] = []
+    failed: list[int] = []
+
+    def stop_and_fail(request: ProcessRequest, accounts: Sequence[str]) -> None:
+        if request.batch.txid == 2 and len(failed) < fails:
+            runs[0].stop()
+            failed.append(request.batch.attempt)
+            raise RetryableError("the engine has lost it")
+
+    job = receiving_job(Taking(queue), place.state("counts"), meddle=stop_and_fail)
+    runs.append(TopologyRun(job, place.ledger(), replace(OPTIONS, max_wait=timedelta(0), max_pending=max_pending)))
+    runs[0].run()
+    assert len(failed) == fails
+    assert len(queue.given) < 60, "no more is asked for"
+    assert sorted(counted(place)) == sorted(queue.given) == sorted(queue.acknowledged)
+    run(place, Taking(queue))
+    assert (len(counted(place)), lost(place)) == (60, 0)
+
+
+def test_a_stop_does_not_try_for_ever(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    queue = Queue(records(60))
+    runs: list[TopologyRun] = []
+    tries: list[int] = []
+
+    def stop_and_fail(request: ProcessRequest, accounts: Sequence[str]) -> None:
+        if request.batch.txid >= 2:
+            runs[0].stop()
+            tries.append(request.tries)
+            raise RetryableError("the engine has lost it")
+
+    job = receiving_job(Taking(queue), place.state("counts"), meddle=stop_and_fail)
+    runs.append(TopologyRun(job, place.ledger(), replace(OPTIONS, max_pending=1)))
+    with caplog.at_level(logging.WARNING):
+        runs[0].run()
+    assert tries == [1, 2, 3]
+    assert any("5 rows were received and are not done when the run ends" in text for text in caplog.messages)
+    run(place, Taking(queue))
+    assert len(counted(place)) + lost(place) == 60
+    assert lost(place) == 5
+
+
+def test_a_call_that_does_not_return_is_named_while_it_is_waited_for(
+    place: Place, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trident.spouts.python.watching.LONG_S", 0.05)
+    hangs, returns = threading.Event(), threading.Event()
+
+    class Hanging(Taking):
+        def receive(self, partition: int, most: int) -> Iterable[Row]:
+            if len(self.queue.given) >= 10:
+                hangs.set()
+                returns.wait(10)
+            return super().receive(partition, most)
+
+    def fail(request: ProcessRequest, accounts: Sequence[str]) -> None:
+        if request.batch.txid == 2:
+            assert hangs.wait(10)
+            threading.Timer(0.4, returns.set).start()
+            raise FatalError("no engine")
+
+    job = receiving_job(Hanging(Queue(records(60))), place.state("counts"), meddle=fail)
+    options = replace(OPTIONS, max_wait=timedelta(0), max_pending=3)
+    with caplog.at_level(logging.WARNING), pytest.raises(FatalError, match="no engine"):
+        TopologyRun(job, place.ledger(), options).run()
+    told = [text for text in caplog.messages if "receive() of partition 0 has not returned for" in text]
+    assert 2 <= len(told) <= 4, "each time that twice as long has passed"
+    assert "stream 's'" in told[0]
+    assert not [text for text in caplog.messages if "partitions()" in text]
 
 
 def test_a_run_that_catches_up_asks_once_more_when_all_is_done(place: Place) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.coordinators.receiving import Queue, Taking, receiving_job
+from tests.coordinators.fakes import Topic
+from tests.coordinators.receiving import Meddle, Queue, Taking, nothing, receiving_job
 from tests.coordinators.test_run import OPTIONS
 from trident.base.errors import DecisionNeededError
 from trident.coordinators.decided import DecisionKind
@@ -26,18 +27,21 @@ class Scene:
 
     folder: Path
     is_apart: bool
+    is_mixed: bool = False
+    """Whether there is a stream beside it that can be read again."""
 
     def __post_init__(self) -> None:
         self.queue = Queue({0: [f"r{n}" for n in range(4)]})
+        self.topic = Topic([[]]) if self.is_mixed else None
+        self.meddle: Meddle = nothing
         self.go_on()
-        with sqlite3.connect(self.file("others")) as connection:
-            connection.execute(
-                "CREATE TRIGGER small BEFORE INSERT ON others WHEN NEW.account = 'bad' "
-                "BEGIN SELECT RAISE(ABORT, 'no'); END"
-            )
+        self.refuse("others")
         self.queue.waiting[0] = ["good", "bad", "fine"]
-        with pytest.raises(DecisionNeededError):
+        if self.topic is not None:
+            self.topic.partitions[0].append(("k0", 1))
+        with pytest.raises(DecisionNeededError) as raised:
             self.go_on()
+        self.said = str(raised.value)
         self.queue.waiting[0] = ["later"]
 
     def file(self, state: str) -> Path:
@@ -48,10 +52,18 @@ class Scene:
 
     def job(self) -> RunnableTopology:
         paths = {name: self.file(name) if self.is_apart else None for name in ("counts", "others")}
-        return receiving_job(Taking(self.queue), *(SqliteState(name, path=path) for name, path in paths.items()))
+        states = [SqliteState(name, path=path) for name, path in paths.items()]
+        return receiving_job(Taking(self.queue), *states, meddle=self.meddle, beside=self.topic)
 
     def go_on(self) -> None:
         TopologyRun(self.job(), self.ledger(), OPTIONS).run()
+
+    def refuse(self, state: str) -> None:
+        with sqlite3.connect(self.file(state)) as connection:
+            connection.execute(
+                f"CREATE TRIGGER small BEFORE INSERT ON {state} WHEN NEW.account = 'bad' "
+                "BEGIN SELECT RAISE(ABORT, 'no'); END"
+            )
 
     def mend(self) -> None:
         with sqlite3.connect(self.file("others")) as connection:

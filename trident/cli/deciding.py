@@ -11,6 +11,7 @@ import typer
 import trident.managing.deciding as decisions
 from trident.base.errors import ConfigurationError
 from trident.cli.confirming import Yes, confirm, require_yes
+from trident.cli.gone import goes_on, gone_by_undoing, gone_of, nothing_to_divert
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.loading import load_topology
 from trident.cli.output import JsonOption, show_fields
@@ -50,9 +51,10 @@ def retry(
     with opened(ledger) as found:
         standing = found.view().status(topology)
         _check(standing, DecisionKind.RETRY, txid)
-        confirm(f"Try txid {txid} of {topology} again at the next start?", yes)
+        gone = gone_of(found.view(), standing, txid)
+        confirm(f"Try txid {txid} of {topology} again at the next start{goes_on(gone)}?", yes)
         decision = decisions.retry(topology, found, txid=txid)
-    note = "the next start of the topology goes on with this txid"
+    note = f"the next start of the topology goes on with this txid{goes_on(gone)}"
     if standing.refusal is not None and not standing.refusal.blocks:
         note += "; it would have done so without a decision"
     _say(decision, topology, note, as_json)
@@ -74,16 +76,18 @@ def divert(
     loaded = load_topology(topology)
     require_state(loaded.compile().targets, Decision(DecisionKind.DIVERT, txid, 0, state))
     with opened(ledger) as found:
-        _check(found.view().status(loaded.name), DecisionKind.DIVERT, txid, state)
+        standing = found.view().status(loaded.name)
+        _check(standing, DecisionKind.DIVERT, txid, state)
+        gone = gone_of(found.view(), standing, txid)
         given_up = " Those that are gone are given up." if rows_lost else ""
+        if gone is not None:
+            given_up = f" But {nothing_to_divert(gone)}."
         confirm(f"Take the rows of state {state} out of txid {txid} for good?{given_up}", yes)
         decision = decisions.divert(loaded, found, txid=txid, state=state, rows_lost=rows_lost)
         is_kept = bool(found.view().txid(loaded.name, txid).diverted)
-    note = (
-        f"its rows are kept in trident_diverted (trident show {shlex.quote(loaded.name)} {txid})"
-        if is_kept
-        else "the next attempt at this txid leaves its rows out"
-    )
+    note = "the next attempt at this txid leaves its rows out" if gone is None else nothing_to_divert(gone)
+    if is_kept:
+        note = f"its rows are kept in trident_diverted (trident show {shlex.quote(loaded.name)} {txid})"
     _say(decision, loaded.name, f"{note}; start the topology", as_json)
 
 
@@ -92,10 +96,14 @@ def undo(topology: Named, txid: Txid, ledger: LedgerOption = "", yes: Yes = Fals
     require_yes(yes, as_json)
     loaded = load_topology(topology)
     with opened(ledger) as found:
-        _check(found.view().status(loaded.name), DecisionKind.UNDO, txid)
-        confirm(f"Bring every state back to txid {txid - 1}?", yes)
+        standing = found.view().status(loaded.name)
+        _check(standing, DecisionKind.UNDO, txid)
+        gone = gone_by_undoing(found.view(), standing, txid)
+        lost = "" if gone is None else f" Txid {txid} goes on{goes_on(gone)}."
+        confirm(f"Bring every state back to txid {txid - 1}?{lost}", yes)
         decision = decisions.undo(loaded, found, txid=txid)
-    note = f"every state is back at txid {txid - 1}; the next start of the topology plans txid {txid} again"
+    planned = f"the next start of the topology plans txid {txid} again{goes_on(gone)}"
+    note = f"every state is back at txid {txid - 1}; {planned}"
     _say(decision, loaded.name, note, as_json)
 
 

@@ -11,9 +11,10 @@ import typer
 from trident.base.advice import RESET_CLEARING
 from trident.base.errors import MismatchError
 from trident.cli.exits import Exit
+from trident.cli.gone import goes_on, gone_by_undoing, gone_of
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
-from trident.coordinators.ledger.view import TopologyStatus, record_of
+from trident.coordinators.ledger.view import LedgerView, TopologyStatus, record_of
 from trident.coordinators.refusals import refused_by_state, undo_way, ways_on
 from trident.state.kafka.outbox.tables import Waiting
 
@@ -42,6 +43,8 @@ def status(topology: TopologyName, ledger: LedgerOption = "", as_json: JsonOptio
     with opened(ledger) as found:
         view = found.view()
         standing, progress = view.status(topology), [asdict(each) for each in view.progress(topology)]
+        gone = gone_of(view, standing, standing.done + (1 if standing.pinned is None else 2))
+        ways = _ways_on(view, standing)
     known = asdict(standing) | {"done_at": standing.done_at.isoformat() if standing.done_at else None}
     if as_json:
         show_fields("", known | {"progress": progress}, as_json)
@@ -49,12 +52,13 @@ def status(topology: TopologyName, ledger: LedgerOption = "", as_json: JsonOptio
         show_fields(f"topology {topology}", known | _in_words(standing), as_json)
         show_rows("positions (the offset that comes next)", progress[:_PARTITIONS_SHOWN], as_json)
         _say_what_is_not_shown(standing, len(progress) - _PARTITIONS_SHOWN)
+        if gone is not None and not standing.needs_decision:
+            print(f"the next start goes on{goes_on(gone)}.")
     if standing.refusal is None or not standing.needs_decision:
         return
     if not as_json:
         print(refused_by_state(topology, standing.refusal))
-        undo = undo_way(standing.refusal.txid) if standing.pinned == standing.refusal.txid else None
-        print("\n".join(ways_on(topology, standing.refusal, undo=undo, left_out=standing.is_left_out)))
+        print("\n".join(ways))
     raise typer.Exit(Exit.NEEDS_DECISION)
 
 
@@ -84,7 +88,8 @@ def show(
     """Show all that the ledger keeps of one txid: attempts and plans, pin, commit, losses, dead letters, decisions."""
     with opened(ledger) as found:
         view = found.view()
-        story, last = view.txid(topology, txid), view.status(topology).last_txid
+        story, standing = view.txid(topology, txid), view.status(topology)
+        last, gone = standing.last_txid, gone_of(view, standing, txid)
     kept = {field.name: [record_of(row) for row in getattr(story, field.name)] for field in fields(story)}
     if not any(kept.values()):
         why = f"the last one is {last}" if txid > last else "it was cleaned up, or never given out"
@@ -94,6 +99,20 @@ def show(
         return
     for kind, rows in kept.items():
         show_rows(kind.replace("_", " "), [_without_names(row) for row in rows], as_json)
+    if gone is not None:
+        print(f"txid {txid} goes on{goes_on(gone)}.")
+
+
+def _ways_on(view: LedgerView, standing: TopologyStatus) -> tuple[str, ...]:
+    """Return the commands that go on where a refusal waits for a person."""
+    refusal = standing.refusal
+    if refusal is None or not standing.needs_decision:
+        return ()
+    if standing.pinned == refusal.txid:
+        undo = undo_way(refusal.txid, gone_by_undoing(view, standing, refusal.txid))
+        return ways_on(standing.name, refusal, undo=undo)
+    gone = gone_of(view, standing, refusal.txid)
+    return ways_on(standing.name, refusal, left_out=standing.is_left_out, gone=gone)
 
 
 def _in_words(standing: TopologyStatus) -> dict[str, object]:
@@ -106,6 +125,7 @@ def _in_words(standing: TopologyStatus) -> dict[str, object]:
         "waiting": ", ".join(map(_waiting, standing.waiting)) or None,
         "sinks": ", ".join(standing.sinks) or None,
         "dropped": ", ".join(standing.dropped) or None,
+        "received": ", ".join(standing.received) or None,
     }
 
 

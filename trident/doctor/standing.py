@@ -106,7 +106,7 @@ def _waiting_for_a_person(standing: TopologyStatus) -> Iterator[Finding]:
             LEDGER,
             refused_by_state(standing.name, standing.refusal),
             "nothing of that txid is in any result",
-            "the next start tries it again",
+            f"the next start tries it again{_but_for(standing)}",
         )
     if standing.open_reset is not None:
         yield warning(
@@ -117,6 +117,13 @@ def _waiting_for_a_person(standing: TopologyStatus) -> Iterator[Finding]:
         )
     for decision in standing.decisions:
         yield ok(LEDGER, f"decided and not finished: {decision}")
+
+
+def _but_for(standing: TopologyStatus) -> str:
+    if not standing.received:
+        return ""
+    streams = ", ".join(map(repr, standing.received))
+    return f", without what it had of stream {streams}: that ended with the process that had received it"
 
 
 def _waiting_to_be_sent(standing: TopologyStatus) -> Iterator[Finding]:

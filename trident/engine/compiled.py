@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.registered import SINK, TopologySpec
+from trident.coordinators.registered import RECEIVED, SINK, TopologySpec
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, SinkNode
@@ -56,7 +56,7 @@ class CompiledTopology:
 
 
 def _kind_of(spout: Spout) -> str:
-    return "non-transactional" if lives_in_process(spout) else spout.kind.value
+    return RECEIVED if lives_in_process(spout) else spout.kind.value
 
 
 def _opens(end: End) -> OpensTarget:

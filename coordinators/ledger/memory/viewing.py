@@ -120,6 +120,7 @@ class _Kept:
             diverted_rows=len(self._diverted()),
             births=self.entry.births,
             sinks=self.entry.spec.sinks,
+            received=self.entry.spec.received,
             dropped=dropped_in_words(self.entry.spec),
         )
 

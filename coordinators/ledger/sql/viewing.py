@@ -182,6 +182,7 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         waiting=waiting_in(connection, topology),
         sinks=spec.sinks,
         dropped=dropped_in_words(spec),
+        received=spec.received,
     )
 
 
