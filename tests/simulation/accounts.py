@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.simulation.data import amount_of, is_bad, key_of
 from tests.simulation.since_birth import Life
@@ -55,6 +55,12 @@ class LedgerAccount:
     """How many records of this incarnation are in done txids, dead letters included."""
     refused: Mapping[int, Records] = field(default_factory=dict)
     """What each attempt was to read that a coordinator stopped at."""
+    rows: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    """Of a stream that can't be read again: which row was ever planned at which position."""
+
+    def with_rows(self, rows: Mapping[tuple[int, int], int]) -> LedgerAccount:
+        """Return it with what was planned."""
+        return replace(self, rows=rows)
 
 
 @dataclass(frozen=True)

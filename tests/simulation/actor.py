@@ -11,8 +11,10 @@ from collections.abc import Callable
 from functools import partial
 
 from tests.simulation import scripts
+from tests.simulation.data import TopicSource
 from tests.simulation.hosting import Host, Surroundings
 from tests.simulation.jobs import LANES, ONE_BY_ONE, START, Job, Release, Start
+from tests.simulation.received import ReceivedHere
 from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
 from trident.base.identity import Epoch
@@ -48,6 +50,7 @@ class Coordinator:
         self.host = host
         self.name = name
         self.around = around
+        self.sources = _opened(around, name)
         self.alive = True
         self.is_dead = False
         """Whether its process is gone; one that has merely ended may still be in the middle of a call."""
@@ -66,7 +69,7 @@ class Coordinator:
 
     def _equip(self) -> None:
         around, once = self.around, _Once()
-        spouts, sources = around.spouts, around.sources
+        spouts, sources = around.spouts, self.sources
         assert self.book is not None
         assert self.epoch is not None
         self.work = Work(
@@ -93,6 +96,7 @@ class Coordinator:
         other = object.__new__(Coordinator)
         other.__dict__.update(self.__dict__)
         other.host, other.around = host, around
+        other.sources = _opened(around, self.name)
         if not is_to_act:
             other.work = None  # it holds on to the surroundings of the first one
             return other
@@ -113,6 +117,13 @@ class Coordinator:
     def crash(self) -> None:
         """Lose all memory; what was sent may still arrive."""
         self.alive, self.is_dead = False, True
+        for source in self.received:
+            source.lose()
+
+    @property
+    def received(self) -> list[ReceivedHere]:
+        """Those of its sources whose rows are in its memory."""
+        return [source for source in self.sources.values() if isinstance(source, ReceivedHere)]
 
     def stop(self) -> None:
         """Ask for a graceful end."""
@@ -153,7 +164,7 @@ class Coordinator:
                 scripts.take_over,
                 ledger=around.ledger,
                 stores=around.stores,
-                sources=around.sources,
+                sources=self.sources,
                 spec=around.spec,
                 lease=self.lease,
             )
@@ -217,7 +228,7 @@ class Coordinator:
         self.epoch = taken.epoch
         self.book = PlanBook(taken.snapshot)
         self._equip()
-        state, commands = taken.first_step(around.stores, around.options)
+        state, commands = taken.first_step(around.stores, around.options, keeps_rows=bool(self.received))
         self.loop = Loop(
             (state._replace(turn_work=around.turn is not None), commands),
             Pace.of(around.options)._replace(clean_up_every=around.clean_up_every),
@@ -273,7 +284,13 @@ class Coordinator:
         if not self.alive:
             return
         self.alive = False
+        for source in self.received:
+            source.close()
         self.host.ended(self, error)
+
+
+def _opened(around: Surroundings, process: str) -> dict[str, TopicSource | ReceivedHere]:
+    return {name: source.opened(process) for name, source in around.sources.items()}
 
 
 class _Once(Repeater):

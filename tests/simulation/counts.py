@@ -33,6 +33,8 @@ OUTCOMES = (
     "too late for a decision",
     "a batch without records",
     "two spouts",
+    "a stream that can't be read again",
+    "a row was given again",
     "a state was born late",
     "a state was born after a txid that was pinned without it",
     "a refused version was rolled back",

@@ -123,6 +123,10 @@ class TopicSource:
     share: int = 0
     shares: int = 1
 
+    def opened(self, process: str) -> TopicSource:
+        """Return what a process reads it by: it is the same for all."""
+        return self
+
     def bounds(self) -> tuple[PartitionBounds, ...]:
         hidden = self.before_answer() if self.before_answer is not None else None
         found = self._bounds()

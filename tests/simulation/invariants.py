@@ -41,6 +41,7 @@ from tests.simulation.diverting import (
     refused_since,
 )
 from tests.simulation.outbox_rows import ENTRIES, POSITIONS
+from tests.simulation.received import ReceivedRowsAccount
 from tests.simulation.sent import SentTxid, SinkAccount, check_one_batch, diverted_sums, sources_of, sums_of
 from tests.simulation.since_birth import Life
 from tests.simulation.sinking import SinkMode
@@ -73,6 +74,8 @@ class Monitor:
         self.states = {name: StateAccount() for name in (*homes, *((SINK,) if sink is not SinkMode.NONE else ()))}
         self.sink = SinkAccount()
         """What was sent, where there is a sink; where it stands is with the states."""
+        self.received: ReceivedRowsAccount | None = None
+        """Of the stream that can't be read again, where there is one."""
         self.commits = 0
         self.torn = False
         """One store was put back alone: nothing may be decided or applied until a person has healed it."""
@@ -212,6 +215,7 @@ class Monitor:
             account = replace(account, covered=_covered(entry))
         if entry.live is not old.live:
             check_live(old, entry)
+            account = self._planned(account, old, entry, epoch)
         if entry.refusals is not old.refusals:
             account = replace(account, refused=refused_since(old, entry, account.refused))
         if entry.decisions is not old.decisions:
@@ -249,6 +253,7 @@ class Monitor:
             account.losses,
             account.records,
             account.refused,
+            account.rows,
         )
 
     def _begin_life(self, old: Entry | None, entry: Entry) -> None:
@@ -304,7 +309,18 @@ class Monitor:
             state = self.states[birth.state]
             if state.life is not None and birth.state not in batch.diverted:
                 self.states[birth.state] = replace(state, life=state.life.with_done(done))
-        return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read, refused)
+        if self.received is not None:
+            self.received.finished(account, plan)
+        return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read, refused, account.rows)
+
+    def _planned(self, account: LedgerAccount, old: Entry, entry: Entry, epoch: Epoch | None) -> LedgerAccount:
+        """Hold a new plan against what its process has received."""
+        if self.received is None or not entry.live or (old.live and entry.live[-1] is old.live[-1]):
+            return account
+        newest = entry.live[-1].plan
+        if any(stored.plan.attempt == newest.attempt for stored in old.live):
+            return account
+        return self.received.planned(account, newest, epoch)
 
     def _let_go(self, batch: Batch, entry: Entry) -> None:
         """What waits of a txid is to be sent from now on."""

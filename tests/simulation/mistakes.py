@@ -5,7 +5,7 @@ Each is what the product does but for one thing that is easily overlooked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trident.base.identity import BatchId, Epoch, Owner
@@ -19,6 +19,7 @@ from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.protocol.messages import MakePlan
+from trident.coordinators.registered import Snapshot
 from trident.spouts.base import Source
 from trident.state.capabilities import resetting_of
 from trident.state.target import Target
@@ -112,3 +113,16 @@ def cleans_up_all_that_was_planned(work: Work, batch: BatchId, state: str) -> No
     """Let go of what is staged up to the last txid that is known, not up to the one that is done."""
     last = work._parts.book.last_txid
     _CLEAN_UP(work, replace(batch, txid=last), state)
+
+
+def forgets_what_was_planned(ledger: Ledger, snapshot: Snapshot) -> Iterator[Plan]:
+    """Ask for nothing behind what is decided: rows that died with a process leave their positions to others."""
+    if snapshot.done_plan is not None:
+        yield snapshot.done_plan
+    if snapshot.pin is not None:
+        yield snapshot.pin.plan
+
+
+def receives_for_every_plan(maker: PlanMaker, command: MakePlan, repeated: Mapping[str, Sequence[OffsetRange]]) -> Plan:
+    """Ask the sources although the plan may be left for a fuller batch."""
+    return _BUILD(maker, replace(command, only_full=False), repeated)

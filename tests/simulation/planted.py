@@ -32,6 +32,7 @@ from trident.coordinators.ledger.memory import rows as memory_rows
 from trident.coordinators.ledger.rules import attempts
 from trident.coordinators.ledger.rules import decisions as decision_rules
 from trident.coordinators.plans import maker as planning
+from trident.coordinators.plans import receiving
 from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.ranges import plan_ranges
 from trident.coordinators.protocol import step as protocol
@@ -358,6 +359,14 @@ BUGS = (
         _A_LOSS_AND_A_FAILURE,
         first_seed=1240,
         layer=Layer.EXPLORATION,
+    ),
+    PlantedBug(
+        "a process puts what it receives behind what is done",
+        _patched(receiving, "_plans", mistakes.forgets_what_was_planned),
+    ),
+    PlantedBug(
+        "a source that can't be read again is asked for what may not be planned",
+        _patched(PlanMaker, "_build", mistakes.receives_for_every_plan),
     ),
     PlantedBug(
         "a reset opens the new life in the ledger first",

@@ -21,8 +21,11 @@ from trident.coordinators.decisions.deciding import decide_reset, decide_retry
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.plans.receiving import begin_receiving
 from trident.coordinators.registered import Acquired, Lease, TopologySpec
 from trident.coordinators.retrying import Repeater, Result
+from trident.spouts.base import Source
 from trident.state.capabilities import Capabilities, CountsRows, Divertible, Relays, Resettable, Undoable
 
 GIVE_UP_AFTER = 12
@@ -186,7 +189,9 @@ def take_over(
 ) -> TakenOver:
     """Take the lease, raise every fence, check every state, resolve the start: all that comes before the first plan."""
     taped, repeater, epoch = _acquired(tape, ledger, spec, lease)
-    return TakeOver(taped, _taped(tape, stores), spec, epoch, repeater).complete(_taped(tape, sources))
+    taken = TakeOver(taped, _taped(tape, stores), spec, epoch, repeater).complete(_taped(tape, sources))
+    begin_receiving(cast(Ledger, taped), taken.snapshot, cast("Mapping[str, Source]", sources), repeater)
+    return taken
 
 
 def reset(

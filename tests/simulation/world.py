@@ -35,6 +35,7 @@ from tests.simulation.invariants import Monitor
 from tests.simulation.jobs import Job, Release, Start
 from tests.simulation.mishaps import Mishaps
 from tests.simulation.person import Person
+from tests.simulation.received import Queue, ReceivedRowsAccount, ReceivedStream, draw_received, received_spout
 from tests.simulation.scripts import Answer, Progressed
 from tests.simulation.sinking import DiedError, SinkMode, draw_mode, draw_sink_faults
 from tests.simulation.stores import Circumstances, Ending, LockedError, SimulatedDatabase, make_store
@@ -133,6 +134,10 @@ class World:
         if len(self.topic.stops) > 1 and (second := draw_second_spout(self._seed)):
             self.spouts |= second
             self.counts["two spouts"] += 1
+        received = draw_received(self._seed, self.spouts, lambda: len(self.topic.stops), lambda: self.sealed)
+        if received is not None:
+            self.spouts[received[0]] = received_spout(self.spouts[received[0]])
+            self.counts["a stream that can't be read again"] += 1
         self.clock = VirtualClock(self)
         self.ledger = MemoryLedger(self.clock, database=self.databases["ledger"], draw_id=lambda _: self._draw_id())
         stores = {
@@ -152,10 +157,12 @@ class World:
             described[SINK] = {"kind": "sink"}
         spec = TopologySpec(TOPOLOGY, {name: spout.description() for name, spout in self.spouts.items()}, described)
         told, shares = self.monitor.check_told, len(self.spouts)
-        sources = {
+        sources: dict[str, TopicSource | ReceivedStream] = {
             name: TopicSource(self.topic, self._before_bounds, told, share, shares)
             for share, name in enumerate(self.spouts)
         }
+        if received is not None:
+            sources[received[0]] = self._received(*received)
         self.around = Surroundings(
             spec,
             self.ledger,
@@ -185,6 +192,19 @@ class World:
         self.monitor.states[ADDED] = StateAccount()
         return Versions(self, home, kind)
 
+    def _received(self, name: str, queue: Queue) -> ReceivedStream:
+        """Return the stream that can't be read again; the monitor is told which row is where."""
+        account = self.monitor.received = ReceivedRowsAccount(name, queue)
+        most = self.spouts[name].limits.max_records
+        assert most is not None
+        return ReceivedStream(name, queue, most, self.monitor.check_told, account.check_told)
+
+    @property
+    def received_partitions(self) -> frozenset[int]:
+        """The partitions whose records can't be read again."""
+        received = self.monitor.received
+        return frozenset() if received is None else frozenset(received.queue.partitions())
+
     def _draw_id(self) -> str:
         self._ids += 1
         return f"{self._ids:08x}"
@@ -197,9 +217,12 @@ class World:
         """Let a few records arrive before the source answers; a fault may leave a partition out."""
         topic, random_ = self.topic, self.rng.random
         if not self.sealed:
-            covered = self.monitor.account.covered
+            covered, received = self.monitor.account.covered, self.received_partitions
             for partition, stop in enumerate(topic.stops):
-                if stop - max(covered.get(partition, 0), topic.earliest[partition]) < 4 * self.most_records:
+                if (
+                    partition not in received
+                    and stop - max(covered.get(partition, 0), topic.earliest[partition]) < 4 * self.most_records
+                ):
                     topic.stops[partition] += int(random_() * 2 * self.most_records)
         hidden, self.hidden = self.hidden, None
         return hidden
@@ -247,11 +270,24 @@ class World:
             or any(home.open_transactions for home in self.databases.values())
         ):
             return False
+        self._follow_received()
         is_sent = not self.monitor.sink.due
         return is_sent and self.monitor.account.decided is None and self.monitor.is_covered(self.topic)
 
+    def _follow_received(self) -> None:
+        """Let the topic end where what was received was planned; all of it is to be done, or a recorded loss."""
+        if self.monitor.received is not None:
+            stops = self.monitor.received.stops(self.monitor.account)
+            for partition in self.received_partitions:
+                self.topic.stops[partition] = stops.get(partition, 0)
+
     def _check_end(self) -> None:
+        self._follow_received()
         self.monitor.check_covered(self.topic)
+        if self.monitor.received is not None:
+            is_whole = not self.era and not self.counts["reset carried out"]
+            self.monitor.received.check_end(is_whole=is_whole)
+            self.counts["a row was given again"] += self.monitor.received.queue.given_again > 0
         self.counts[HAPPENS_BY_ITSELF[0]] += sum(database.timeouts for database in self.databases.values())
         if self.kafka is not None:
             self.monitor.sink.check_read(self.kafka)
@@ -398,6 +434,8 @@ class World:
         assert actor.loop is not None
         self.note(actor.name, "holds the topology, epoch", actor.epoch.number, "done", actor.loop.state.done)
         self.counts["take-over"] += 1
+        if self.monitor.received is not None:
+            self.monitor.received.sources[actor.epoch] = actor.received[0]
         self.monitor.check_taken_over(actor.epoch, actor.around.stores)
         self.at(BEAT_MS, self._beat, actor)
 
@@ -421,6 +459,9 @@ class World:
         if actor.epoch is not None:
             self.at(1, self._arrive, Request(actor, Release(actor.epoch), 0, self.era))
         self.restart(actor.number)
+        if self.monitor.received is not None and error is None and not self.monitor.torn:
+            account = self.monitor.account
+            self.monitor.received.check_stopped(actor.received[0], account.entry, account.rows)
         self.person.judge(actor, error)
 
     def restart(self, number: int) -> None:
