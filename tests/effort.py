@@ -55,6 +55,8 @@ class Effort:
     """How many of the crash matrix's cases are drawn, beside each border in one variant."""
     matrix_share_with_kafka: float
     """The same, of the cases with a sink in Kafka, which take seconds each."""
+    received_borders: int
+    """At how many borders of a batch a process is killed that had received its rows, for each place."""
     freezes: int
     """At how many messages to the server an owner freezes, per set-up; a run has some 450."""
     sink_transactions: int
@@ -87,6 +89,7 @@ _EFFORTS = {
         json_from_anew=False,
         matrix_share=0.0,
         matrix_share_with_kafka=0.0,
+        received_borders=3,
         freezes=1,
         sink_transactions=20,
         every_pair=False,
@@ -111,6 +114,7 @@ _EFFORTS = {
         json_from_anew=True,
         matrix_share=0.2,
         matrix_share_with_kafka=0.0,
+        received_borders=100,
         freezes=6,
         sink_transactions=1_000,
         every_pair=True,

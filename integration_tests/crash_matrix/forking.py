@@ -17,13 +17,18 @@ import threading
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
-
-from integration_tests.crash_matrix.lives import Life, live
+from typing import BinaryIO, Protocol, Self
 
 _ROOT = Path(__file__).parents[2]
 _LENGTH = struct.Struct(">I")
 _ENDING_SECONDS = 5.0
+
+
+class Lives(Protocol):
+    """What a process is forked for; it is pickled on its way there."""
+
+    def live(self) -> None:
+        """Do it; a death is a SIGKILL of the very process."""
 
 
 class Forker:
@@ -49,15 +54,15 @@ class Forker:
         self._process.stdout.close()
         self._said.close()
 
-    def warm_up(self, life: Life) -> None:
+    def warm_up(self, life: Lives) -> None:
         """Live the life without a fork: what is imported and cached on the way, every fork has from its start."""
         self._ask(life, in_fork=False)
 
-    def end_of(self, life: Life) -> int:
+    def end_of(self, life: Lives) -> int:
         """Return the exit code of the life's process; below zero is the signal that killed it."""
         return self._ask(life, in_fork=True)
 
-    def _ask(self, life: Life, *, in_fork: bool) -> int:
+    def _ask(self, life: Lives, *, in_fork: bool) -> int:
         text = pickle.dumps((life, in_fork))
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -82,8 +87,8 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
 
-def _warm_up(life: Life) -> int:
-    live(life)
+def _warm_up(life: Lives) -> int:
+    life.live()
     for thread in set(threading.enumerate()) - {threading.current_thread()}:
         thread.join(_ENDING_SECONDS)  # what is let go of may take a moment
     assert threading.active_count() == 1, f"a fork would inherit the locks of {threading.enumerate()}"
@@ -92,7 +97,7 @@ def _warm_up(life: Life) -> int:
     return 0
 
 
-def _fork(life: Life) -> int:
+def _fork(life: Lives) -> int:
     pid = os.fork()
     if pid == 0:
         _live_and_end(life)
@@ -100,10 +105,10 @@ def _fork(life: Life) -> int:
     return os.waitstatus_to_exitcode(status)
 
 
-def _live_and_end(life: Life) -> None:
+def _live_and_end(life: Lives) -> None:
     """Never return: what the forking program holds is not this process's to clean up."""
     try:
-        live(life)
+        life.live()
     except BaseException:  # noqa: BLE001 - it ends the process, and says why
         traceback.print_exc()
         sys.stderr.flush()

@@ -65,6 +65,10 @@ class Life:
     takes_over: bool = False
     """Whether it dies in a session that is of no txid."""
 
+    def live(self) -> None:
+        """See `Lives`."""
+        live(self)
+
     @property
     def place(self) -> Place:
         """Where ledger and states live."""
