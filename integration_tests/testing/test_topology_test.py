@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -20,9 +22,11 @@ from trident.state import (
     BackingKey,
     BackingMapState,
     BackingValue,
+    KafkaSink,
     OpaqueValue,
     PostgresState,
     PostgresTable,
+    SqliteState,
     StateKind,
 )
 from trident.testing import CrashPoint, Death, TopologyTest, check_exactly_once
@@ -283,6 +287,76 @@ def test_a_store_of_ones_own_is_kept_where_it_is_named(spark: SparkSession) -> N
             test.rows("mine")
 
 
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("death", [None, CrashPoint.BEFORE_PIN, CrashPoint.AFTER_PIN, CrashPoint.BEFORE_POSITION])
+def test_keys_expire_by_the_times_of_the_batches(spark: SparkSession, death: CrashPoint | None) -> None:
+    store = Kept()
+    made = Topology("visits")
+    stream = made.stream("in", FixedBatchSpout("k string, n bigint", [], kind="opaque")).group_by("k")
+    state = BackingMapState("sums", store, expire_after=timedelta(hours=1))
+    stream.persistent_aggregate(state, total=Sum("n")).new_values(previous=True).to_table(PostgresTable("said"))
+    dies_at = () if death is None else death
+    with TopologyTest(made, spark) as test:
+        test.batch({"in": [("a", 1), ("b", 2)]}, at=NOON, dies_at=dies_at)
+        test.batch({"in": [("a", 1)]}, at=NOON + timedelta(minutes=59), dies_at=dies_at)
+        assert test.rows("sums") == [{"k": "a", "total": 2}, {"k": "b", "total": 2}]
+        test.batch({"in": [("c", 1), ("b", 5)]}, at=NOON + timedelta(minutes=60), dies_at=dies_at)
+        assert test.rows("sums") == [{"k": "a", "total": 2}, {"k": "b", "total": 5}, {"k": "c", "total": 1}]
+        test.batch({"in": [("c", 1)]}, at=NOON + timedelta(minutes=119), dies_at=dies_at)
+        assert test.rows("sums") == [{"k": "b", "total": 5}, {"k": "c", "total": 2}], "a is over"
+        said = [(row["k"], row["total"], row["previous_total"]) for row in test.rows("said")]
+    assert sorted(said, key=repr) == sorted(
+        [("a", 1, None), ("b", 2, None), ("a", 2, 1), ("c", 1, None), ("b", 5, None), ("c", 2, 1)], key=repr
+    )
+    assert not store.values, "what production keeps is left alone"
+
+
+def test_what_lives_beside_a_ledger_can_not_be_kept(spark: SparkSession, tmp_path: Path) -> None:
+    made = Topology("kept")
+    stream = made.stream("in", FixedBatchSpout("k string", [])).group_by("k")
+    stream.persistent_aggregate(SqliteState("beside"), n=Count())
+    stream.persistent_aggregate(SqliteState("apart", path=tmp_path / "own.sqlite"), n=Count())
+    with pytest.raises(ConfigurationError, match=r"keep: 'beside' lives in its ledger's database.*Leave it out"):
+        TopologyTest(made, spark, keep=["beside"])
+    with TopologyTest(made, spark, keep=["apart"]) as test:
+        test.batch({"in": [("a",), ("a",)]})
+        assert test.rows("beside") == [{"k": "a", "n": 2}]
+    with closing(sqlite3.connect(tmp_path / "own.sqlite")) as connection:
+        assert connection.execute("SELECT k, n FROM apart").fetchall() == [("a", 2)]
+
+
+@pytest.mark.parametrize("lineage", [True, False])
+def test_records_of_a_key_in_another_order_are_found(spark: SparkSession, tmp_path: Path, lineage: bool) -> None:
+    """A function that gives the rows of a record in an order of its own: as from a set, or from threads."""
+    file = tmp_path / "calls"
+
+    def turned(row: dict[str, object]) -> list[tuple[str]]:
+        with file.open("a") as calls:
+            calls.write(".")
+        rows = [("first",), ("second",)]
+        return rows[:: -1 if file.stat().st_size % 2 else 1]
+
+    def topology(function: Callable[[dict[str, object]], object]) -> Topology:
+        made = Topology("turned")
+        stream = made.stream("in", FixedBatchSpout("k string", [])).flat_map_row(function, "k string, word string")
+        sink = KafkaSink("out", bootstrap_servers=NOWHERE, lineage=lineage)
+        stream.to_kafka("out", key="k", value="word", sink=sink)
+        return made
+
+    def straight(row: dict[str, object]) -> list[tuple[object, str]]:
+        return [(row["k"], "first"), (row["k"], "second")]
+
+    def crooked(row: dict[str, object]) -> list[tuple[object, str]]:
+        return [(row["k"], word) for (word,) in turned(row)]
+
+    assert check_exactly_once(topology(straight), spark, [{"in": [("a",)]}])
+    if lineage:
+        with pytest.raises(AssertionError, match=r"'out' has the same records .* of 1 keys in another order"):
+            check_exactly_once(topology(crooked), spark, [{"in": [("a",)]}])
+
+
 def test_what_was_given_wrongly_is_refused_and_nothing_is_run(spark: SparkSession) -> None:
     made = Topology("kafka")
     plain = TransactionalKafkaSpout("a", bootstrap_servers=NOWHERE, value=Json("k string"))
@@ -299,6 +373,10 @@ def test_what_was_given_wrongly_is_refused_and_nothing_is_run(spark: SparkSessio
                 "stream 'fixed' is transactional",
             ),
             (lambda: test.batch({}, dies_at="tomorrow"), "dies_at must be one of"),
+            (
+                lambda: test.batch({}, dies_at=5),  # type: ignore[arg-type]
+                "dies_at must be a CrashPoint, .* the points are .*'after the pin is written', ",
+            ),
             (lambda: test.sent("counts"), "name must be the name of a Kafka sink \\(there is none\\)"),
             (lambda: TopologyTest(made, spark, keep=["count"]), "keep must be names out of 'counts', not 'count'"),
             (

@@ -18,6 +18,7 @@ from trident.coordinators.options import RunOptions, Until
 from trident.engine.processor import SparkProcessor
 from trident.state.memory.database import MemoryDatabase
 from trident.testing.lives import CoordinatorDiedError, Life, MortalDatabase
+from trident.testing.mapped import MapPlace
 from trident.testing.places import KeptPlace, Place
 from trident.testing.scripted import ScriptedSpout
 
@@ -169,6 +170,6 @@ class Coordinators:
 
     def _processor(self, sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
         engine = self._engine or SparkProcessor(self._compiled, self._spark, sources, stores)
-        if not any(isinstance(place, KeptPlace) for place in self._places.values()):
+        if not any(isinstance(place, KeptPlace | MapPlace) for place in self._places.values()):
             self._engine = engine
         return engine

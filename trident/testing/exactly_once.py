@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from trident.base.checks import check_able, refused
 from trident.base.errors import ConfigurationError
 from trident.graph.nodes import PersistNode
 from trident.spouts.base import lives_in_process
-from trident.state.kafka.records import LINEAGE, Record
+from trident.state.kafka.records import LINEAGE, SOURCE, Record
 from trident.state.kafka.sink import KafkaSink
 from trident.testing.lives import Death
 from trident.testing.playing import PlayedBatch, Rows, TopologyTest
@@ -21,8 +21,15 @@ if TYPE_CHECKING:
 
     from trident.language.topology import Topology
 
-Seen = Mapping[str, Sequence[str]]
-"""What readers see of each state and sink, in an order that says nothing."""
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What readers see of each state and sink."""
+
+    rows: Mapping[str, Sequence[str]]
+    """In an order that says nothing."""
+    orders: Mapping[str, Mapping[str, Sequence[str]]]
+    """Of each Kafka sink the records of each key, in the order that is promised; those without one are in no order."""
 
 
 def check_exactly_once(
@@ -75,9 +82,9 @@ class _CalmRuns:
     topology: Topology
     spark: SparkSession
     tables: Rows | None
-    known: dict[str, tuple[Seen, list[tuple[Death, ...]]]] = field(default_factory=dict)
+    known: dict[str, tuple[_Seen, list[tuple[Death, ...]]]] = field(default_factory=dict)
 
-    def run(self, batches: Sequence[Rows]) -> tuple[Seen, list[tuple[Death, ...]]]:
+    def run(self, batches: Sequence[Rows]) -> tuple[_Seen, list[tuple[Death, ...]]]:
         """Return what is seen after it, and the borders of each batch."""
         key = repr([{name: tuple(rows) for name, rows in batch.items()} for batch in batches])
         if key not in self.known:
@@ -91,14 +98,34 @@ def _play(test: TopologyTest, rows: Rows, other: Rows | None, death: Death | Non
     return test.batch(rows) if death is None else test.batch(rows, dies_at=death, retried_with=other)
 
 
-def _seen(test: TopologyTest, topology: Topology) -> Seen:
-    seen = {}
+def _seen(test: TopologyTest, topology: Topology) -> _Seen:
+    rows, orders = {}, {}
     for end in topology.compile().ends:
         if not isinstance(end, PersistNode) and isinstance(end.sink, KafkaSink):
-            seen[end.name] = sorted(map(_record, test.sent(end.name)))
+            rows[end.name] = sorted(map(_record, test.sent(end.name)))
+            orders[end.name] = _orders(test._commits(end.name))
         else:
-            seen[end.name] = sorted(map(repr, test.rows(end.name)))
-    return seen
+            rows[end.name] = sorted(map(repr, test.rows(end.name)))
+    return _Seen(rows, orders)
+
+
+def _orders(commits: Iterable[Sequence[Record]]) -> dict[str, list[str]]:
+    """Return the records of each key as readers may count on them: txid by txid, within one as their sources are.
+
+    Records that are of no single source record (an aggregation's, or where the sink sends no headers that say so) come
+    in any order within their txid.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for records in commits:
+        of_none: dict[str, list[str]] = defaultdict(list)
+        for record in records:
+            if record.key is None:
+                continue
+            has_source = any(name == SOURCE for name, _ in record.headers)
+            (found if has_source else of_none)[repr((record.topic, record.key))].append(_record(record))
+        for key, others in of_none.items():
+            found[key] += sorted(others)
+    return found
 
 
 def _record(record: Record) -> str:
@@ -107,14 +134,23 @@ def _record(record: Record) -> str:
     return repr((record.topic, record.key, record.value, own))
 
 
-def _compare(found: Seen, expected: Seen, death: Death) -> None:
-    for name, rows in expected.items():
-        more, fewer = Counter(found[name]) - Counter(rows), Counter(rows) - Counter(found[name])
+def _compare(found: _Seen, expected: _Seen, death: Death) -> None:
+    play = f"Play it with batch(…, dies_at=Death({str(death.point)!r}, time={death.time}))"
+    for name, rows in expected.rows.items():
+        more, fewer = Counter(found.rows[name]) - Counter(rows), Counter(rows) - Counter(found.rows[name])
         if more or fewer:
             raise AssertionError(
                 f"{name!r} does not hold the same after a death {death} in every batch as without one: {more.total()} "
-                f"rows are there that were not, {fewer.total()} are missing. Play it with batch(…, dies_at=Death("
-                f"{str(death.point)!r}, time={death.time})), and look for what depends on more than its records"
+                f"rows are there that were not, {fewer.total()} are missing. {play}, and look for what depends on more "
+                "than its records"
+            )
+    for name, orders in expected.orders.items():
+        others = [key for key, records in orders.items() if found.orders[name][key] != records]
+        if others:
+            raise AssertionError(
+                f"{name!r} has the same records after a death {death} in every batch as without one, but those of "
+                f"{len(others)} keys in another order. {play}, and look for what a function gives in an order of its "
+                "own: from a set, or from threads"
             )
 
 

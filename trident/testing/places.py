@@ -23,6 +23,7 @@ from trident.state.kafka.sender import KafkaSender
 from trident.state.kafka.sink import KafkaSink
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
+from trident.state.maps.state import BackingMapState
 from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.state import MemoryState
 from trident.state.row_tables.shape import RowShape, RowWrite
@@ -35,6 +36,7 @@ from trident.state.sqlite.table import SqliteTable
 from trident.state.tables.names import quote
 from trident.state.target import LedgerDatabase, OpensTarget, Target
 from trident.testing.lives import Life, MortalDatabase
+from trident.testing.mapped import MapPlace
 from trident.testing.sent import SentRecords
 
 ReadRow: TypeAlias = dict[str, object]
@@ -70,8 +72,7 @@ class StatePlace:
     def rows(self, ledger_database: MemoryDatabase) -> list[ReadRow]:
         """Return the rows in the order of their keys, as readers of its table see them."""
         found = MemoryState(self.end.name, kind=self.end.state.kind, database=self.own).rows(ledger_database)
-        keys = [key.name for key in self.end.layout.keys]
-        return sorted((dict(row) for row in found), key=lambda row: [_in_order(row[key]) for key in keys])
+        return sorted_by_key(self.end, [dict(row) for row in found])
 
 
 @dataclass(frozen=True)
@@ -158,10 +159,19 @@ class KeptPlace:
 
 def place_of(end: End, kept: OpensTarget | None, file: Path) -> Place:
     """Return what an end is exchanged for; `kept` is how it is opened as it is, None where it is to be exchanged."""
+    described = end.state.description() if isinstance(end, PersistNode) else end.sink.description()
+    if kept is not None and described.get("database") == "ledger":
+        raise ConfigurationError(
+            f"keep: {end.name!r} lives in its ledger's database, and the ledger of a test is in memory, so it can't be "
+            "used as it is. Leave it out of keep= and read what stands for it with rows(), or give it a database of "
+            "its own. Nothing was run"
+        )
     if kept is not None:
         return KeptPlace(kept)
     if isinstance(end, PersistNode):
-        is_apart = end.state.description().get("database") == "own"
+        if isinstance(end.state, BackingMapState) and end.state.expire_after is not None:
+            return MapPlace(end, end.state)
+        is_apart = described.get("database") == "own"
         return StatePlace(end, MemoryDatabase() if is_apart else None)
     if isinstance(end.sink, RowSink):
         return TablePlace(end.sink, file)
@@ -171,6 +181,12 @@ def place_of(end: End, kept: OpensTarget | None, file: Path) -> Place:
         f"sink {end.name!r} is of a kind of its own ({type(end.sink).__name__}), for which there is nothing in memory; "
         f"name it in keep= to have it used as it is. Nothing was run"
     )
+
+
+def sorted_by_key(end: PersistNode, rows: Sequence[ReadRow]) -> list[ReadRow]:
+    """Return a state's rows in the order of their keys."""
+    keys = [key.name for key in end.layout.keys]
+    return sorted(rows, key=lambda row: [_in_order(row[key]) for key in keys])
 
 
 def _in_order(value: object) -> tuple[object, ...]:

@@ -21,7 +21,8 @@ from trident.spouts.memory import Row
 from trident.state.kafka.records import Record
 from trident.testing.coordinators import Coordinators
 from trident.testing.lives import Death, Life
-from trident.testing.places import HasRows, ReadRow, TablePlace, TopicPlace, place_of
+from trident.testing.mapped import MapPlace
+from trident.testing.places import HasRows, ReadRow, TablePlace, TopicPlace, place_of, sorted_by_key
 from trident.testing.scripted import Script, ScriptedSpout
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ Rows = Mapping[str, Sequence[Row]]
 Deaths = Death | CrashPoint | str | Sequence[Death | CrashPoint | str]
 """Where coordinators die, one after the other."""
 
-_DEATHS: Final = "a CrashPoint, a Death, or several of them, one for each coordinator"
+_DEATHS: Final = "a CrashPoint, a Death, or several of them, one for each coordinator; the points are " + ", ".join(
+    repr(point.value) for point in CrashPoint
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +138,8 @@ class TopologyTest:
         place = self._places.get(name) if isinstance(name, str) else None
         if not isinstance(place, HasRows):
             raise refused("name", f"the name of a state or table ({self._named(HasRows)})", name)
-        return place.rows(self._coordinators.database)
+        found = place.rows(self._coordinators.database)
+        return sorted_by_key(place.end, found) if isinstance(place, MapPlace) else found
 
     def sent(self, name: str) -> list[Record]:
         """Return what readers of committed records have seen of a Kafka sink, in order: topic, key, value, headers."""
@@ -143,6 +147,12 @@ class TopologyTest:
         if not isinstance(place, TopicPlace):
             raise refused("name", f"the name of a Kafka sink ({self._named(TopicPlace)})", name)
         return list(place.cluster.seen)
+
+    def _commits(self, name: str) -> list[tuple[Record, ...]]:
+        """Return the same, transaction by transaction: those of one txid each."""
+        place = self._places[name]
+        assert isinstance(place, TopicPlace)
+        return list(place.cluster.commits)
 
     def close(self) -> None:
         """Forget everything; may be called again."""

@@ -24,15 +24,20 @@ class SentRecords:
     def __init__(self, marker_topic: str) -> None:
         self._marker_topic = marker_topic
         self._lock = threading.Lock()
-        self._seen: list[Record] = []
+        self._commits: list[tuple[Record, ...]] = []
         self._markers: dict[str, bytes] = {}
         self._epochs: Counter[str] = Counter()
 
     @property
     def seen(self) -> tuple[Record, ...]:
         """What a reader of committed records has seen, in the order in which it was committed."""
+        return tuple(record for records in self.commits for record in records)
+
+    @property
+    def commits(self) -> tuple[tuple[Record, ...], ...]:
+        """The same, by the transaction that brought them."""
         with self._lock:
-            return tuple(self._seen)
+            return tuple(self._commits)
 
     def id(self) -> str:
         """See `Cluster`."""
@@ -67,10 +72,9 @@ class SentRecords:
         with self._lock:
             if self._epochs[transactional_id] != epoch:
                 raise RetryableError(f"a newer session of {transactional_id!r} has begun; nothing was sent")
+            self._commits.append(tuple(record for record in records if record.topic != self._marker_topic))
             for record in records:
-                if record.topic != self._marker_topic:
-                    self._seen.append(record)
-                elif record.key is not None and record.value is not None:
+                if record.topic == self._marker_topic and record.key is not None and record.value is not None:
                     self._markers[record.key.decode()] = record.value
 
 
