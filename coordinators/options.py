@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from enum import StrEnum
 
 from trident.base.checks import check_count, check_duration, check_instance, refused
+from trident.base.errors import ConfigurationError
 from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.registered import Keep
@@ -98,3 +100,15 @@ class RunOptions:
                     raise refused("lease", f"at least {SHORTEST_LEASE.total_seconds():g} s", value)
             elif isinstance(default, int):
                 check_count(item.name, value)
+
+
+def refuse_bare_options(what: str, given: Mapping[str, object]) -> None:
+    """Refuse what a call has no argument for; of an option of a run with how it is given."""
+    options = [item.name for item in fields(RunOptions) if item.name in given]
+    if options:
+        raise ConfigurationError(
+            f"{what}: {options[0]} is an option of a run, and given as options=RunOptions({options[0]}=…); nothing was "
+            "started or changed"
+        )
+    if given:
+        raise ConfigurationError(f"{what} has no argument {next(iter(given))!r}; nothing was started or changed")

@@ -17,6 +17,8 @@ _NOT_ALLOWED: Final = 29
 """The brokers' code for a topic that may not be described: to the spout there is none."""
 _OF_KAFKA: Final = "__"
 """What Kafka keeps for itself begins like this; no pattern means it."""
+_OF_PATTERNS: Final = frozenset("*+?[](){}|^$\\")
+"""What a regular expression has as a rule, and no topic's name may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,12 @@ def checked_topics(given: object, pattern: str | None) -> tuple[str, ...]:
     if not isinstance(given, Sequence) or isinstance(given, bytes) or not given:
         raise refused("topics", "the name of at least one topic", given)
     topics = tuple(check_text("topics", topic, allowed="the name of at least one topic") for topic in given)
+    for topic in topics:
+        if _OF_PATTERNS.intersection(topic):
+            raise ConfigurationError(
+                f"topics: {topic!r} can be no topic's name; topics that match a regular expression are named by "
+                f"pattern={topic!r} in the place of topics; nothing was started"
+            )
     if len(set(topics)) < len(topics):
         raise ConfigurationError(f"topics: a topic is named twice: {', '.join(topics)}; nothing was started")
     return topics

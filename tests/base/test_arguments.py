@@ -68,6 +68,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "int": (*COUNT, None),
     "int | None": COUNT,
     "float": SECONDS,
+    "Never": (1, None),
     "Sequence[float]": (*THING, None, [], 0.5, ["a"], [None], [True], [-0.1], [1.1], [NAN]),
     "bool": FLAG,
     "timedelta": DURATION,
@@ -496,6 +497,21 @@ def test_what_is_right_is_taken(owner: str, tmp_path: object) -> None:
     close = getattr(made, "close", None)
     if close is not None:
         close()
+
+
+def test_an_option_that_is_given_to_run_itself_is_refused_with_how_it_is_given() -> None:
+    topology = Topology("t")
+    with pytest.raises(ConfigurationError, match=r"max_tries is an option .* options=RunOptions\(max_tries=…\)"):
+        topology.run(SPARK, max_tries=3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=r"Topology.run has no argument 'max_trys'; nothing was started"):
+        topology.run(SPARK, max_trys=3)  # type: ignore[arg-type]
+
+
+def test_percents_are_refused_as_what_they_are() -> None:
+    with pytest.raises(ConfigurationError, match=r"of percents their hundredths: at=\(0.5, 0.95,\)"):
+        trident.Quantiles("n", at=(50, 95))
+    with pytest.raises(ConfigurationError, match=r"such as \(0.5, 0.99\)"):
+        trident.Quantiles("n", at=(0.5, 1.1))
 
 
 @pytest.mark.parametrize(

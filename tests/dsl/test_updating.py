@@ -164,8 +164,9 @@ WRONG: dict[str, tuple[object, str]] = {
 @pytest.mark.parametrize("name", WRONG)
 def test_what_it_must_not_return_is_refused(name: str) -> None:
     changes, text = WRONG[name]
-    with pytest.raises(ConfigurationError, match=f"{text}.*nothing of the batch was applied"):
+    with pytest.raises(ConfigurationError, match=f"{text}.*nothing of the batch was applied") as refused:
         made(lambda stored, rows: changes)
+    assert str(refused.value).startswith("partition_persist: Given.update "), "whose it is"
 
 
 def test_rows_without_a_schema_are_refused() -> None:

@@ -57,6 +57,17 @@ def test_nonsense_is_refused_at_construction(topics: str | list[str], options: d
             spout(topics, **arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("topics", ["pay.*", ["clicks", "payments-[0-9]+"]])
+def test_a_pattern_that_is_given_as_a_name_is_refused_with_how_it_is_given(topics: str | list[str]) -> None:
+    pattern = topics if isinstance(topics, str) else topics[-1]
+    for spout in (OpaqueKafkaSpout, TransactionalKafkaSpout):
+        with pytest.raises(ConfigurationError) as refused:
+            spout(topics, bootstrap_servers="h:1")
+        assert f"{pattern!r} can be no topic's name" in str(refused.value)
+        assert f"pattern={pattern!r}" in str(refused.value)
+        assert spout(pattern=pattern, bootstrap_servers="h:1").pattern == pattern
+
+
 def test_no_more_is_asked_for_at_once_than_the_client_hands_out() -> None:
     assert ArrowReader(chunk_records=1_000_000).chunk_records == 1_000_000
     with pytest.raises(ConfigurationError, match="chunk_records must be at most 1,000,000"):

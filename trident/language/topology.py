@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -17,7 +17,7 @@ from trident.base.names import check_given_name
 from trident.base.policies import policy_of
 from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.options import RunOptions, Until
+from trident.coordinators.options import RunOptions, Until, refuse_bare_options
 from trident.engine.building import fields_of, prototype
 from trident.engine.compiled import CompiledTopology
 from trident.engine.running import make_run, run_to_end
@@ -167,6 +167,7 @@ class Topology:
         until: Literal["stopped", "caught_up"] | None = None,
         options: RunOptions | None = None,
         staging: Staging = Staging.AUTO,
+        **others: Never,
     ) -> RunSummary:
         """Run the topology in this process until it is stopped, or until it has caught up with its spouts.
 
@@ -176,6 +177,7 @@ class Topology:
         run goes on exactly where this one was; it may be in another process or on another machine.
         """
         refuse_while_loading("runs its topology")
+        refuse_bare_options("Topology.run", others)
         check_able("spark", spark, ("sql", "createDataFrame"), "a SparkSession", has=("conf",))
         if ledger is not None:
             check_able("ledger", ledger, ("open", "acquire", "register", "view"), _LEDGER, has=("database",))

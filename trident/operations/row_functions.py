@@ -125,10 +125,11 @@ def as_rows(result: object, declared: pa.Schema, verb: str) -> Iterator[Sequence
         yield as_row(each, declared, verb)
 
 
-def as_row(result: object, declared: pa.Schema, verb: str) -> Sequence[object]:
+def as_row(result: object, declared: pa.Schema, verb: str, giver: str = "") -> Sequence[object]:
     """Return one row in the order of the declared fields: a tuple or a dict by name; of one field its bare value.
 
     A dict for a single field of maps is its value, whatever its keys say: a key may be called as the field is.
+    An error names the `giver`, or else the function that the verb was given.
     """
     if isinstance(result, tuple) and len(result) == len(declared):
         return result
@@ -141,26 +142,30 @@ def as_row(result: object, declared: pa.Schema, verb: str) -> Sequence[object]:
         if not is_other_row:
             return (result,)
     raise ConfigurationError(
-        f"the function given to {verb} returned {_named(result)} for a row of the fields "
+        f"{giver or _function(verb)} returned {_named(result)} for a row of the fields "
         f"{', '.join(declared.names)}; it must be a tuple in that order, or a dict by these names; {_APPLIED}"
     )
 
 
-def columns_of(rows: Sequence[Sequence[object]], declared: pa.Schema, verb: str) -> list[AnyArray]:
-    """Return rows as arrays of the declared fields, each value exactly or not at all."""
+def columns_of(rows: Sequence[Sequence[object]], declared: pa.Schema, verb: str, giver: str = "") -> list[AnyArray]:
+    """Return rows as arrays of the declared fields, each value exactly or not at all; see `as_row` for `giver`."""
     columns: Iterable[Sequence[object]] = zip(*rows, strict=True) if rows else ([] for _ in declared)
-    return [_column(values, field, verb) for field, values in zip(declared, columns, strict=True)]
+    return [_column(values, field, giver or _function(verb)) for field, values in zip(declared, columns, strict=True)]
 
 
-def _column(values: Sequence[object], field: pa.Field[pa.DataType], verb: str) -> AnyArray:
+def _column(values: Sequence[object], field: pa.Field[pa.DataType], giver: str) -> AnyArray:
     try:
         return exact_array(list(values), field.type)
     except InexactError:
         # the library's own message would show the value
         raise ConfigurationError(
-            f"the function given to {verb} returned a value for the field {field.name!r} that the declared "
+            f"{giver} returned a value for the field {field.name!r} that the declared "
             f"{field.type} does not hold as it is; {_APPLIED}"
         ) from None
+
+
+def _function(verb: str) -> str:
+    return f"the function given to {verb}"
 
 
 def _yields(verb: str, wanted: str) -> ConfigurationError:

@@ -182,7 +182,7 @@ class UpdateGroups:
             seen.add(name)
             if value is None and stored.get(key) is None:
                 continue
-            row = [None] * len(values) if value is None else as_row(value, values, self.verb)
+            row = [None] * len(values) if value is None else as_row(value, values, self.verb, self._giver)
             if value is not None and all(each is None for each in row):
                 raise self._wrong("writes a row of nulls only, which a key that is removed has; say None to remove it")
             yield [*known[name], *row]
@@ -202,12 +202,13 @@ class UpdateGroups:
         if found and not len(self.emitted):
             raise self._wrong('emits rows, but has no schema of them ("name type, …")')
         named = [(each.record, each.row) if isinstance(each, EmittedRow) else (None, each) for each in found]
-        return [(record, as_row(row, self.emitted, self.verb)) for record, row in named]
+        return [(record, as_row(row, self.emitted, self.verb, self._giver)) for record, row in named]
 
     def _assembled(
         self, writes: Sequence[Sequence[object]], rows: Sequence[Sequence[object]], orders: Sequence[bytes | None]
     ) -> pa.RecordBatch:
-        values, emitted = columns_of(writes, self.kept, self.verb), columns_of(rows, self.emitted, self.verb)
+        values = columns_of(writes, self.kept, self.verb, self._giver)
+        emitted = columns_of(rows, self.emitted, self.verb, self._giver)
         written = [_as_stored(each) for each in values]
         count = len(writes) + len(rows)
         columns: list[AnyArray] = [pa.array([place < len(writes) for place in range(count)], pa.bool_())]
@@ -217,8 +218,12 @@ class UpdateGroups:
         columns = [column.cast(wanted.type) for column, wanted in zip(columns, self.schema, strict=True)]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
+    @property
+    def _giver(self) -> str:
+        return f"{self.verb}: {type(self.updater).__name__}.update"
+
     def _wrong(self, what: str) -> ConfigurationError:
-        return ConfigurationError(f"{self.verb}: {type(self.updater).__name__}.update {what}; {_APPLIED}")
+        return ConfigurationError(f"{self._giver} {what}; {_APPLIED}")
 
 
 @dataclass(frozen=True)

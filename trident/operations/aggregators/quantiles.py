@@ -23,6 +23,8 @@ from trident.operations.base import Fields, check_field, field
 from trident.state.layout import Merge, Value
 
 _MOST_DIGITS: Final = 6
+_LEAST_PERCENT: Final = 2
+"""What nobody means as a share: a percent, as other libraries have them."""
 _GREATEST: Final = sys.float_info.max
 _NUMBER: Final = re.compile(r"-?\d(\.\d+)?e[+-]\d+|-?Infinity|NaN")
 _KEPT: Final = "digits int, counts array<struct<value string, n bigint>>"
@@ -158,5 +160,9 @@ def _exact(share: float) -> Column:
 def _shares(given: object) -> tuple[float, ...]:
     shares = list(given) if isinstance(given, list | tuple) else []
     if not shares or not all(is_within(share, 0, 1) for share in shares):
-        raise refused("Quantiles: at", "several numbers from 0 to 1, such as (0.5, 0.99)", given)
+        wanted = "several numbers from 0 to 1, such as (0.5, 0.99)"
+        if all(is_within(share, 0, 100) for share in shares) and any(share >= _LEAST_PERCENT for share in shares):
+            in_shares = ", ".join(f"{share / 100:g}" for share in shares)
+            wanted = f"several numbers from 0 to 1 (of percents their hundredths: at=({in_shares},))"
+        raise refused("Quantiles: at", wanted, given)
     return tuple(float(share) for share in shares)
