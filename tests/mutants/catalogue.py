@@ -10,6 +10,7 @@ from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
+from tests.mutants.received import RECEIVED
 from tests.mutants.sinks import SINKS
 from tests.mutants.sources import SOURCES
 from tests.mutants.starting import STARTING
@@ -1094,8 +1095,8 @@ _OF_A_PERSON = (
     Mutant(
         "a refused txid waits for a person",
         "coordinators/holding/takeover.py",
-        "if refusal is None or not refusal.blocks:",
-        "if True:",
+        "if self.snapshot.refusal is not None and self.snapshot.refusal.blocks:",
+        "if False:",
         _DECISIONS,
     ),
     Mutant(
@@ -1568,11 +1569,11 @@ _OF_STARTS = (
         _NEWER,
     ),
     Mutant(
-        "a new state neither has what is pinned nor waits for it",
-        "coordinators/holding/takeover.py",
-        "for name in sorted(pinned - standing.waiting)",
-        "for name in sorted(self.stores.keys() - standing.waiting)",
-        _NEWER,
+        "who waits for what is pinned is not said to have it",
+        "coordinators/holding/refused.py",
+        "for name in sorted(pinned - waiting)",
+        "for name in sorted(pinned)",
+        (*_NEWER, *_DECISIONS),
     ),
     Mutant(
         "what is pinned is done in a ledger of an older version",
@@ -2885,6 +2886,7 @@ MUTANTS = (
     *SINKS,
     *SOURCES,
     *WRONG_FILES,
+    *RECEIVED,
     *DOCTOR,
     *DROPPING,
     *EXPIRING,

@@ -329,13 +329,6 @@ SOURCES = (
         _RECEIVED_PLANS,
     ),
     Mutant(
-        "what is received is planned at once",
-        "coordinators/plans/maker.py",
-        "        if self._receives and not command.only_full:\n",
-        "        if self._receives:\n",
-        _RECEIVED_PLANS,
-    ),
-    Mutant(
         "a stream that always fills a batch leaves no other one unasked",
         "coordinators/plans/maker.py",
         "            return self._build(replace(command, only_full=False), repeated) if unasked else built\n",
