@@ -38,17 +38,27 @@ class Queue:
     rng: random.Random
     partitions: Callable[[], Sequence[int]]
     is_over: Callable[[], bool]
-    """Whether no new rows come."""
+    """Whether no new rows are made but those that are `left`."""
     redelivers: bool
     made: int = 0
     waiting: list[int] = field(default_factory=list)
     taken: dict[str, list[int]] = field(default_factory=dict)
     """By process, what it has taken and not told of."""
     given_again: int = 0
+    left: int = 40
+    """As a log has a backlog when nothing more is written."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing more will be given, unless a process that has taken something goes."""
+        return not self.left and not self.waiting
 
     def take(self, process: str, most: int) -> list[int]:
-        if not self.waiting and not self.is_over():
+        if not self.waiting:
             count = int(self.rng.random() * 2 * most)
+            if self.is_over():
+                count = min(count, self.left)
+                self.left -= count
             self.waiting += range(self.made, self.made + count)
             self.made += count
         rows, self.waiting = self.waiting[:most], self.waiting[most:]

@@ -270,6 +270,8 @@ class World:
             or any(home.open_transactions for home in self.databases.values())
         ):
             return False
+        if self.monitor.received is not None and not self.monitor.received.queue.is_empty:
+            return False
         self._follow_received()
         is_sent = not self.monitor.sink.due
         return is_sent and self.monitor.account.decided is None and self.monitor.is_covered(self.topic)
