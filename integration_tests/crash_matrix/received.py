@@ -81,6 +81,13 @@ class OutsideQueue:
             assert all(known.get(at, n) == n for at, n in places.items()), f"{known} and {places}"
             connection.executemany("INSERT OR IGNORE INTO place VALUES (?, ?)", places.items())
 
+    def note(self, source: Source) -> None:
+        """Put down all that a source holds: where one batch is planned at a time all of it is planned."""
+        assert isinstance(source, ReceivingSource)
+        for bound in source.bounds():
+            rows = source.rows(OffsetRange(bound.id, bound.topic_id, bound.earliest, bound.stop))
+            self.put(dict(enumerate(map(_number, rows), bound.earliest)))
+
     def places(self) -> dict[int, int]:
         with closing(sqlite3.connect(self.file)) as connection:
             return dict(connection.execute("SELECT position, n FROM place").fetchall())
@@ -160,18 +167,10 @@ class _Process:
 
     def reach(self, point: CrashPoint, txid: int) -> None:
         if point is CrashPoint.AFTER_PLAN:
-            self._note_places()
+            self.life.queue.note(self.sources["s"])
         if point is self.life.dies_at and txid in (0, self.life.target):
             os.kill(os.getpid(), signal.SIGKILL)
             threading.Event().wait()  # the signal is on its way
-
-    def _note_places(self) -> None:
-        """All that is held is planned: nothing is received while it is processed."""
-        source = self.sources["s"]
-        assert isinstance(source, ReceivingSource)
-        for bound in source.bounds():
-            rows = source.rows(OffsetRange(bound.id, bound.topic_id, bound.earliest, bound.stop))
-            self.life.queue.put(dict(enumerate(map(_number, rows), bound.earliest)))
 
 
 def _number(row: Row) -> int:
