@@ -1,10 +1,13 @@
 """Arrow arrays of one type as another, each value as it is or not at all.
 
 Arrow's own safe cast lets some go: the digits of a double that a decimal has no room for, the time of day of a moment,
-a number that is made a truth, a field of a structure that has another name.
+a number that is made a truth or a moment, a field of a structure that has another name.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,28 +15,44 @@ import pyarrow.compute as pc
 from trident.base.arrays import AnyArray
 from trident.base.exact import InexactError
 
+_IS = Callable[[pa.DataType], bool]
+_NOT_ZERO: Final = r"^\s*[+-]?[0.]*[1-9]"
+
 
 def converted(array: AnyArray, type_: pa.DataType) -> AnyArray:
     """Return the values as an array of the type; raises `InexactError` where one would be another, and Arrow's errors.
 
-    A float may be rounded to the precision of a float column, as arithmetic does, and a text is read as what it says.
+    A float may be rounded to the precision of a float column, as arithmetic does; a text is read as what it says, and a
+    moment without a zone is one of UTC.
     """
     if array.type == type_:
         return array
-    if isinstance(array, pa.DictionaryArray):
-        return converted(array.dictionary_decode(), type_)
-    _require_alike(array.type, type_)
-    made: AnyArray = array.cast(type_)
-    _require_held(array, made)
+    given: AnyArray = array.cast(_bare(array.type))
+    _require_alike(given.type, type_)
+    made: AnyArray = given.cast(type_)
+    _require_held(given, made)
     return made
 
 
+def _bare(type_: pa.DataType) -> pa.DataType:
+    """Return the type of the values alone: without dictionaries, extensions, and forms of texts."""
+    if isinstance(type_, pa.DictionaryType):
+        return _bare(type_.value_type)
+    if isinstance(type_, pa.BaseExtensionType):
+        return _bare(type_.storage_type)
+    if isinstance(type_, pa.StructType):
+        return pa.struct([pa.field(each.name, _bare(each.type), each.nullable) for each in type_.fields])
+    if isinstance(type_, pa.MapType):
+        return pa.map_(_bare(type_.key_type), _bare(type_.item_type))
+    if _is_list(type_):
+        return pa.list_(_bare(type_.value_type))  # type: ignore[attr-defined]
+    if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return pa.string()
+    return type_
+
+
 def _require_alike(given: pa.DataType, wanted: pa.DataType) -> None:
-    """Raise where no value of one type is a value of the other, whatever Arrow makes of it."""
-    if pa.types.is_null(given):
-        return
-    if pa.types.is_boolean(wanted) and not (pa.types.is_boolean(given) or _is_text(given)):
-        raise InexactError
+    """Raise where values of one type are no values of the other, whatever Arrow makes of them."""
     if isinstance(wanted, pa.StructType) and isinstance(given, pa.StructType):
         types = {field.name: field.type for field in given.fields}
         if len(types) != given.num_fields or sorted(types) != sorted(field.name for field in wanted.fields):
@@ -45,6 +64,10 @@ def _require_alike(given: pa.DataType, wanted: pa.DataType) -> None:
         _require_alike(given.item_type, wanted.item_type)
     elif _is_list(wanted) and _is_list(given):
         _require_alike(given.value_type, wanted.value_type)  # type: ignore[attr-defined]
+    elif not (given == wanted or pa.types.is_null(given) or any(a(given) and b(wanted) for a, b in _ALIKE)):
+        raise InexactError
+    elif isinstance(given, pa.TimestampType) and isinstance(wanted, pa.TimestampType) and given.tz and not wanted.tz:
+        raise InexactError  # whose clock is meant?
 
 
 def _require_held(given: AnyArray, made: AnyArray) -> None:
@@ -59,36 +82,80 @@ def _require_held(given: AnyArray, made: AnyArray) -> None:
     elif _is_list(made.type) and _is_list(given.type):
         _require_held(given.flatten(), made.flatten())  # type: ignore[attr-defined]
     elif pa.types.is_floating(made.type):
-        _require_finite(given, made)
-    elif _loses(given.type, made.type) and pc.all(pc.equal(made.cast(given.type), given)).as_py() is False:
-        raise InexactError
+        _require_near(given, made)
+    elif pa.types.is_decimal(made.type) and pa.types.is_floating(given.type):
+        # not by Arrow's own way back, which makes 451.71000000000004 of 451.71
+        _require_equal(given, made.cast(pa.string()).cast(given.type))
+    elif pa.types.is_date(made.type) and pa.types.is_temporal(given.type):
+        _require_equal(given, made.cast(given.type))
 
 
 def _inside(maps: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the keys and the values of all maps of a column."""
+    """Return the keys and the values of all maps of a column that are there."""
     assert isinstance(maps, pa.MapArray)
-    first, stop = maps.offsets[0].as_py(), maps.offsets[-1].as_py()
-    return maps.keys.slice(first, stop - first), maps.items.slice(first, stop - first)
+    there = maps.filter(maps.is_valid())
+    first, stop = there.offsets[0].as_py(), there.offsets[-1].as_py()
+    return there.keys.slice(first, stop - first), there.items.slice(first, stop - first)
 
 
-def _loses(given: pa.DataType, made: pa.DataType) -> bool:
-    """Tell whether Arrow's cast between the two leaves out what does not fit, without a word."""
-    if pa.types.is_decimal(made):
-        return pa.types.is_floating(given)
-    return (pa.types.is_date(made) or pa.types.is_time(made)) and (
-        pa.types.is_timestamp(given) or pa.types.is_time(given) or pa.types.is_date(given)
-    )
-
-
-def _require_finite(given: AnyArray, made: AnyArray) -> None:
-    """Raise where a number is too large for the float that it has become."""
-    if pc.is_inf(made).true_count != pc.is_inf(given.cast(pa.float64(), safe=False)).true_count:
+def _require_equal(given: AnyArray, back: AnyArray) -> None:
+    if pc.all(pc.equal(back, given)).as_py() is False:
         raise InexactError
 
 
-def _is_text(type_: pa.DataType) -> bool:
-    return pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+def _require_near(given: AnyArray, made: AnyArray) -> None:
+    """Raise where a number became infinite, or 0 without being it; a float rounds any other."""
+    if pa.types.is_null(given.type):
+        return
+    if pa.types.is_string(given.type):
+        texts = given.cast(pa.string())
+        is_infinite = pc.match_substring(texts, "inf", ignore_case=True)
+        is_zero = pc.invert(pc.match_substring_regex(texts, _NOT_ZERO))
+    else:
+        numbers = given.cast(pa.float64(), safe=False)
+        is_infinite, is_zero = pc.is_inf(numbers), pc.equal(numbers, pa.scalar(0.0))
+    overflown = pc.and_(pc.is_inf(made), pc.invert(is_infinite))
+    vanished = pc.and_(pc.equal(made, pa.scalar(0.0, made.type)), pc.invert(is_zero))
+    if pc.any(pc.or_(overflown, vanished), min_count=0).as_py():
+        raise InexactError
 
 
 def _is_list(type_: pa.DataType) -> bool:
     return pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
+
+
+def _is_number(type_: pa.DataType) -> bool:
+    return pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+
+
+def _is_said(type_: pa.DataType) -> bool:
+    """Tell whether a text can say a value of the type."""
+    return _is_number(type_) or pa.types.is_boolean(type_) or pa.types.is_date(type_) or pa.types.is_timestamp(type_)
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return pa.types.is_string(type_) or pa.types.is_large_string(type_)
+
+
+def _is_bytes(type_: pa.DataType) -> bool:
+    return pa.types.is_binary(type_) or pa.types.is_large_binary(type_) or pa.types.is_fixed_size_binary(type_)
+
+
+def _is_day_or_moment(type_: pa.DataType) -> bool:
+    return pa.types.is_date(type_) or pa.types.is_timestamp(type_)
+
+
+_ALIKE: Final[tuple[tuple[_IS, _IS], ...]] = (
+    (_is_number, _is_number),
+    (pa.types.is_boolean, pa.types.is_integer),
+    (_is_text, _is_text),
+    (_is_text, _is_said),
+    (_is_said, _is_text),
+    (_is_bytes, _is_bytes),
+    (_is_text, _is_bytes),
+    (_is_bytes, _is_text),
+    (_is_day_or_moment, _is_day_or_moment),
+    (pa.types.is_duration, pa.types.is_duration),
+    (pa.types.is_time, pa.types.is_time),
+)
+"""Of which types values may be given, and for which."""

@@ -1,9 +1,9 @@
 """The order column: which record of which log a row is of, as bytes whose order is that of the records.
 
 Where rows leave a topology one by one their order matters, and the layout of tasks must not decide it. A job that is
-asked for it has one more column: topic, partition and offset of the record, then one number for each `flat_map` and
-`merge` on the way. Compared byte by byte this is the order by topic, partition, offset, and place among the record's
-rows.
+asked for it has one more column: topic, partition and offset of the record, then numbers of what was made of it: of the
+input for each `merge` on the way, the last one first, and of the row for each `flat_map`. Compared byte by byte this is
+the order by topic, partition, offset, and place among the record's rows.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ ORDER: Final = "__trident_order"
 _END: Final = b"\0"
 _PLACE: Final = struct.Struct(">IQ")
 _LEVEL: Final = struct.Struct(">I")
+PLACE_BYTES: Final = _PLACE.size
+"""How many bytes there are of a record's place behind the end of its topic's name."""
 
 
 @dataclass(frozen=True, slots=True)

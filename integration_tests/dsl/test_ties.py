@@ -45,10 +45,13 @@ def test_merges_of_rows_that_were_made_of_records_too(spark: SparkSession, tasks
         return stream.each(w=F.lit(-1)).merge(several, several.merge(several))
 
     rows = rows_of(merged() if tasks is None else merged().parallelism(tasks))
-    assert rows == rows_of(merged().parallelism(2).parallelism(7))
-    assert len(rows) == len(RECORDS) * 10
-    names = [str(row[0]) for row in rows]
-    assert names == sorted(names)
+    assert rows == [(*row, w) for row in RECORDS for w in (-1, *(0, 1, 2) * 3)]
+
+
+def test_an_input_of_more_levels_stands_before_one_of_fewer(spark: SparkSession) -> None:
+    stream = records()
+    merged = stream.flat_each(w=F.array(F.lit(0), F.lit(1))).merge(stream.each(w=F.lit(-1)))
+    assert rows_of(merged) == [(*row, w) for row in RECORDS for w in (0, 1, -1)]
 
 
 PASSES: dict[str, Callable[[Stream], Stream]] = {

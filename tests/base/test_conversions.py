@@ -19,6 +19,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 MOMENT = pa.timestamp("us", "UTC")
 PRICE = pa.decimal128(10, 2)
+NUMBER: pa.DataType = pa.int64()
 
 AS_IT_IS: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType, list[object]]] = {
     "the same": (pa.array([1, None]), pa.int64(), [1, None]),
@@ -61,6 +62,21 @@ CHANGED: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType]] = {
         pa.array([[("a", 1.239)]], pa.map_(pa.string(), pa.float64())),
         pa.map_(pa.string(), PRICE),
     ),
+    "digits inside of a dictionary in a list": (
+        pa.ListArray.from_arrays([0, 1], pa.array([1.239]).dictionary_encode()),
+        pa.list_(PRICE),
+    ),
+    "a map as a list": (
+        pa.array([[("a", 1)]], pa.map_(pa.string(), NUMBER)),
+        pa.list_(pa.struct([("key", pa.string()), ("value", NUMBER)])),
+    ),
+    "a view of lists": (pa.array([[1]], pa.list_view(NUMBER)), pa.list_(pa.int32())),
+    "a number as a moment": (pa.array([1_700_000_000]), MOMENT),
+    "a moment as a number": (pa.array([NOON], MOMENT), NUMBER),
+    "a clock on some wall": (pa.array([NOON], MOMENT), pa.timestamp("us")),
+    "a text beyond all floats": (pa.array(["1e400"]), pa.float64()),
+    "a text that becomes zero": (pa.array(["1e-400"]), pa.float64()),
+    "a float that becomes zero": (pa.array([1e-50]), pa.float32()),
     "a truth inside of a list": (pa.array([[1]]), pa.list_(pa.bool_())),
     "the time of day inside of a list": (pa.array([[NOON]], pa.list_(MOMENT)), pa.list_(pa.date32())),
 }
@@ -79,6 +95,23 @@ def test_values_that_would_become_others(case: str) -> None:
     array, type_ = CHANGED[case]
     with pytest.raises((InexactError, pa.ArrowInvalid)):
         converted(array, type_)
+
+
+@pytest.mark.parametrize("type_", [pa.float64(), pa.float32()])
+@given(cents=st.lists(st.integers(-99_999, 99_999), min_size=1, max_size=50))
+def test_what_a_decimal_says_is_held_though_no_float_is_it(type_: pa.DataType, cents: list[int]) -> None:
+    """0.35 is no binary fraction, and what was meant all the same."""
+    made = converted(pa.array([each / 100 for each in cents], type_), PRICE)
+    assert python_values(pa.chunked_array([made])) == [Decimal(each).scaleb(-2) for each in cents]
+
+
+def test_what_a_null_hides_is_no_value() -> None:
+    values = pa.array([1.239, 1.25])
+    hidden = pa.MapArray.from_arrays(  # type: ignore[call-overload]  # the stubs want offsets of 64 bits
+        pa.array([0, 1, 2], pa.int32()), pa.array(["a", "b"]), values, mask=pa.array([True, False])
+    )
+    made = converted(hidden, pa.map_(pa.string(), PRICE))
+    assert made.is_null().to_pylist() == [True, False]
 
 
 @given(st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False, width=64), max_size=5))

@@ -52,8 +52,8 @@ LANGUAGE: Final = (
     Mutant(
         "rows of one record that come in by two inputs of a merge have an order",
         "trident/operations/uniting.py",
-        "F.lit(level_of(number))",
-        "F.lit(level_of(0))",
+        "F.lit(level_of(number)), behind",
+        "behind",
         (*_TIES,),
     ),
     Mutant(
@@ -73,8 +73,15 @@ LANGUAGE: Final = (
     Mutant(
         "a float that a decimal does not hold is refused",
         "base/conversions.py",
-        "    if pa.types.is_decimal(made):\n",
-        "    if False:\n",
+        "        _require_equal(given, made.cast(pa.string()).cast(given.type))\n",
+        "        pass\n",
+        ("tests/base/test_conversions.py",),
+    ),
+    Mutant(
+        "a float that a decimal says is held",
+        "base/conversions.py",
+        "made.cast(pa.string()).cast(given.type))",
+        "made.cast(given.type))",
         ("tests/base/test_conversions.py",),
     ),
     Mutant(

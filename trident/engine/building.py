@@ -96,10 +96,11 @@ def apply_to_several(operation: RecordOperation, frames: Sequence[DataFrame]) ->
     """Return a prototype of the stream behind an operation on several, or raise what is wrong with it."""
     schema = operation.result([fields_of(frame).schema for frame in frames])
     after = operation.lower([frame.drop(CONTROL) for frame in frames], BUILD_CONTEXT)
-    made = [each for each in after.schema.fields if each.name not in (ORDER, PARTITION)]
-    assert [each.name for each in made] == schema.names, "what it says of its result is what it makes"
-    place = [each for each in after.schema.fields if each.name == PARTITION]  # of records that it passes on
-    return empty_sample(frames[0].sparkSession, StructType([*schema.fields, *place]))
+    said = [each for each in schema.fields if each.name != PARTITION]
+    made = [name for name in after.columns if name not in (ORDER, PARTITION)]
+    assert made == [each.name for each in said], "what it says of its result is what it makes"
+    place = [each for each in after.schema.fields if each.name == PARTITION]  # its own, or of records that it passes on
+    return empty_sample(frames[0].sparkSession, StructType([*said, *place]))
 
 
 def carried_schema(frame: DataFrame) -> pa.Schema:

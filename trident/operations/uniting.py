@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
-from trident.base.order import ORDER, level_of
-from trident.operations.base import BatchContext, field
+from trident.base.order import ORDER, PLACE_BYTES, level_of
+from trident.operations.base import BatchContext, field, order
 from trident.operations.several import fields_without_order, named, order_or_none, same_type
 
 
@@ -67,11 +67,16 @@ class MergeStreams:
 
 
 def _place(frame: DataFrame, number: int) -> Column:
-    """Return the order of an input's rows one level further down: a record of two inputs is two rows, in their order.
+    """Return the order of an input's rows with the input's number behind the record that they are of.
 
-    Two rows of one place would be put in an order by whichever task came first.
+    So a record of two inputs is rows in the order of these, whatever was made of it before. Two rows of one place would
+    be put in an order by whichever task came first.
     """
-    return F.concat(order_or_none(frame), F.lit(level_of(number))).alias(ORDER)
+    if ORDER not in frame.columns:
+        return order_or_none(frame).alias(ORDER)
+    record = F.instr(F.decode(order(), "ISO-8859-1"), "\0") + PLACE_BYTES
+    behind = F.substring(order(), record + 1, F.octet_length(order()))
+    return F.concat(F.substring(order(), F.lit(1), record), F.lit(level_of(number)), behind).alias(ORDER)
 
 
 def _named(frame: DataFrame, names: Sequence[str], more: Sequence[Column]) -> DataFrame:
