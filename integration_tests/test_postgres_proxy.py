@@ -7,7 +7,13 @@ import threading
 import psycopg
 import pytest
 
-from trident.testing.postgres_proxy import Direction, PostgresProxy
+from trident.testing.postgres_proxy import (
+    Direction,
+    PostgresProxy,
+    all_but_the_last_byte,
+    behind_a_message,
+    half,
+)
 
 
 @pytest.fixture
@@ -109,6 +115,40 @@ def test_an_answer_that_is_held_back_is_about_what_has_happened(postgres, proxy,
     proxy.release()
     insert.join(10)
     assert not insert.is_alive()
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("passes", "has_written"),
+    [
+        (half, False),
+        (behind_a_message(2), False),
+        (behind_a_message(4), True),
+        (behind_a_message(9), True),
+        (all_but_the_last_byte, True),
+    ],
+    ids=["half", "behind what prepares", "behind what executes", "before the last message", "but the last byte"],
+)
+def test_what_freezes_is_done_as_far_as_it_has_passed(postgres, proxy, direct, passes, has_written):
+    """Of a statement with parameters, which is five messages in one: the last one only asks for the answers."""
+    connection = psycopg.connect(proxy.through(postgres.dsn))
+    connection.execute("SELECT 1")
+    frozen = proxy.freeze_in(b"INSERT INTO numbers", passes)
+    insert = threading.Thread(target=lambda: connection.execute("INSERT INTO numbers VALUES (%s)", [1]))
+    insert.start()
+    assert frozen.wait(10)
+    written = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'ClientRead' AND backend_xid IS NOT NULL"
+    for _ in range(100 if has_written else 10):
+        insert.join(0.02)
+        (found,) = direct.execute(f"{written} AND datname = current_database() AND state = 'active'").fetchone()
+        if found and has_written:
+            break
+    assert (insert.is_alive(), found) == (True, int(has_written))
+    proxy.release()
+    insert.join(10)
+    assert not insert.is_alive()
+    connection.commit()
+    assert numbers(direct) == [1]
     connection.close()
 
 

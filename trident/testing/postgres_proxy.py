@@ -33,6 +33,31 @@ class Direction(StrEnum):
     TO_CLIENT = "to the client"
 
 
+def half(data: bytes) -> int:
+    """Cut in the middle: mostly inside of the first message of several, before the server has begun anything."""
+    return len(data) // 2
+
+
+def all_but_the_last_byte(data: bytes) -> int:
+    """Cut before the last byte: the server has done all that was asked, and waits for the end of the last message."""
+    return len(data) - 1
+
+
+def behind_a_message(number: int) -> Callable[[bytes], int]:
+    """Return what cuts behind the so-many-th of the protocol's messages in it, before the last one at the latest."""
+
+    def cut(data: bytes) -> int:
+        end = 0
+        for _ in range(number):
+            size = 1 + int.from_bytes(data[end + 1 : end + _HEADER], "big")
+            if len(data) - end < _HEADER or end + size >= len(data):
+                break
+            end += size
+        return end or all_but_the_last_byte(data)
+
+    return cut
+
+
 class PostgresProxy:
     """Listens on a port of 127.0.0.1 and passes everything on to a server; use it as a context manager.
 
@@ -119,13 +144,18 @@ class PostgresProxy:
         """Pass on all that was held back, in order."""
         self._run(self._set_held(set()))
 
-    def freeze_at(self, number: int) -> threading.Event:
-        """Let half of what is the so-many-th that clients send pass, then nothing more either way, until `release`.
+    def freeze_at(self, number: int, passes: Callable[[bytes], int] = half) -> threading.Event:
+        """Let a part of what is the so-many-th that clients send pass, then nothing more either way, until `release`.
 
         That is what a server sees of a process that is stopped inside of a statement, or of a network that has gone
-        dark. The event is set when it has happened; `sent` counts on.
+        dark. `passes` says how many of these bytes are still passed on. The event is set when it has happened; `sent`
+        counts on.
         """
-        return self._run(self._freeze_at(number))
+        return self._run(self._freeze_at(self._freezing.sent + number, None, passes))
+
+    def freeze_in(self, words: bytes, passes: Callable[[bytes], int] = half) -> threading.Event:
+        """Do the same in the first that clients send with these words in it."""
+        return self._run(self._freeze_at(None, words, passes))
 
     @property
     def sent(self) -> int:
@@ -163,21 +193,20 @@ class PostgresProxy:
             self._links.pop(link.port, None)
             self._tasks.discard(task)
 
-    async def _freeze_at(self, number: int) -> threading.Event:
-        self._freezing.at = self._freezing.sent + number
+    async def _freeze_at(self, at: int | None, words: bytes | None, passes: Callable[[bytes], int]) -> threading.Event:
+        self._freezing.at, self._freezing.words, self._freezing.passes = at, words, passes
         self._freezing.happened.clear()
         return self._freezing.happened
 
-    def _sees(self) -> bool:
-        """Take in that a client has sent something; returns whether this is where everything freezes."""
-        self._freezing.sent += 1
-        if self._freezing.sent != self._freezing.at:
-            return False
+    def _sees(self, data: bytes) -> int | None:
+        """Take in what a client has sent; returns how much of it still passes if this is where everything freezes."""
+        if not self._freezing.sees(data):
+            return None
         self._held = set(Direction)
         for link in self._links.values():
             link.hold(self._held)
         self._freezing.happened.set()
-        return True
+        return self._freezing.passes(data)
 
     def _sends(self, link: _Link, data: bytes) -> bool:
         """Take in what one client has sent; returns whether it goes dark in the middle of that."""
@@ -214,7 +243,14 @@ class _Freezing:
 
     sent: int = 0
     at: int | None = None
+    words: bytes | None = None
+    passes: Callable[[bytes], int] = half
     happened: threading.Event = field(default_factory=threading.Event)
+
+    def sees(self, data: bytes) -> bool:
+        self.sent += 1
+        has_words = self.words is not None and self.words in data
+        return not self.happened.is_set() and (has_words or self.sent == self.at)
 
 
 @dataclass
@@ -253,7 +289,7 @@ class _Link:
         client: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         held: Collection[Direction],
-        sees: Callable[[], bool],
+        sees: Callable[[bytes], int | None],
         pace: _Pace,
     ) -> None:
         self._sees = sees
@@ -303,9 +339,11 @@ class _Link:
                     return
                 if direction is Direction.TO_CLIENT and self.names_another:
                     data = _BACKEND.sub(lambda found: found[1] + bytes((0, 0, 0, 7)) + found[2], data)
-                if direction is Direction.TO_SERVER and self._open[direction].is_set() and self._sees():
-                    target.write(data[: len(data) // 2])
-                    data = data[len(data) // 2 :]
+                if direction is Direction.TO_SERVER and self._open[direction].is_set():
+                    passes = self._sees(data)
+                    if passes is not None:
+                        target.write(data[:passes])
+                        data = data[passes:]
                 if direction is Direction.TO_SERVER and self.sends(self, data):
                     target.write(data[: len(data) // 2])
                     data = data[len(data) // 2 :]
