@@ -139,7 +139,7 @@ class TriesTogether(Protocol):
     def resists(self, transaction: Transaction) -> bool:
         """Tell whether anything there may keep its rows from being changed; otherwise nothing needs to be tried."""
 
-    def try_clear(self, transaction: Transaction, topology: str) -> Callable[[], None]:
+    def try_clear(self, transaction: Transaction, topology: str, epoch: Epoch) -> Callable[[], None]:
         """Do what `Resettable.clear` does to its rows; returns what raises unless it holds once the others are tried.
 
         Raises MismatchError where rows of another topology would change with them.

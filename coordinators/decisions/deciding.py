@@ -100,7 +100,9 @@ def decide_reset(
             taking.finish_decisions(counts=False)
             _roll_forward(taking, wanted)
         else:
-            try_with_patience(taking.repeater, "reset", partial(check_clear, taking.stores, taking.spec.name))
+            try_with_patience(
+                taking.repeater, "reset", partial(check_clear, taking.stores, taking.spec.name, taking.epoch)
+            )
         send_what_waits(taking, taking.stores, must_all=wanted.resumes)
         positions = taking.repeater.call("reading the states", taking.positions)
         if wanted.keep_rows:
@@ -210,7 +212,7 @@ def _check_possible_reset(
     if not wanted.keep_rows:
         # An owner that has stopped may hold rows: the fences end it, and it is tried again before it is recorded.
         with suppress(RetryableError):
-            check_clear(taking.stores, taking.spec.name)
+            check_clear(taking.stores, taking.spec.name, taking.epoch)
         return {}
     _require_all(taking, seen, positions, wanted)
     kept = _rows_to_keep(taking, wanted)

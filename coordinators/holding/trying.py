@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from trident.base.advice import RESET_KEEPING_ROWS
 from trident.base.errors import FatalError, MismatchError, RetryableError
+from trident.base.identity import Epoch
 from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import Transaction, TriesTogether
 from trident.state.target import Target
@@ -116,9 +117,13 @@ def _trying(store: Target) -> TriesTogether:
     return trying
 
 
-def check_clear(stores: Mapping[str, Target], topology: str) -> None:
+def check_clear(stores: Mapping[str, Target], topology: str, epoch: Epoch) -> None:
     """Raise MismatchError unless every state can be emptied; RetryableError while somebody holds rows of one."""
-    refused = try_all(tuple(stores.values()), lambda trying, transaction, _: trying.try_clear(transaction, topology))
+
+    def clear(trying: TriesTogether, transaction: Transaction, _: Target) -> Callable[[], None]:
+        return trying.try_clear(transaction, topology, epoch)
+
+    refused = try_all(tuple(stores.values()), clear)
     if refused is not None:
         raise MismatchError(
             f"state {refused.state!r} can't be emptied: {refused.error}. Nothing was changed: let its rows be deleted, "

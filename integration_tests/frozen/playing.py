@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -24,7 +25,7 @@ from trident.coordinators.ledger import PostgresLedger
 from trident.coordinators.options import RunOptions, Until
 from trident.spouts.base import Limits
 from trident.state import PostgresState
-from trident.testing.postgres_proxy import PostgresProxy
+from trident.testing.postgres_proxy import PostgresProxy, all_but_the_last_byte, behind_a_message, half
 
 LEASE = timedelta(seconds=2)
 LEASES = 2
@@ -37,6 +38,14 @@ OPTIONS = RunOptions(
     give_up_after=timedelta(seconds=20),
 )
 PLACES = ("beside the ledger", "apart from it", "one of each")
+CUTS: dict[str, Callable[[bytes], int]] = {
+    "half": half,
+    "but the last byte": all_but_the_last_byte,
+    **{f"behind message {number}": behind_a_message(number) for number in (1, 2, 3, 4)},
+}
+"""What still passes of the message in which everything freezes."""
+AT_FIRST, LATER = 60, 80
+"""How many records there are for who freezes, and for its successor."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +58,9 @@ class Databases:
     def through(self, proxy: PostgresProxy) -> Databases:
         return Databases(proxy.through(self.ledger), proxy.through(self.apart))
 
-    def job(self, place: str) -> ListJob:
-        """Return a topology of three batches, each of some forty kilobytes, so that a COPY is sent in pieces."""
-        records = [(f"{n % 30:03d}" + "x" * 2000, n + 1) for n in range(60)]
+    def job(self, place: str, count: int = AT_FIRST) -> ListJob:
+        """Return a topology of batches of some forty kilobytes each, so that a COPY is sent in pieces."""
+        records = [(f"{n % 30:03d}" + "x" * 2000, n + 1) for n in range(count)]
         states = []
         if place != "apart from it":
             states.append(PostgresState("inside"))
@@ -59,8 +68,12 @@ class Databases:
             states.append(PostgresState("outside", dsn=self.apart))
         return make_job(Topic([records]), *states, limits=Limits(max_records=20))
 
-    def run(self, place: str, options: RunOptions = OPTIONS) -> None:
-        TopologyRun(self.job(place).plan(), PostgresLedger(self.ledger), options).run()
+    def run(self, place: str, options: RunOptions = OPTIONS, count: int = AT_FIRST) -> None:
+        TopologyRun(self.job(place, count).plan(), PostgresLedger(self.ledger), options).run()
+
+    def are_exact(self, place: str, count: int = LATER) -> bool:
+        expected = self.job(place, count).topic.expected()
+        return all(rows == expected for rows in self.rows(place).values())
 
     def rows(self, place: str) -> dict[str, dict[str, tuple[int, int]]]:
         found = {}
@@ -76,19 +89,23 @@ def databases(postgres: Postgres) -> Databases:
     return Databases(postgres.new_dsn(), postgres.new_dsn())
 
 
-def messages_of_a_run(where: Databases, place: str) -> int:
-    """Return how often a run that nothing disturbs sends something."""
+def draw_cut(rng: random.Random) -> str:
+    """Return what passes of a message: half of the draws are behind all that the server may have executed."""
+    return rng.choice([*CUTS, *["but the last byte"] * (len(CUTS) - 2)])
+
+
+def messages_of(where: Databases, act: Callable[[Databases], None]) -> int:
+    """Return how often what nothing disturbs sends something."""
     with PostgresProxy(where.ledger) as proxy:
-        where.through(proxy).run(place)
+        act(where.through(proxy))
         return proxy.sent
 
 
 @dataclass
 class Owner:
-    """Runs in a thread of this process; frozen by its proxy alone, as a network that has gone dark does it."""
+    """Acts in a thread of this process; frozen by its proxy alone, as a network that has gone dark does it."""
 
-    where: Databases
-    place: str
+    act: Callable[[], None]
     ended_with: TridentError | None = None
     _thread: threading.Thread = field(init=False)
 
@@ -111,7 +128,7 @@ class Owner:
 
     def _run(self) -> None:
         try:
-            self.where.run(self.place)
+            self.act()
         except TridentError as error:
             self.ended_with = error
 
@@ -159,11 +176,12 @@ class Played:
     rows_after_waking: dict[str, dict[str, tuple[int, int]]]
 
 
-def play(where: Databases, place: str, number: int, *, by_signal: bool) -> Played:
-    """Freeze an owner in the middle of the so-many-th message that it sends, and let another one take over."""
+def play(where: Databases, place: str, number: int, cut: str, *, by_signal: bool) -> Played:
+    """Freeze an owner inside of the so-many-th message that it sends; another one takes over, and goes on."""
     with PostgresProxy(where.ledger) as proxy:
-        owner = (StoppedOwner if by_signal else Owner)(where.through(proxy), place)
-        frozen = proxy.freeze_at(number)
+        through = where.through(proxy)
+        owner = StoppedOwner(through, place) if by_signal else Owner(lambda: through.run(place))
+        frozen = proxy.freeze_at(number, CUTS[cut])
         owner.start()
         while not frozen.wait(0.05) and owner.is_at_work():
             pass
@@ -172,7 +190,7 @@ def play(where: Databases, place: str, number: int, *, by_signal: bool) -> Playe
         began = time.monotonic()
         try:
             with noting() as moments:
-                where.run(place)
+                where.run(place, count=LATER)
             rows = where.rows(place)
         finally:
             owner.wake()

@@ -22,7 +22,7 @@ from trident.coordinators.ledger import PostgresLedger
 from trident.state import PostgresState
 from trident.state.databases.base import Work
 from trident.state.postgres.database import PostgresDatabase, connect
-from trident.state.postgres.sessions import is_older, mark_of
+from trident.state.postgres.sessions import end_stuck, is_older, mark_of
 from trident.testing.state_harness import COUNTS, EPOCH, NEWER, OWNER, batch_of, counts
 
 LEASE = timedelta(seconds=1)
@@ -211,6 +211,78 @@ def test_one_that_froze_while_it_made_tables_is_ended(postgres: Postgres) -> Non
         assert not is_alive(postgres.dsn, connection)
         ledger.close()
     database.close()
+
+
+TAKER = Work(OWNER.topology, EPOCH, "server/database/schema/trident_fence")
+
+
+@pytest.mark.parametrize(
+    ("known", "seconds", "is_ended"),
+    [
+        (TAKER, 0.2, True),
+        (TAKER, 60.0, False),
+        (replace(TAKER, raises="server/database/another schema/trident_fence"), 0.2, False),
+        (replace(TAKER, topology="orders of another"), 0.2, False),
+        (None, 0.2, False),
+    ],
+    ids=["a dark one", "one that may go on", "another ledger's", "another topology's", "whose nobody knows"],
+)
+def test_only_who_takes_the_same_lease_and_waits_long_is_ended(
+    postgres: Postgres, known: Work | None, seconds: float, is_ended: bool
+) -> None:
+    marks = {mark_of(known): known.topology} if known else {}
+    with frozen_copy(postgres.dsn, "frozen", TAKER) as connection, psycopg.connect(postgres.dsn) as other:
+        other.autocommit = True
+        threading.Event().wait(0.3)
+        assert end_stuck(other, marks, seconds, 5.0) == []
+        assert is_alive(postgres.dsn, connection) is not is_ended
+
+
+def test_a_taker_that_may_not_be_seen_or_ended_is_named_with_what_to_grant(
+    postgres: Postgres, roles: tuple[str, str]
+) -> None:
+    first, second = (login(postgres.dsn, role, "pw") for role in roles)
+    marks = {mark_of(TAKER): TAKER.topology}
+    with (
+        frozen_copy(first, "frozen", TAKER) as connection,
+        psycopg.connect(second, autocommit=True) as late,
+        psycopg.connect(postgres.dsn, autocommit=True) as person,
+    ):
+        pid = connection.info.backend_pid
+        threading.Event().wait(0.3)
+        by_hand = f"SELECT pg_terminate_backend({pid})"
+        (text,) = end_stuck(late, marks, 0.2, 5.0)
+        assert f"backend {pid} of role '{roles[0]}'" in text
+        assert f'GRANT "{roles[0]}" TO "{roles[1]}"' in text
+        assert by_hand in text
+        person.execute(f'GRANT pg_read_all_stats TO "{roles[1]}"')  # type: ignore[call-overload, unused-ignore]
+        (text,) = end_stuck(late, marks, 0.2, 5.0)
+        grant = text[text.index("GRANT pg_signal_backend") : text.index(" (or GRANT")]
+        assert by_hand in text
+        assert is_alive(postgres.dsn, connection)
+        person.execute(grant)  # type: ignore[call-overload, unused-ignore]
+        assert end_stuck(late, marks, 0.2, 5.0) == []
+        assert not is_alive(postgres.dsn, connection)
+
+
+def test_whatever_is_left_is_named_with_how_to_end_it(postgres: Postgres) -> None:
+    """A session without a mark, such as a person's: only a person can know whether it is still needed."""
+    database = PostgresDatabase(postgres.dsn, lease=LEASE)
+    with database.transaction() as transaction:
+        transaction.connection.exec_driver_sql("CREATE TABLE mine (n int)")
+    with frozen_copy(postgres.dsn, "frozen", None, "LOCK TABLE mine") as connection:
+        hand = rf"if its client is gone, end it by hand: SELECT pg_terminate_backend\({connection.info.backend_pid}\)"
+        with pytest.raises(RetryableError, match=hand), database.transaction() as transaction:
+            transaction.connection.exec_driver_sql("INSERT INTO mine VALUES (1)")
+        assert is_alive(postgres.dsn, connection)
+    database.close()
+
+
+def test_who_has_no_epoch_yet_is_older_than_nobody() -> None:
+    name = mark_of(TAKER)
+    assert not is_older(name, Work(TAKER.topology, EPOCH.next("u")))
+    assert len(mark_of(replace(TAKER, topology="x" * 500, raises="y" * 500))) < 64
+    assert name == mark_of(replace(TAKER, epoch=Epoch(77, "another line")))
 
 
 def test_a_mark_is_read_as_it_was_written() -> None:

@@ -19,6 +19,8 @@ class Work:
     topology: str
     epoch: Epoch | None
     """None: the one that this process worked under last."""
+    raises: str = ""
+    """The place of the fence that it is about to raise to this epoch, which nobody has until then."""
 
 
 def _unmarked(_: Connection, __: Work) -> None:
@@ -36,6 +38,10 @@ class SqlTransaction:
     def work_for(self, topology: str, epoch: Epoch) -> None:
         """Say for whom this is, before the first lock: a successor may end what older epochs have left open."""
         self.mark(self.connection, Work(topology, epoch))
+
+    def take(self, topology: str, epoch: Epoch, fence: str) -> None:
+        """Say that this raises the topology's epoch in that fence: another one's number may be the same until then."""
+        self.mark(self.connection, Work(topology, epoch, fence))
 
     def work_on(self, topology: str) -> None:
         """Say the same where the epoch is not at hand: it is that of the last `work_for`, if there was one."""

@@ -99,6 +99,7 @@ class PostgresDatabase:
         self._is_open = False
         self._lease = lease
         self._works: dict[str, Work] = {}
+        self._raising: dict[str, str] = {}
         self._path: SearchPath | None = None
         self._engine, self._aside = self._new_engines()
 
@@ -178,6 +179,7 @@ class PostgresDatabase:
             self._works[topology] = work  # also where a ledger that was put back gives out a lower one again
         with self._alone() as connection:
             end_older(connection, work, self.lease_seconds / 4)
+            self._end_stuck(connection)
 
     def place_of(self, connection: Connection, table: str) -> str:
         """Return what names a table's place; see `HasSchemas`."""
@@ -220,7 +222,9 @@ class PostgresDatabase:
     def _mark(self, connection: Connection, work: Work) -> None:
         with self._lock:
             known = self._works.get(work.topology)
-            if work.epoch is None:
+            if work.raises:
+                self._raising[mark_of(work)] = work.topology
+            elif work.epoch is None:
                 work = known or work
             elif known is None or not _is_later(known.epoch, work.epoch):
                 self._works[work.topology] = work
@@ -236,11 +240,16 @@ class PostgresDatabase:
             with self._alone() as connection:
                 for work in works:
                     left += end_older(connection, work, self.lease_seconds / 4)
-                end_stuck(connection, self.lease_seconds / 2, self.lease_seconds / 4)
+                left += self._end_stuck(connection)
                 left = left or long_open(connection, self.lease_seconds / 2)
         except TridentError as error:
             return f". Who holds it could not be asked: {error}"
         return f". In a transaction all that time: {'; '.join(left)}" if left else ""
+
+    def _end_stuck(self, connection: psycopg.Connection) -> list[str]:
+        with self._lock:
+            raising = dict(self._raising)
+        return end_stuck(connection, raising, self.lease_seconds / 2, self.lease_seconds / 4)
 
     @contextmanager
     def _alone(self) -> Iterator[psycopg.Connection]:

@@ -3,12 +3,17 @@
 A process that was stopped, or cut off, in the middle of a COPY or of a long message leaves a backend that waits for it
 without any limit of the server's, with all its locks. So each fenced transaction shows topology and epoch as its
 `application_name`, and who takes over ends the sessions of older epochs: what they have not committed is void anyway.
+
+Whoever raises an epoch, or makes tables, has none yet that could be older. Such a session says that instead, and is
+ended by whoever can't get past it once it has waited for its client for half a lease, in the middle of a statement: it
+could commit nothing that is not looked at again under the same lock.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Mapping
 
 import psycopg
 from sqlalchemy import Connection, text
@@ -25,6 +30,7 @@ _SESSIONS = """
     WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.application_name LIKE 'trident %'"""
 _END = "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE pid = %s AND application_name = %s"
 """The name is compared again: a number may belong to another session by now."""
+_TAKING = "trident taking"
 _LONG_OPEN = """
     SELECT a.pid, coalesce(r.rolname, '?'), a.application_name FROM pg_stat_activity AS a
     LEFT JOIN pg_roles AS r ON r.oid = a.usesysid
@@ -33,16 +39,21 @@ _LONG_OPEN = """
     ORDER BY a.xact_start LIMIT 5"""
 
 
+_IS_STUCK = "wait_event = 'ClientRead' AND query_start < clock_timestamp() - make_interval(secs => %s)"
 _STUCK = f"""
-    SELECT pid, pg_terminate_backend(pid, %s) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = '{MAKING_TABLES}'
-          AND wait_event = 'ClientRead' AND query_start < clock_timestamp() - make_interval(secs => %s)
-          AND pg_has_role(usesysid, 'USAGE')"""
+    SELECT a.pid, a.application_name, coalesce(r.rolname, '?'), current_user::text, a.state IS NULL
+    FROM pg_stat_activity AS a LEFT JOIN pg_roles AS r ON r.oid = a.usesysid
+    WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.application_name = ANY(%s)
+          AND (a.state IS NULL OR {_IS_STUCK})"""
+"""What a session of another role does is shown to few, its name to everybody."""
+_END_STUCK = f"{_END} AND {_IS_STUCK}"
 
 
 def mark_of(work: Work) -> str:
     """Return what `application_name` is while a session is at work for a topology."""
     assert work.epoch is not None
+    if work.raises:
+        return f"{_TAKING} {_digest_of(f'{work.raises} {work.topology}')}"
     return f"trident {work.epoch.number} {_digest(work.topology, work.epoch)}"
 
 
@@ -63,11 +74,7 @@ def end_older(connection: psycopg.Connection, work: Work, wait_seconds: float) -
         try:
             ended = connection.execute(_END, (int(wait_seconds * 1000), pid, name)).fetchone()
         except psycopg.errors.InsufficientPrivilege:
-            left.append(
-                f"backend {pid} of role {role!r}, at work for an older epoch of {work.topology!r}, may not be ended by "
-                f'role {own_role!r}: GRANT pg_signal_backend TO "{own_role}" (or GRANT "{role}" TO "{own_role}"), or '
-                f"end it by hand: SELECT pg_terminate_backend({pid})"
-            )
+            left.append(_may_not(pid, role, own_role, f"at work for an older epoch of {work.topology!r}"))
         else:
             if ended is not None:
                 _log.warning("ended backend %d, left open by an older epoch of topology %r", pid, work.topology)
@@ -76,19 +83,50 @@ def end_older(connection: psycopg.Connection, work: Work, wait_seconds: float) -
     return left
 
 
-def end_stuck(connection: psycopg.Connection, seconds: float, wait_seconds: float) -> None:
-    """End sessions that make tables and have waited so long, in the middle of a statement, for a client that is gone.
+def end_stuck(
+    connection: psycopg.Connection, raising: Mapping[str, str], seconds: float, wait_seconds: float
+) -> list[str]:
+    """End sessions that have waited so long, in the middle of a statement, for a client that is gone.
 
-    They work for no topology yet; a live one never waits for its client there.
+    Those that make tables, and those that raise an epoch under one of these marks (of each: its topology), have no
+    epoch yet; a live one never waits for its client there. Returns what could not be ended.
     """
-    for pid, _ in connection.execute(_STUCK, (int(wait_seconds * 1000), seconds)).fetchall():
-        _log.warning("ended backend %d, left open by a process that stopped while it made tables", pid)
+    left, known = [], {MAKING_TABLES: "that stopped while it made tables"}
+    known |= {mark: f"that stopped while it took the lease of {topology!r}" for mark, topology in raising.items()}
+    for pid, name, role, own_role, is_hidden in connection.execute(_STUCK, (list(known), seconds)).fetchall():
+        if is_hidden:
+            left.append(
+                f"backend {pid} of role {role!r}, perhaps of a process {known[name]}: role {own_role!r} may not see it "
+                f'(GRANT "{role}" TO "{own_role}"). If its client is gone, {_by_hand(pid)}'
+            )
+            continue
+        try:
+            ended = connection.execute(_END_STUCK, (int(wait_seconds * 1000), pid, name, seconds)).fetchone()
+        except psycopg.errors.InsufficientPrivilege:
+            left.append(_may_not(pid, role, own_role, f"of a process {known[name]}"))
+        else:
+            if ended is not None:
+                _log.warning("ended backend %d, left open by a process %s", pid, known[name])
+    return left
+
+
+def _may_not(pid: int, role: str, own_role: str, what: str) -> str:
+    grants = f'GRANT pg_signal_backend TO "{own_role}" (or GRANT "{role}" TO "{own_role}")'
+    what = f"backend {pid} of role {role!r}, {what}, may not be ended by role {own_role!r}"
+    return f"{what}: {grants}, or {_by_hand(pid)}"
+
+
+def _by_hand(pid: int) -> str:
+    return f"end it by hand: SELECT pg_terminate_backend({pid})"
 
 
 def long_open(connection: psycopg.Connection, seconds: float) -> list[str]:
     """Return which sessions have been in a transaction for longer than a wait for a lock, as far as may be seen."""
     rows = connection.execute(_LONG_OPEN, (seconds,)).fetchall()
-    return [f"backend {pid} of role {role!r} ({name or 'no application_name'})" for pid, role, name in rows]
+    return [
+        f"backend {pid} of role {role!r} ({name or 'no application_name'}; if its client is gone, {_by_hand(pid)})"
+        for pid, role, name in rows
+    ]
 
 
 def is_older(name: str, work: Work) -> bool:
@@ -102,4 +140,8 @@ def is_older(name: str, work: Work) -> bool:
 
 def _digest(topology: str, epoch: Epoch) -> str:
     """Return what stands for one ledger's topology: another ledger may have one of this name on the same server."""
-    return hashlib.blake2b(f"{epoch.line} {topology}".encode(), digest_size=8).hexdigest()
+    return _digest_of(f"{epoch.line} {topology}")
+
+
+def _digest_of(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from trident.base.identity import BatchId
+from trident.base.identity import BatchId, Epoch
 from trident.base.looking import rolled_back
 from trident.state.capabilities import CannotUndoError, Transaction
 from trident.state.databases.base import KnowsItsHome, SqlTransaction
@@ -50,9 +50,11 @@ class TableTrying:
         connection, place = connection_of(transaction), self.place
         return any(place.dialect.guards_rows(connection, table) for table in (place.shape.table, place.staging))
 
-    def try_clear(self, transaction: Transaction, topology: str) -> Callable[[], None]:
+    def try_clear(self, transaction: Transaction, topology: str, epoch: Epoch) -> Callable[[], None]:
         """Delete the rows; they must still be gone once the others' are."""
         connection, place = connection_of(transaction), self.place
+        assert isinstance(transaction, SqlTransaction)
+        transaction.work_for(topology, epoch)  # before the fences too, when its own database knows of none
         if not _are_there(connection, place):
             prepare_tables(connection, place)
         delete_rows(connection, place, topology)

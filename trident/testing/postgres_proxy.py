@@ -151,11 +151,11 @@ class PostgresProxy:
         dark. `passes` says how many of these bytes are still passed on. The event is set when it has happened; `sent`
         counts on.
         """
-        return self._run(self._freeze_at(self._freezing.sent + number, None, passes))
+        return self._run(self._freeze_at(self._freezing.sent + number, [], passes))
 
-    def freeze_in(self, words: bytes, passes: Callable[[bytes], int] = half) -> threading.Event:
-        """Do the same in the first that clients send with these words in it."""
-        return self._run(self._freeze_at(None, words, passes))
+    def freeze_in(self, words: bytes, passes: Callable[[bytes], int] = half, times: int = 1) -> threading.Event:
+        """Do the same in what clients send with these words in it for the so-many-th time."""
+        return self._run(self._freeze_at(None, [words] * times, passes))
 
     @property
     def sent(self) -> int:
@@ -193,7 +193,7 @@ class PostgresProxy:
             self._links.pop(link.port, None)
             self._tasks.discard(task)
 
-    async def _freeze_at(self, at: int | None, words: bytes | None, passes: Callable[[bytes], int]) -> threading.Event:
+    async def _freeze_at(self, at: int | None, words: list[bytes], passes: Callable[[bytes], int]) -> threading.Event:
         self._freezing.at, self._freezing.words, self._freezing.passes = at, words, passes
         self._freezing.happened.clear()
         return self._freezing.happened
@@ -243,14 +243,16 @@ class _Freezing:
 
     sent: int = 0
     at: int | None = None
-    words: bytes | None = None
+    words: list[bytes] = field(default_factory=list)
     passes: Callable[[bytes], int] = half
     happened: threading.Event = field(default_factory=threading.Event)
 
     def sees(self, data: bytes) -> bool:
         self.sent += 1
-        has_words = self.words is not None and self.words in data
-        return not self.happened.is_set() and (has_words or self.sent == self.at)
+        if not self.words or self.words[-1] not in data:
+            return self.sent == self.at
+        self.words.pop()
+        return not self.words
 
 
 @dataclass

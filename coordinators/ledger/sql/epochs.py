@@ -71,6 +71,7 @@ def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lea
         if isinstance(database, HasSchemas) and not _is_registered(transaction.connection, topology):
             found = database.elsewhere(transaction.connection, TOPOLOGY.name, TOPOLOGY.c.name.name, topology)
             refuse_hidden(topology, found)
+        fence = _place_of_fence(database, transaction.connection)
     if before is not None and _holds(database, presence, topology, before):
         raise lease_held(topology, before.name, before.seconds_left)
     drawn = secrets.token_hex(16)
@@ -79,11 +80,15 @@ def acquire(database: SqlDatabase, presence: Presence, topology: str, lease: Lea
         database.end_older(topology, epoch)
     mark = presence.hold(topology, epoch.token)
     try:
-        _raise_surely(database, topology, lease, before, epoch, mark)
+        _raise_surely(database, topology, fence, lease, before, epoch, mark)
     except BaseException:
         presence.end(topology, epoch.token)
         raise
     return Acquired(epoch, before.name if before else None)
+
+
+def _place_of_fence(database: SqlDatabase, connection: Connection) -> str:
+    return database.place_of(connection, FENCE.name) if isinstance(database, HasSchemas) else FENCE.name
 
 
 def _is_registered(connection: Connection, topology: str) -> bool:
@@ -152,15 +157,26 @@ def _read_holder(connection: Connection, topology: str, *, lock: bool) -> Holder
 
 
 def _raise_surely(
-    database: SqlDatabase, topology: str, lease: Lease, before: Holder | None, epoch: Epoch, mark: PresenceMark
+    database: SqlDatabase,
+    topology: str,
+    fence: str,
+    lease: Lease,
+    before: Holder | None,
+    epoch: Epoch,
+    mark: PresenceMark,
 ) -> None:
-    """Raise the epoch; when the answer is lost, ask for it under the row's lock: the token is ours alone."""
+    """Raise the epoch; when the answer is lost, ask for it under the row's lock: the token is ours alone.
+
+    Until it is raised others draw the same number, and of a first one another line: one that stops here is found by
+    the fence that it holds.
+    """
     try:
         with database.transaction() as transaction:
-            transaction.work_for(topology, epoch)
+            transaction.take(topology, epoch, fence)
             _raise_epoch(transaction.connection, topology, lease, before, epoch, mark)
     except OutcomeUnknownError:
         with database.transaction() as transaction:
+            transaction.take(topology, epoch, fence)
             now = _read_holder(transaction.connection, topology, lock=True)
         if now is None or now.epoch != epoch:
             raise RetryableError(f"the epoch of topology {topology!r} was not raised; nothing was changed") from None
