@@ -21,6 +21,7 @@ from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FatalError
 from trident.base.performing import perform
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
+from trident.base.watching import WATCH
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_LOOK_S = 1.0
@@ -81,15 +82,16 @@ class UsersCode:
 
     def run_to_its_end(self, what: str, code: Callable[[], Result]) -> Result:
         """Return what the code returns, however long it takes; the log names it whenever the limit has passed."""
-        with self._under_way(code) as future:
-            began = self._clock.monotonic()
-            while not wait([future], timeout=self._limit).done:
-                _log.warning(
-                    "%s has not returned for %.0f s. It is waited for, for it may still come: until then this "
-                    "process holds the topology, and a stop waits too. If the store will not answer, end the process",
-                    what,
-                    self._clock.monotonic() - began,
-                )
+
+        def tell(seconds: float) -> None:
+            _log.warning(
+                "%s has not returned for %.0f s. It is waited for, for it may still come: until then this "
+                "process holds the topology, and a stop waits too. If the store will not answer, end the process",
+                what,
+                seconds,
+            )
+
+        with self._under_way(code) as future, WATCH.over(tell, self._limit):
             return future.result()
 
     def _wait(self, future: Future[Result], calls: Calls, what: str, if_left: str) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from trident.base.errors import FatalError, OutcomeUnknownError, RetryableError
 from trident.base.signals import StopSignal
+from trident.base.timeouts import DEFAULT_TIMEOUTS
+from trident.base.watching import WATCH
 
 Result = TypeVar("Result")
 
@@ -18,14 +21,21 @@ _log = logging.getLogger("trident.coordinator")
 
 
 class Repeater:
-    """Repeats idempotent calls; ends early, with the last error, when `stopping` is set. Any thread may use it."""
+    """Repeats idempotent calls; ends early, with the last error, when `stopping` is set. Any thread may use it.
 
-    def __init__(self, give_up_after: timedelta, stopping: StopSignal) -> None:
+    One that does not return is waited for, and named in the log each time so long has passed: it may still take
+    effect, so nobody may go on as if it had not.
+    """
+
+    def __init__(self, give_up_after: timedelta, stopping: StopSignal, named_every: timedelta | None = None) -> None:
         self._give_up_after = give_up_after
         self.stopping = stopping
+        self._named_every = named_every or DEFAULT_TIMEOUTS.batch_timeout
 
-    def call(self, what: str, action: Callable[[], Result]) -> Result:
+    def call(self, what: str, action: Callable[[], Result], at_work: Callable[[], str] = str) -> Result:
         """Return what the action returns, repeating it on RetryableError and OutcomeUnknownError.
+
+        `at_work` says, while it does not return, which part of it is under way.
 
         Raises FatalError, naming `what` and the last error, once the set time is over; the action's
         durable effects, if its last answer was lost, are found again at the next start.
@@ -40,7 +50,7 @@ class Repeater:
             reraise=True,
         )
         try:
-            return retrying(action)
+            return retrying(partial(self._named, what, action, at_work))
         except (RetryableError, OutcomeUnknownError) as error:
             seconds = self._give_up_after.total_seconds()
             ended = f"gave up: {what} failed for {seconds:.0f} s"
@@ -51,8 +61,24 @@ class Repeater:
                 "is gone."
             ) from error
 
+    def _named(self, what: str, action: Callable[[], Result], at_work: Callable[[], str]) -> Result:
+        with WATCH.over(partial(_tell, what, at_work), self._named_every.total_seconds()):
+            return action()
+
     def _sleep(self, seconds: float) -> None:
         self.stopping.wait(seconds)
+
+
+def _tell(what: str, at_work: Callable[[], str], seconds: float) -> None:
+    part = at_work()
+    _log.warning(
+        "%s has not returned for %.0f s%s. It is waited for, since it may still take effect: meanwhile this process "
+        "holds the topology, and a stop waits too. Where a statement hangs in a database (a trigger's, say), end it "
+        "there; else end this process",
+        what,
+        seconds,
+        f" (at work: {part})" if part else "",
+    )
 
 
 def _warn(what: str, state: RetryCallState) -> None:

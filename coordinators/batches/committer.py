@@ -136,7 +136,7 @@ class Committer:
             self._ledger.commit_together(batch.owner, batch.epoch, outcome.pin(), commit, copies, applies)
 
         try:
-            self._repeater.call(f"committing {batch}", commit_together)
+            self._repeater.call(f"committing {batch}", commit_together, lambda: steps.at_work)
         except RefusedError as error:
             raise steps.refused(error, outcome) from error
         except LeftBehindError as error:
@@ -157,7 +157,7 @@ class Committer:
             self._ledger.pin(batch.owner, batch.epoch, pin, steps.copies, steps.applies)
 
         try:
-            self._repeater.call(f"pinning {batch}", write_pin)
+            self._repeater.call(f"pinning {batch}", write_pin, lambda: steps.at_work)
         except RefusedError as error:
             if not steps.has_states:
                 raise

@@ -113,7 +113,7 @@ def _held(ledger: Ledger, topology: str, options: RunOptions, above: int = 0) ->
     The repeater ends early once a newer owner is heard of.
     """
     stopping = StopSignal()
-    repeater = Repeater(options.give_up_after, stopping)
+    repeater = Repeater(options.give_up_after, stopping, options.batch_timeout)
     refusing = replace(options, on_running=OnRunning.REFUSE)
     with held(ledger, topology, refusing, repeater, lambda _: stopping.set(), above) as epoch:
         yield epoch, repeater

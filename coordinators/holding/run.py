@@ -93,7 +93,7 @@ class TopologyRun:
         self._clock = clock or SystemClock()
         self._stopping = StopSignal()
         self._stop_requested = StopSignal()
-        self._repeater = Repeater(options.give_up_after, self._stopping)
+        self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout)
         self._coordinator: BatchCoordinator | None = None
         self._fenced_by: FencedError | None = None
 
@@ -191,7 +191,9 @@ class TopologyRun:
             book=book,
             committer=committer,
             repeater=self._repeater,
-            last_repeater=Repeater(min(self._options.give_up_after, _LONGEST_LAST_WRITE), StopSignal()),
+            last_repeater=Repeater(
+                min(self._options.give_up_after, _LONGEST_LAST_WRITE), StopSignal(), self._options.batch_timeout
+            ),
             keep=self._options.keep,
             turn=self._turn(stores, processor, runner),
         )

@@ -11,7 +11,13 @@ from sqlalchemy import Connection, Engine, event
 
 from integration_tests.fix_postgres import Postgres
 from integration_tests.frozen.commanding import COMMANDS, PLACE
-from integration_tests.frozen.playing import LATER, PLACES, databases
+from integration_tests.frozen.playing import LATER, OPTIONS, PLACES, databases
+from tests.coordinators.fakes import Topic, make_job
+from tests.state.harnesses import DictMap
+from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.ledger import PostgresLedger
+from trident.spouts.base import Limits
+from trident.state import BackingMapState, StateKind
 
 _LOCKS = """
     SELECT current_setting('application_name'), string_agg(DISTINCT c.relname, ', ')
@@ -69,5 +75,16 @@ def test_a_command_and_what_follows_it(postgres: Postgres, name: str) -> None:
         command.give(where)
         command.follow(where)
         where.run(PLACE, count=LATER)
+    assert looked.marked > 20
+    assert not looked.unmarked
+
+
+def test_a_map_whose_updates_are_staged_in_the_ledgers_database(postgres: Postgres) -> None:
+    state, ledger = BackingMapState("balances", DictMap(), kind=StateKind.OPAQUE), PostgresLedger(postgres.dsn)
+    topic = Topic([[("ann", 1)] * 40])
+    with looking() as looked:
+        for _ in range(2):
+            TopologyRun(make_job(topic, state, limits=Limits(max_records=10)).plan(), ledger, OPTIONS).run()
+            topic.partitions[0] += [("ann", 1)] * 20
     assert looked.marked > 20
     assert not looked.unmarked

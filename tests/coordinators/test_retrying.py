@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from datetime import timedelta
 
 import pytest
@@ -28,6 +30,24 @@ def test_who_is_told_to_stop_says_that_and_not_that_it_gave_up() -> None:
     with pytest.raises(FatalError, match=r"stopped, as it was told to: reading had not succeeded") as stopped:
         Repeater(timedelta(hours=1), stopping).call("reading", fail)
     assert "gave up" not in str(stopped.value)
+
+
+def test_a_call_that_does_not_return_is_named_with_what_is_at_work_and_waited_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    repeater, ends = Repeater(timedelta(0), StopSignal(), timedelta(milliseconds=50)), threading.Event()
+
+    def commit() -> int:
+        for _ in range(500):
+            if len(caplog.messages) >= 2:
+                break
+            ends.wait(0.02)
+        return 7
+
+    assert repeater.call("committing payments txid 3", commit, lambda: "state 'balances'") == 7
+    line = r"committing payments txid 3 has not returned for 0 s \(at work: state 'balances'\)\. It is waited for"
+    assert all(re.match(line, each) for each in caplog.messages[:2])
+    assert len(caplog.messages) >= 2
 
 
 @pytest.mark.parametrize(

@@ -299,5 +299,5 @@ class _Once(Repeater):
     def __init__(self) -> None:
         pass
 
-    def call(self, what: str, action: Callable[[], Result]) -> Result:
+    def call(self, what: str, action: Callable[[], Result], at_work: Callable[[], str] = str) -> Result:
         return action()

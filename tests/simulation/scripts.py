@@ -153,7 +153,7 @@ class Repeating(Repeater):
     def __init__(self) -> None:
         pass
 
-    def call(self, what: str, action: Callable[[], Result]) -> Result:
+    def call(self, what: str, action: Callable[[], Result], at_work: Callable[[], str] = str) -> Result:
         for left in range(GIVE_UP_AFTER, 0, -1):
             try:
                 return action()

@@ -1,0 +1,118 @@
+"""Calls that take long are told of by one thread, the innermost of each caller's, for as long as they last."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from trident.base.watching import Watch
+
+EVERY = 0.05
+LONG = 10.0
+
+
+class Told:
+    """What was told, and a wait for it."""
+
+    def __init__(self) -> None:
+        self.lines: list[tuple[str, float]] = []
+        self._changed = threading.Condition()
+
+    def of(self, name: str) -> Callable[[float], None]:
+        def tell(seconds: float) -> None:
+            with self._changed:
+                self.lines.append((name, seconds))
+                self._changed.notify_all()
+
+        return tell
+
+    def wait_for(self, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self.lines) >= count, LONG)
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.lines]
+
+
+def threads() -> set[threading.Thread]:
+    return {each for each in threading.enumerate() if each.name == "trident-watch"}
+
+
+def test_what_does_not_return_is_told_again_and_again_and_no_more_afterwards() -> None:
+    watch, told = Watch(), Told()
+    with watch.over(told.of("put"), EVERY):
+        told.wait_for(3)
+    count, pause = len(told.lines), threading.Event()
+    pause.wait(3 * EVERY)
+    assert len(told.lines) == count
+    seconds = [each for _, each in told.lines]
+    assert seconds == sorted(seconds)
+    assert seconds[0] >= EVERY
+    assert seconds[2] >= 3 * EVERY
+
+
+def test_what_returns_in_time_is_not_told_and_takes_no_thread_of_its_own() -> None:
+    watch, told, before = Watch(), Told(), threads()
+    for _ in range(100):
+        with watch.over(told.of("put"), LONG):
+            assert len(threads() - before) <= 1
+    assert not told.lines
+
+
+def test_of_calls_inside_of_each_other_the_innermost_is_told() -> None:
+    watch, told = Watch(), Told()
+    with watch.over(told.of("commit"), EVERY):
+        with watch.over(told.of("put"), EVERY):
+            told.wait_for(2)
+        inside = len(told.lines)
+        told.wait_for(inside + 1)
+    assert set(told.names[:inside]) == {"put"}
+    assert set(told.names[inside:]) == {"commit"}
+    assert told.lines[inside][1] > told.lines[0][1]
+
+
+def test_a_call_that_goes_on_is_not_told_at_the_moment_at_which_an_inner_one_has_returned() -> None:
+    watch, told = Watch(), Told()
+    with watch.over(told.of("commit"), EVERY), watch.over(told.of("put"), EVERY):
+        told.wait_for(3)
+    assert set(told.names) == {"put"}
+
+
+def test_a_call_of_another_thread_that_is_due_sooner_is_told_in_time() -> None:
+    watch, told = Watch(), Told()
+    with watch.over(told.of("long"), LONG):
+        waits = threading.Event()
+
+        def call() -> None:
+            with watch.over(told.of("short"), EVERY):
+                waits.wait(LONG)
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        told.wait_for(1)
+        waits.set()
+        thread.join()
+    assert set(told.names) == {"short"}
+
+
+def test_one_that_doubles_is_told_ever_more_seldom() -> None:
+    watch, told = Watch(), Told()
+    with watch.over(told.of("receive"), EVERY, doubles=True):
+        told.wait_for(3)
+    first, second, third = (seconds for _, seconds in told.lines[:3])
+    assert second >= 2 * first
+    assert third >= 2 * second
+
+
+def test_a_thread_that_has_nothing_to_look_after_ends_and_the_next_call_has_another() -> None:
+    watch, told, before = Watch(), Told(), threads()
+    for count in (1, 2):
+        with watch.over(told.of("put"), EVERY):
+            told.wait_for(count)
+        pause = threading.Event()
+        for _ in range(200):
+            if not threads() - before:
+                break
+            pause.wait(EVERY)
+        assert not threads() - before
