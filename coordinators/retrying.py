@@ -27,10 +27,12 @@ class Repeater:
     effect, so nobody may go on as if it had not.
     """
 
+    _named_every = DEFAULT_TIMEOUTS.batch_timeout
+
     def __init__(self, give_up_after: timedelta, stopping: StopSignal, named_every: timedelta | None = None) -> None:
         self._give_up_after = give_up_after
         self.stopping = stopping
-        self._named_every = named_every or DEFAULT_TIMEOUTS.batch_timeout
+        self._named_every = named_every or self._named_every
 
     def call(self, what: str, action: Callable[[], Result], at_work: Callable[[], str] = str) -> Result:
         """Return what the action returns, repeating it on RetryableError and OutcomeUnknownError.
@@ -50,7 +52,7 @@ class Repeater:
             reraise=True,
         )
         try:
-            return retrying(partial(self._named, what, action, at_work))
+            return retrying(partial(self.once, what, action, at_work))
         except (RetryableError, OutcomeUnknownError) as error:
             seconds = self._give_up_after.total_seconds()
             ended = f"gave up: {what} failed for {seconds:.0f} s"
@@ -61,7 +63,8 @@ class Repeater:
                 "is gone."
             ) from error
 
-    def _named(self, what: str, action: Callable[[], Result], at_work: Callable[[], str]) -> Result:
+    def once(self, what: str, action: Callable[[], Result], at_work: Callable[[], str] = str) -> Result:
+        """Return what the action returns, without repeating it; raises what it raises."""
         with WATCH.over(partial(_tell, what, at_work), self._named_every.total_seconds()):
             return action()
 

@@ -100,9 +100,7 @@ def decide_reset(
             taking.finish_decisions(counts=False)
             _roll_forward(taking, wanted)
         else:
-            try_with_patience(
-                taking.repeater, "reset", partial(check_clear, taking.stores, taking.spec.name, taking.epoch)
-            )
+            try_with_patience(taking.repeater, "reset", _clearing(taking))
         send_what_waits(taking, taking.stores, must_all=wanted.resumes)
         positions = taking.repeater.call("reading the states", taking.positions)
         if wanted.keep_rows:
@@ -212,7 +210,7 @@ def _check_possible_reset(
     if not wanted.keep_rows:
         # An owner that has stopped may hold rows: the fences end it, and it is tried again before it is recorded.
         with suppress(RetryableError):
-            check_clear(taking.stores, taking.spec.name, taking.epoch)
+            taking.repeater.once("trying the reset", _clearing(taking))
         return {}
     _require_all(taking, seen, positions, wanted)
     kept = _rows_to_keep(taking, wanted)
@@ -228,6 +226,10 @@ def _check_possible_reset(
         if seen.pin is None:
             _require_known_positions(taking, seen, positions, wanted)
     return kept
+
+
+def _clearing(taking: TakeOver) -> Callable[[], None]:
+    return partial(check_clear, taking.stores, taking.spec.name, taking.epoch)
 
 
 def _require_all(

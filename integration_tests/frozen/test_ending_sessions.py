@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from urllib.parse import urlsplit, urlunsplit
@@ -203,14 +203,37 @@ def test_one_that_may_not_be_ended_is_named_with_what_to_grant(postgres: Postgre
 def test_one_that_froze_while_it_made_tables_is_ended(postgres: Postgres) -> None:
     """In the middle of a message, when the server waits for the rest of it without any limit."""
     database = PostgresDatabase(postgres.dsn, lease=LEASE)
-    lock = "SELECT set_config('application_name', 'trident making tables', true), pg_advisory_xact_lock(%s)"
-    with frozen_copy(postgres.dsn, "frozen", None, lock % 0x7472_6964_656E) as connection:
+    with making_tables(postgres.dsn) as connection:
         threading.Event().wait(LEASE.total_seconds() / 2)
         ledger = PostgresLedger(postgres.dsn)
         ledger.open(replace(Timeouts(LEASE), give_up_after=timedelta(seconds=20)))
         assert not is_alive(postgres.dsn, connection)
         ledger.close()
     database.close()
+
+
+def making_tables(dsn: str) -> AbstractContextManager[psycopg.Connection]:
+    lock = "SELECT set_config('application_name', 'trident making tables', true), pg_advisory_xact_lock(%s)"
+    return frozen_copy(dsn, "frozen", None, lock % 0x7472_6964_656E)
+
+
+def test_a_take_over_does_not_wait_for_one_that_froze_while_it_made_tables(postgres: Postgres) -> None:
+    """It would cost half a lease more, which a take-over within two may not have."""
+    database = PostgresDatabase(postgres.dsn, lease=LEASE)
+    with making_tables(postgres.dsn) as connection:
+        threading.Event().wait(LEASE.total_seconds() / 2)
+        database.end_older(OWNER.topology, NEWER)
+        assert not is_alive(postgres.dsn, connection)
+    database.close()
+
+
+def test_a_look_at_a_state_apart_does_not_wait_for_it_either(postgres: Postgres) -> None:
+    store = PostgresState("balances", dsn=postgres.dsn).open(COUNTS, PostgresDatabase(postgres.dsn), Timeouts(LEASE))
+    with making_tables(postgres.dsn) as connection:
+        threading.Event().wait(LEASE.total_seconds() / 2)
+        assert store.look(OWNER.topology) is None
+        assert not is_alive(postgres.dsn, connection)
+    store.close()
 
 
 TAKER = Work(OWNER.topology, EPOCH, "server/database/schema/trident_fence")

@@ -13,8 +13,9 @@ import psycopg
 import pytest
 
 from integration_tests.fix_postgres import Postgres
-from integration_tests.frozen.playing import LATER, OPTIONS, Databases, databases
+from integration_tests.frozen.playing import AT_FIRST, LATER, OPTIONS, Databases, Owner, databases
 from trident.base.errors import TridentError
+from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger
 from trident.coordinators.options import Until
@@ -58,6 +59,30 @@ class Hung:
             self.run.run()
         except TridentError as error:
             self.ended_with = error
+
+
+def test_a_command_that_hangs_is_named_and_waited_for(postgres: Postgres, caplog: pytest.LogCaptureFixture) -> None:
+    """Already in its first trial, which is not repeated."""
+    where, place = databases(postgres), "beside the ledger"
+    where.run(place)
+    plan = where.job(place).plan()
+
+    def give() -> None:
+        reset_topology(
+            plan.spec, plan.targets, PostgresLedger(where.ledger), keep_rows=False, start=None, options=HANGING
+        )
+
+    with psycopg.connect(where.ledger, autocommit=True) as person:
+        person.execute(_HANG.format(table="inside").replace("INSERT OR UPDATE", "DELETE").replace("NEW;", "OLD;"))  # type: ignore[call-overload, unused-ignore]
+        owner = Owner(give)
+        owner.start()
+        until(lambda: sum(line.startswith("trying the reset has not returned for") for line in caplog.messages) >= 2)
+        assert owner.is_at_work()
+        person.execute("DELETE FROM hanging")
+        owner.wait()
+    assert owner.ended_with is None
+    where.run(place)
+    assert where.are_exact(place, AT_FIRST)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, event
@@ -14,8 +15,11 @@ from integration_tests.frozen.commanding import COMMANDS, PLACE
 from integration_tests.frozen.playing import LATER, OPTIONS, PLACES, databases
 from tests.coordinators.fakes import Topic, make_job
 from tests.state.harnesses import DictMap
+from trident.base.errors import OutcomeUnknownError, RetryableError
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import PostgresLedger
+from trident.coordinators.ledger.sql import epochs
+from trident.coordinators.registered import Lease
 from trident.spouts.base import Limits
 from trident.state import BackingMapState, StateKind
 
@@ -77,6 +81,23 @@ def test_a_command_and_what_follows_it(postgres: Postgres, name: str) -> None:
         where.run(PLACE, count=LATER)
     assert looked.marked > 20
     assert not looked.unmarked
+
+
+def test_who_asks_what_became_of_its_take_over(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It locks the fence, under an epoch that may be nobody's."""
+    real, ledger = epochs._raise_epoch, PostgresLedger(postgres.dsn)
+    ledger.open()
+
+    def lose_the_answer(*arguments: Any) -> None:
+        real(*arguments)
+        raise OutcomeUnknownError("the answer to COMMIT was lost")
+
+    monkeypatch.setattr(epochs, "_raise_epoch", lose_the_answer)
+    with looking() as looked, pytest.raises(RetryableError, match="was not raised"):
+        ledger.acquire("payments", Lease("one", OPTIONS.lease))
+    assert looked.marked
+    assert not looked.unmarked
+    ledger.close()
 
 
 def test_a_map_whose_updates_are_staged_in_the_ledgers_database(postgres: Postgres) -> None:

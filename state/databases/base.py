@@ -74,6 +74,9 @@ class EndsSessions(Protocol):
         What they had not committed is rolled back. One that this role may not end is left, and told.
         """
 
+    def end_stuck(self) -> None:
+        """End every session that has waited long for a client that is gone, and works under no epoch yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:

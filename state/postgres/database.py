@@ -181,6 +181,11 @@ class PostgresDatabase:
             end_older(connection, work, self.lease_seconds / 4)
             self._end_stuck(connection)
 
+    def end_stuck(self) -> None:
+        """End sessions that stopped while they made tables or took a lease; see `EndsSessions`."""
+        with self._alone() as connection:
+            self._end_stuck(connection)
+
     def place_of(self, connection: Connection, table: str) -> str:
         """Return what names a table's place; see `HasSchemas`."""
         return place_of(connection, table)

@@ -16,7 +16,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.base.writes import WriteManifest
 from trident.state.capabilities import Capabilities, Transaction
-from trident.state.databases.base import SqlTransaction
+from trident.state.databases.base import EndsSessions, SqlTransaction
 from trident.state.positions import Position, is_held, put_back, stands
 from trident.state.rows import conform
 from trident.state.staged import HeldUpdates, StagedUpdates, WrittenUpdates
@@ -112,6 +112,8 @@ class SqlTarget(ABC):
                 refuse_owned_elsewhere(transaction.connection, place)
             return row
 
+        if place.apart and isinstance(place.database, EndsSessions):
+            place.database.end_stuck()  # whoever stopped while it made tables would be waited for
         row = rolled_back(place.database.transaction(), found)
         return row.position if row else None
 

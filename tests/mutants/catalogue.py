@@ -6,6 +6,7 @@ from tests.mutants.asking import ASKING
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
 from tests.mutants.expiring import EXPIRING
+from tests.mutants.going_dark import GOING_DARK
 from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
 from tests.mutants.mutant import Layer, Mutant
@@ -408,8 +409,8 @@ _STATE = (
     Mutant(
         "a session of another ledger's topology of the same name is never ended",
         "state/postgres/sessions.py",
-        'f"{epoch.line} {topology}".encode()',
-        "topology.encode()",
+        '_digest_of(f"{epoch.line} {topology}")',
+        "_digest_of(topology)",
         _WHOSE,
     ),
     Mutant(
@@ -2196,8 +2197,8 @@ _OF_TABLES = (
     Mutant(
         "a reset that can't be tried for now is not recorded",
         "coordinators/decisions/deciding.py",
-        '            try_with_patience(taking.repeater, "reset", ',
-        '            (lambda *_: None)(taking.repeater, "reset", ',
+        '            try_with_patience(taking.repeater, "reset", _clearing(taking))\n',
+        "            pass\n",
         _REFERS,
     ),
     Mutant(
@@ -2353,8 +2354,8 @@ _OF_WHAT_STAYED = (
     Mutant(
         "what is waited for without a limit is named",
         "base/user_code.py",
-        "            while not wait([future], timeout=self._limit).done:\n",
-        "            while not wait([future]).done:\n",
+        "as future, WATCH.over(tell, self._limit):\n",
+        "as future:\n",
         ("tests/coordinators/test_user_code.py",),
     ),
     Mutant(
@@ -2881,6 +2882,7 @@ MUTANTS = (
     *_OF_TABLES,
     *_OF_LIMITS,
     *_OF_KAFKA,
+    *GOING_DARK,
     *KIT,
     *LANGUAGE,
     *SINKS,
