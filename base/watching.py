@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 Tell = Callable[[float], None]
 """Says that the call has not returned for so many seconds; from another thread than the one that made the call."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Call:
     tell: Tell
     every: float
@@ -46,21 +46,20 @@ class Watch:
         """
         now, me = self._monotonic(), threading.get_ident()
         call = _Call(tell, every, doubles, now, now + every)
-        with self._changed:
-            self._calls.setdefault(me, []).append(call)
-            self._look_by(call.due)
         try:
+            with self._changed:
+                self._calls.setdefault(me, []).append(call)
+                self._look_by(call.due)
             yield
         finally:
             self._end(me, call)
 
     def _end(self, thread: int, call: _Call) -> None:
         with self._changed:
-            calls = self._calls[thread]
-            calls.remove(call)
+            calls = [each for each in self._calls.pop(thread, []) if each is not call]
             if not calls:
-                del self._calls[thread]
                 return
+            self._calls[thread] = calls
             outer, now = calls[-1], self._monotonic()
             if outer.due <= now:
                 outer.put_off(now)  # it goes on just now
@@ -69,8 +68,10 @@ class Watch:
     def _look_by(self, due: float) -> None:
         if self._thread is None or not self._thread.is_alive():  # a fork takes no thread along
             self._next = due
-            self._thread = threading.Thread(target=self._serve, name="trident-watch", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._serve, name="trident-watch", daemon=True)
+            with suppress(RuntimeError):  # there is no thread to be had: then nothing is told, and all else goes on
+                thread.start()
+                self._thread = thread
         elif due < self._next:
             self._next = due
             self._changed.notify()

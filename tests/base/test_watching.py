@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import pytest
+
 from trident.base.watching import Watch
 
 EVERY = 0.05
@@ -103,6 +105,20 @@ def test_one_that_doubles_is_told_ever_more_seldom() -> None:
     first, second, third = (seconds for _, seconds in told.lines[:3])
     assert second >= 2 * first
     assert third >= 2 * second
+
+
+def test_where_there_is_no_thread_to_be_had_the_call_is_made_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch, told = Watch(), Told()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refuse)
+        with watch.over(told.of("put"), EVERY):
+            assert not told.lines
+    with watch.over(told.of("put"), EVERY):
+        told.wait_for(1)
 
 
 def test_a_thread_that_has_nothing_to_look_after_ends_and_the_next_call_has_another() -> None:

@@ -148,6 +148,13 @@ GOING_DARK: Final = (
         _WATCHING,
     ),
     Mutant(
+        "a call is made where there is no thread to look after it",
+        "base/watching.py",
+        "            with suppress(RuntimeError):",
+        "            with suppress(KeyError):",
+        _WATCHING,
+    ),
+    Mutant(
         "a call that is due sooner is named in time",
         "base/watching.py",
         "            self._changed.notify()\n",
