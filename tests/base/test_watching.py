@@ -75,9 +75,11 @@ def test_of_calls_inside_of_each_other_the_innermost_is_told() -> None:
 
 
 def test_a_call_that_goes_on_is_not_told_at_the_moment_at_which_an_inner_one_has_returned() -> None:
-    watch, told = Watch(), Told()
-    with watch.over(told.of("commit"), EVERY), watch.over(told.of("put"), EVERY):
-        told.wait_for(3)
+    watch, told, seldom = Watch(), Told(), 20 * EVERY
+    with watch.over(told.of("commit"), seldom):
+        with watch.over(told.of("put"), EVERY):
+            told.wait_for(25)
+        threading.Event().wait(4 * EVERY)
     assert set(told.names) == {"put"}
 
 
