@@ -68,6 +68,7 @@ def test_a_trial_that_goes_dark_with_all_rows_locked_is_got_past(postgres: Postg
         assert happened
         assert seconds_to_take_over(where, command) < PLAYS * WITHIN_S
         assert where.are_exact(PLACE)
+    where.run(PLACE, count=LATER)
     assert where.are_exact(PLACE)
 
 
@@ -90,5 +91,6 @@ def check(postgres: Postgres, name: str, number: int, cut: str) -> None:
         with dark(where, COMMANDS[name], lambda proxy: proxy.freeze_at(number, CUTS[cut])):
             took.append(seconds_to_take_over(where, COMMANDS[name]))
             assert where.are_exact(PLACE), told
+        where.run(PLACE, count=LATER)  # a command that wakes up before it was begun may do what it was given for
         assert where.are_exact(PLACE), told
     assert min(took) < WITHIN_S, f"{told}: {took} s"
