@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Final
+
+from trident.base.watching import WATCH
 
 _log = logging.getLogger("trident.coordinator")
 LONG_S: Final = 10.0
@@ -19,32 +19,21 @@ class Watched:
     def __init__(self, stream: str) -> None:
         self._stream = stream
         self._what = ""
-        self._has_returned = threading.Event()
 
-    @contextmanager
-    def calls(self) -> Iterator[None]:
+    def calls(self) -> AbstractContextManager[None]:
         """Look after the calls that are made in the block."""
-        returned = self._has_returned = threading.Event()
-        watcher = threading.Thread(target=self._look, args=(returned,), name="trident-watch", daemon=True)
-        watcher.start()
-        try:
-            yield
-        finally:
-            returned.set()
+        return WATCH.over(self._tell, LONG_S, doubles=True)
 
     def begins(self, what: str) -> None:
         """Hear what is called next."""
         self._what = what
 
-    def _look(self, returned: threading.Event) -> None:
-        waited = LONG_S
-        while not returned.wait(waited if waited == LONG_S else waited / 2):
-            _log.warning(
-                "stream %r: %s has not returned for %.0f s. It is waited for: nothing is planned meanwhile, and a run "
-                "that is stopped or has failed ends, and gives the topology back, only when it has. If it will not "
-                "return, end the process: the next start records as lost what was received, planned and not pinned",
-                self._stream,
-                self._what,
-                waited,
-            )
-            waited *= 2
+    def _tell(self, seconds: float) -> None:
+        _log.warning(
+            "stream %r: %s has not returned for %.0f s. It is waited for: nothing is planned meanwhile, and a run "
+            "that is stopped or has failed ends, and gives the topology back, only when it has. If it will not "
+            "return, end the process: the next start records as lost what was received, planned and not pinned",
+            self._stream,
+            self._what,
+            seconds,
+        )
