@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import BinaryIO
 
 import numpy as np
@@ -58,7 +59,18 @@ def lacking_values(rows: pa.RecordBatch, required: Sequence[str]) -> dict[int, s
 
 def text_of(rows: pa.RecordBatch, row: int) -> bytes:
     """Return a row as the dead letters keep it: there are no bytes of its own."""
-    return json.dumps(rows.slice(row, 1).to_pylist()[0], default=str).encode()
+    single = rows.slice(row, 1)
+    return json.dumps({name: _shown(single, name) for name in single.schema.names}, default=str).encode()
+
+
+def _shown(single: pa.RecordBatch, name: str) -> object:
+    """Return the value of a field, as a text where Python holds none such, and as its type where there is no text."""
+    unheld = (ValueError, OverflowError, pa.ArrowException)
+    with suppress(*unheld):
+        return single.select([name]).to_pylist()[0][name]
+    with suppress(*unheld):
+        return single.column(name).cast(pa.string()).to_pylist()[0]
+    return f"a value of {single.schema.field(name).type}"
 
 
 def _of_group(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,7 @@ from pyarrow import parquet
 from trident.base.errors import FatalError
 from trident.spouts.decoders.declared import lacking
 from trident.spouts.files.catalogue import ListedFile
-from trident.spouts.files.parquet_rows import lacking_values, rows_of
+from trident.spouts.files.parquet_rows import lacking_values, rows_of, text_of
 from trident.spouts.files.places import FileSlice
 
 
@@ -43,3 +44,25 @@ def test_rows_without_a_value_that_may_not_be_null_are_told() -> None:
     assert lacking_values(rows, ()) == {}
     assert lacking_values(rows, ("b",)) == {1: lacking("b"), 2: lacking("b")}
     assert lacking_values(rows, ("a", "b")) == {1: lacking("a"), 2: lacking("b"), 3: lacking("a")}
+
+
+def test_a_row_that_python_does_not_hold_is_kept_as_texts() -> None:
+    """A dead letter is for who looks for what was wrong: no value may stop what goes there."""
+    days = pa.array([2932897, 1], pa.int32()).cast(pa.date32())
+    moments = pa.array([253402300800000000, 0], pa.int64()).cast(pa.timestamp("us", "UTC"))
+    nested = pa.StructArray.from_arrays([days], ["day"])
+    rows = pa.RecordBatch.from_arrays(
+        [pa.array([None, None], pa.int64()), days, moments, nested], names=["n", "day", "at", "in"]
+    )
+    assert json.loads(text_of(rows, 0)) == {
+        "n": None,
+        "day": "10000-01-01",
+        "at": "10000-01-01 00:00:00.000000Z",
+        "in": "a value of struct<day: date32[day]>",
+    }
+    assert json.loads(text_of(rows, 1)) == {
+        "n": None,
+        "day": "1970-01-02",
+        "at": "1970-01-01 00:00:00+00:00",
+        "in": {"day": "1970-01-02"},
+    }
