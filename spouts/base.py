@@ -177,6 +177,14 @@ class ProvesPositions(Protocol):
 
 
 @runtime_checkable
+class MovesStops(Protocol):
+    """A source with positions that a plan should not end at, wherever its limit would."""
+
+    def moved(self, id_: PartitionId, stop: int) -> int:
+        """Return where a new plan ends instead: there or behind, and not behind the log's end."""
+
+
+@runtime_checkable
 class ReceivesRows(Protocol):
     """A source whose rows can't be read again: it keeps them in this process, at positions of its own, until done.
 

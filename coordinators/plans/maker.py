@@ -21,6 +21,7 @@ from trident.coordinators.plans.sharing import record_limit
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
 from trident.spouts.base import (
     FollowsPositions,
+    MovesStops,
     ProvesPositions,
     ReceivesRows,
     Source,
@@ -160,6 +161,7 @@ class PlanMaker:
             plan_ranges(*views)  # what can't be planned is refused before something is received, and lost by that
             views = [self._with_what_comes(view) for view in views]
         ranges, losses = plan_ranges(*views)
+        ranges = tuple(item if item.spout in repeated else _moved(self.sources[item.spout], item) for item in ranges)
         self._tell_of_waiting(views)
         self.book.lag = _left_over(views, ranges)
         plan = Plan(
@@ -231,6 +233,13 @@ def _bounds(name: str, source: Source, positions: Mapping[PartitionId, OffsetRan
         if gone is None:
             raise
         raise gone from error
+
+
+def _moved(source: Source, item: SpoutRange) -> SpoutRange:
+    """Return a range that is planned for the first time with the stop that its source wants."""
+    if not isinstance(source, MovesStops) or not item.range.width:
+        return item
+    return replace(item, range=replace(item.range, stop=source.moved(item.range.id, item.range.stop)))
 
 
 def _proven(source: Source, item: SpoutRange) -> SpoutRange:

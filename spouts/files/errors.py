@@ -34,8 +34,9 @@ def changed_when_read(folder: Path, file: ListedFile, seen: SeenFile) -> FatalEr
         f"{_not_as_it_was(folder, file, seen)}. What is done of it stays, and nothing more was read: what it holds now "
         "would be left out, or counted twice. A file is put into the folder whole (write it elsewhere, or under a name "
         f"that ends with {BEING_WRITTEN}, and rename it), and stays as it is. Put it back as it was, with its time, "
-        "and give what is new another name (one that was read to its end may be taken away); or, to count what it "
-        f"holds now, {RESET_CLEARING}"
+        "and give what is new another name (one that was read to its end may be taken away), which leads on as long as "
+        "no other topology has begun to read the folder since, and given a number to what it holds now; or, to count "
+        f"what it holds now, {RESET_CLEARING}"
     )
 
 
@@ -57,11 +58,19 @@ def vanished(folder: Path, file: ListedFile) -> FatalError:
     )
 
 
-def compressed(path: Path, kind: str) -> FatalError:
-    """Return what is said of a file whose first bytes are those of a compressed one."""
+def compressed(path: Path, kind: str, *, is_known: bool) -> FatalError:
+    """Return what is said of a file whose first bytes are those of a compressed one.
+
+    Where its name has a number already, what it was made of goes there: elsewhere it would be read beside what follows.
+    """
+    way = (
+        "Put what it was made of in its place, under its name, and run the topology again"
+        if is_known
+        else "Take it away, and put what it was made of into the folder"
+    )
     return FatalError(
         f"the file {str(path)!r} is compressed: it begins as {kind} does. Such files are not read. It got no number, "
-        "nothing was planned, and what is done stays. Take it away, and put what it was made of into the folder"
+        f"nothing was planned, and what is done stays. {way}"
     )
 
 

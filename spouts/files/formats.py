@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, ClassVar, Final, Protocol
@@ -27,6 +29,18 @@ from trident.spouts.files.parquet_rows import rows_in
 from trident.spouts.files.task import EdgeFiles, ReadLines, ReadRows
 
 _BLOCK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How far the lines of a file were counted."""
+
+    position: int
+    line: int
+    """The number of the line that this position is in."""
+
+
+COUNTED_NOTHING: Final = Counted(0, 1)
 
 
 class FormatReader(Protocol):
@@ -64,13 +78,18 @@ class Format(ABC):
     def compile(self, spark: SparkSession) -> FormatReader:
         """Parse the schema; raises `ConfigurationError` where that can't be."""
 
-    @abstractmethod
-    def width(self, path: Path, seen: SeenFile) -> int:
-        """Return how many positions a file has."""
+    @property
+    def begins_with_header(self) -> bool:
+        """Whether the first positions of a file are of no record."""
+        return False
 
     @abstractmethod
-    def places(self, path: Path, positions: Sequence[int]) -> list[str]:
-        """Return how people name ascending positions of a file."""
+    def width(self, path: Path, seen: SeenFile, *, is_known: bool) -> int:
+        """Return how many positions a file has; `is_known` where another one has a number under its name."""
+
+    @abstractmethod
+    def places(self, path: Path, positions: Sequence[int], since: Counted) -> tuple[list[str], Counted]:
+        """Return how people name ascending positions of a file, and up to where it is counted then."""
 
     def declared(self, spark: SparkSession) -> Declared:
         """Return the declared fields; what is said of a schema that is none names the stream."""
@@ -84,30 +103,27 @@ class _OfLines(Format):
     __slots__ = ()
     counted = "lines"
 
-    def width(self, path: Path, seen: SeenFile) -> int:
+    def width(self, path: Path, seen: SeenFile, *, is_known: bool) -> int:
         """Return its bytes: a line stands at its first one. What is compressed has no lines."""
-        try:
-            with path.open("rb") as file:
-                kind = compression_of(file.read(LONGEST_MARK))
-        except OSError as error:
-            raise _unreadable(path, error) from None
+        with _as_seen(path, seen) as file:
+            kind = compression_of(file.read(LONGEST_MARK))
         if kind is not None:
-            raise compressed(path, kind)
+            raise compressed(path, kind, is_known=is_known)
         return seen.size
 
-    def places(self, path: Path, positions: Sequence[int]) -> list[str]:
+    def places(self, path: Path, positions: Sequence[int], since: Counted) -> tuple[list[str], Counted]:
         """Count the lines up to there; where the file can't be read any more, say the byte."""
         found: list[str] = []
+        counted = since if positions[0] >= since.position else COUNTED_NOTHING
         try:
             with path.open("rb") as file:
-                line, reached = 1, 0
+                file.seek(counted.position)
                 for position in positions:
-                    line += _ends_in(file, position - reached)
-                    reached = position
-                    found.append(f"line {line}")
+                    counted = Counted(position, counted.line + _ends_in(file, position - counted.position))
+                    found.append(f"line {counted.line}")
         except OSError:
-            return [f"byte {position}" for position in positions]
-        return found
+            return [f"byte {position}" for position in positions], COUNTED_NOTHING
+        return found, counted
 
 
 def _ends_in(file: BinaryIO, count: int) -> int:
@@ -135,6 +151,11 @@ class CsvFormat(_OfLines):
 
     __slots__ = ()
 
+    @property
+    def begins_with_header(self) -> bool:
+        """As the spout says."""
+        return self.has_header
+
     def compile(self, spark: SparkSession) -> FormatReader:
         """Refuse types that have no values in CSV."""
         found = self.declared(spark)
@@ -153,17 +174,34 @@ class ParquetFormat(Format):
         found = self.declared(spark)
         return _RowReader(found.fields, found.required)
 
-    def width(self, path: Path, seen: SeenFile) -> int:
+    def width(self, path: Path, seen: SeenFile, *, is_known: bool) -> int:
         """Return its rows, as its last bytes say."""
-        try:
-            with path.open("rb") as file:
-                return rows_in(file, str(path))
-        except OSError as error:
-            raise _unreadable(path, error) from None
+        with _as_seen(path, seen) as file:
+            return rows_in(file, str(path))
 
-    def places(self, path: Path, positions: Sequence[int]) -> list[str]:
+    def places(self, path: Path, positions: Sequence[int], since: Counted) -> tuple[list[str], Counted]:
         """Count rows from 0."""
-        return [f"row {position}" for position in positions]
+        return [f"row {position}" for position in positions], COUNTED_NOTHING
+
+
+@contextmanager
+def _as_seen(path: Path, seen: SeenFile) -> Iterator[BinaryIO]:
+    """Open a file to see how many positions it has, which are of the size and the time that it gets its number with."""
+    try:
+        with path.open("rb") as file:
+            _require_seen(path, file, seen)
+            yield file
+            _require_seen(path, file, seen)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _require_seen(path: Path, file: BinaryIO, seen: SeenFile) -> None:
+    if SeenFile.of(os.fstat(file.fileno())) != seen:
+        raise RetryableError(
+            f"the file {str(path)!r} was exchanged, or is being written, while it was looked at; it got no number, and "
+            "nothing was planned"
+        )
 
 
 def _unreadable(path: Path, error: OSError) -> RetryableError:

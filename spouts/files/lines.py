@@ -65,6 +65,16 @@ def header_of(file: BinaryIO, name: str) -> tuple[bytes, int]:
     return _bare(line.removeprefix(_MARK)), len(line)
 
 
+def first_of(file: BinaryIO, name: str) -> int:
+    """Return where the first record begins of a file that has a header; its end, where there is none."""
+    _, begin = header_of(file, name)
+    while line := file.readline(_LONGEST):
+        if _bare(line):
+            break
+        begin += len(line)
+    return begin
+
+
 def lines_of(file: BinaryIO, part: FileSlice) -> Iterator[SomeLines]:
     """Yield the lines that begin in a part of a file, as they are without their ends; empty ones are none."""
     start = _first_line(file, part)

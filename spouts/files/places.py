@@ -54,7 +54,8 @@ class FileLog:
         """Let nothing be read any more of the files with these numbers, in the order in which they were replaced."""
         self.replaced.update(dict.fromkeys(numbers))
         first = min(numbers)
-        self.proofs = [*self.proofs[:first], *self._chain(first, len(self.files), self.replaced)]
+        before = self.proofs[first - 1] if first else 0
+        self.proofs = [*self.proofs[:first], *self._chain(first, len(self.files), self.replaced, before)]
 
     def copy(self) -> FileLog:
         """Return one that grows by itself."""
@@ -85,18 +86,19 @@ class FileLog:
 
     def held_once(self, known: OffsetRange) -> bool:
         """Tell whether it had these files before some of them were replaced: that happened since the plan."""
-        last, order = bisect_left(self.ends, known.stop), list(self.replaced)
-        first = min(order, default=len(self.files))
-        if known.epoch is None or not 0 < known.stop <= self.stop or first > last:
+        last = bisect_left(self.ends, known.stop)
+        order = [number for number in self.replaced if number <= last]
+        if known.epoch is None or not 0 < known.stop <= self.stop or not order:
             return False
-        return any(
-            known.epoch == self._chain(first, last + 1, order[:count])[-1] for count in reversed(range(len(order)))
-        )
+        proofs = self.proofs[: last + 1]
+        while order and proofs[-1] != known.epoch:
+            number = order.pop()  # what is before it had the same proofs with it and without
+            proofs[number:] = self._chain(number, last + 1, order, proofs[number - 1] if number else 0)
+        return proofs[-1] == known.epoch
 
-    def _chain(self, first: int, behind: int, replaced: Iterable[int]) -> list[int]:
-        """Return the proofs of some files, the first of those that were replaced not before them."""
-        left, before = frozenset(replaced), self.proofs[first - 1] if first else 0
-        proofs = []
+    def _chain(self, first: int, behind: int, replaced: Iterable[int], before: int) -> list[int]:
+        """Return the proofs of some files, behind that of the file before them."""
+        left, proofs = frozenset(replaced), []
         for number in range(first, behind):
             before = _chained(before, self.files[number], is_replaced=number in left)
             proofs.append(before)
@@ -118,6 +120,14 @@ class FileLog:
                 return
             if self.is_read(number):
                 yield FileSlice(file, base, max(start - base, 0), min(stop - base, file.width))
+
+    def cut_at(self, stop: int) -> FileSlice | None:
+        """Return what there is up to a position of the file that goes on there; None where no file does, to be read."""
+        number = self.first_from(stop)
+        if number == len(self.files) or self.begin(number) >= stop or not self.is_read(number):
+            return None
+        base = self.begin(number)
+        return FileSlice(self.files[number], base, 0, stop - base)
 
     def slice_at(self, position: int) -> FileSlice:
         """Return the file that has a position, from there to its end."""

@@ -29,9 +29,10 @@ from trident.spouts.files.errors import (
     vanished,
 )
 from trident.spouts.files.folder import Folder, SeenFile
-from trident.spouts.files.formats import Format, FormatReader
+from trident.spouts.files.formats import COUNTED_NOTHING, Counted, Format, FormatReader
+from trident.spouts.files.lines import first_of
 from trident.spouts.files.places import FileLog, FileLogs
-from trident.spouts.files.task import EdgeFiles
+from trident.spouts.files.task import EdgeFiles, opened
 from trident.spouts.spread import spread
 
 _log = logging.getLogger("trident.files")
@@ -56,6 +57,8 @@ class FileSource:
         """Of each log, how many files at its beginning have been taken away, or replaced."""
         self._read: dict[PartitionId, OffsetRange] | None = None
         """Where each log is read on: at the stop of the range. None before that was said."""
+        self._counted: dict[PartitionId, tuple[ListedFile, Counted]] = {}
+        """Of each log, how far the lines of a file were counted last."""
         self._lock = threading.Lock()
 
     def schema(self, spark: SparkSession) -> StructType:
@@ -112,10 +115,7 @@ class FileSource:
         replaced = self._folder.changed(self._catalogue.files, self._catalogue.latest, all_of_them=is_whole)
         self._require_undecided(replaced)
         found = [*self._folder.new(self._catalogue.latest), *((file.name, seen) for file, seen in replaced)]
-        new = [
-            ListedFile(name, seen.size, seen.modified, self._format.width(self._folder.path / name, seen))
-            for name, seen in sorted(found)
-        ]
+        new = [self._listed(name, seen) for name, seen in sorted(found)]
         self._require_read(new)
         if replaced:
             self._folder.require_settled(replaced)
@@ -132,10 +132,17 @@ class FileSource:
             )
         return True
 
+    def _listed(self, name: str, seen: SeenFile) -> ListedFile:
+        is_known = name in self._catalogue.latest
+        width = self._format.width(self._folder.path / name, seen, is_known=is_known)
+        return ListedFile(name, seen.size, seen.modified, width)
+
     def _require_undecided(self, replaced: Sequence[tuple[ListedFile, SeenFile]]) -> None:
         """Raise unless nothing of these files is done or pinned, nor ever will be, as they were.
 
-        Each has its number, so its positions. Where the catalogue has lost numbers `_require_read` proves them.
+        Each has its number, so its positions. Where the catalogue has lost numbers `_require_read` proves them. No plan
+        stops between a file's beginning and its first record (`moved`), so of one that begins before a stop there is
+        something.
         """
         for file, seen in replaced:
             if not self._may_replace:
@@ -212,6 +219,21 @@ class FileSource:
         """Return the hash of all files of the log up to there; see `ProvesPositions`."""
         return self._logs[id_.partition].proof(position)
 
+    def moved(self, id_: PartitionId, stop: int) -> int:
+        """Return where a plan ends that would have no more of a file than its header: behind where a record begins.
+
+        A file of which only that is done would be one of which something is done, while nothing of it counts.
+        """
+        if not self._format.begins_with_header:
+            return stop
+        with self._lock:
+            part = self._logs[id_.partition].cut_at(stop)
+        if part is None:
+            return stop
+        with opened(self._folder.path, part) as file:
+            first = first_of(file, part.file.name)
+        return max(stop, part.base + min(first + 1, part.file.width))
+
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
         """Return the frame of the ranges: tasks open their files."""
         return self._reading(spark).read(
@@ -244,13 +266,18 @@ class FileSource:
         return f"Where it is the file that is wrong, {WAY_TO_CORRECT}"
 
     def places_of(self, id_: PartitionId, positions: Sequence[int]) -> list[str]:
-        """Return how people name records: by the file, and where they are in that; each file is read once."""
+        """Return how people name records: by the file, and where they are in that.
+
+        Of a file whose lines were counted by the last call it is read on from there.
+        """
         with self._lock:
             parts = [self._logs[id_.partition].slice_at(position) for position in positions]
         places: list[str] = []
         for file, of_it in groupby(parts, lambda part: part.file):
-            path = self._folder.path / file.name
-            found = self._format.places(path, [part.start for part in of_it])
+            path, (last, counted) = self._folder.path / file.name, self._counted.get(id_, (file, COUNTED_NOTHING))
+            since = counted if last == file else COUNTED_NOTHING
+            found, counted = self._format.places(path, [part.start for part in of_it], since)
+            self._counted[id_] = (file, counted)
             places += [f"{place} of the file {str(path)!r}" for place in found]
         return places
 

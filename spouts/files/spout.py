@@ -62,7 +62,10 @@ class FileSpout:
     files: str = "*"
     partitions: int = 1
     max_bytes_per_batch: int | None = None
-    """Of lines; the last one of a batch may begin before the limit and end behind it."""
+    """Of lines; the last one of a batch may begin before the limit and end behind it.
+
+    Of a file that has a header a batch has that and a line, or nothing.
+    """
     max_records_per_batch: int | None = None
     """Of rows in Parquet."""
     on_bad_record: BadRecord = BadRecord.FAIL

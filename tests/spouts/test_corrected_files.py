@@ -234,6 +234,28 @@ def test_two_topologies_of_which_one_has_read_it(tmp_path: Path) -> None:
     assert lenient.sums() == strict.sums() == {"a": 1, "b": 2, "c": 1}
 
 
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_to_put_it_back_leads_on_as_long_as_no_other_topology_has_begun(tmp_path: Path, has_begun: bool) -> None:
+    """As the text says: for that one nothing was done of it, so it has given what it found a number."""
+    folder = tmp_path / "in"
+    one, other = (FileJob(tmp_path / name, at=folder) for name in ("one", "other"))
+    put(folder, "a", lines("a"), second=100)
+    one.run()
+    put(folder, "a", lines("a", "b"), second=200)
+    error = one.stops()
+    assert "as long as no other topology has begun to read the folder since" in error
+    if has_begun:
+        other.run()
+    put(folder, "a", lines("a"), second=100)
+    if not has_begun:
+        one.run()
+        assert one.sums() == {"a": 1}
+        return
+    one.carry_out(commands_in(one.stops())["clear"])
+    one.run()
+    assert one.sums() == {"a": 1}
+
+
 def test_what_one_topology_has_planned_another_one_may_find_replaced(tmp_path: Path) -> None:
     """Nothing of it is decided anywhere: both read what is there now, whoever gave it its number."""
     folder = tmp_path / "in"
@@ -347,10 +369,25 @@ def test_a_compressed_file_is_refused_before_it_has_a_number(job: FileJob, packe
     for _ in range(2):
         error = job.stops()
         assert re.search(rf"c' is compressed: it begins as an? {packed.split()[0]} file does", error)
+        assert "Take it away, and put what it was made of into the folder" in error
     assert names(job) == before
     put(job.folder, "c", lines("c"))
     job.run()
     assert job.sums() == {"a": 1, "b": 1, "c": 1}
+
+
+@pytest.mark.parametrize("packed", ["gzip", "zip"])
+def test_a_compressed_one_in_the_place_of_a_wrong_one_leads_to_its_place(job: FileJob, packed: str) -> None:
+    """Beside it, under another name, it would be counted a second time once the wrong one is corrected."""
+    put(job.folder, "b", f"{HEADER}wrong\n")
+    assert CORRECT in job.stops()
+    (job.folder / "b").write_bytes(PACKED[packed])
+    error = job.stops()
+    assert "Put what it was made of in its place, under its name" in error
+    assert "Take it away" not in error
+    put(job.folder, "b", lines("b"))
+    job.run()
+    assert job.sums() == {"b": 1}
 
 
 @pytest.mark.parametrize("header", ["BZh,amount\n", "BZh9,amount\n", "PK,amount\n"])

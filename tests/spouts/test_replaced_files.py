@@ -15,7 +15,11 @@ from trident.base.ranges import OffsetRange, PartitionId
 from trident.spouts.base import StartAt
 from trident.spouts.files import catalogue as keeping
 from trident.spouts.files import folder as looking
+from trident.spouts.files import places as keeping_places
+from trident.spouts.files.catalogue import ListedFile
 from trident.spouts.files.folder import Folder, SeenFile
+from trident.spouts.files.places import FileLog, FileLogs
+from trident.spouts.files.places import _chained as chained
 from trident.spouts.files.source import FileSource
 
 ID = PartitionId("s", 0)
@@ -195,13 +199,16 @@ def test_of_two_starts_that_find_it_in_two_forms_the_last_one_is_read(
 
     left = [first]
 
-    def meanwhile(path: Path, seen: SeenFile) -> int:
+    def meanwhile(path: Path, seen: SeenFile, is_known: bool) -> int:
+        found = width(path, seen, is_known=is_known)
         if left:
             left.pop().bounds()
             put(folder, "b", 80, 3_000)
-        return width(path, seen)
+        return found
 
-    monkeypatch.setattr(type(second._format), "width", lambda _, path, seen: meanwhile(path, seen))
+    monkeypatch.setattr(
+        type(second._format), "width", lambda _, path, seen, *, is_known: meanwhile(path, seen, is_known)
+    )
     assert [bound.stop for bound in second.bounds()] == [300 + 90 + 80]
     assert parts(second, 100, 470) == [("c", 1_000, 200, 300), ("b", 3_000, 390, 470)]
     first.follow({ID: replace(start[ID], stop=350, epoch=first.proof(ID, 350))})
@@ -308,6 +315,31 @@ def test_what_was_replaced_before_all_that_is_there_is_not_read_to_begin_with(fo
     put(folder, "a", 90, 2_000)
     (start,) = opened(folder).starts()
     assert (start.earliest, start.stop) == (100, 390)
+
+
+@pytest.mark.parametrize("of_it", [0, 1, 40])
+def test_what_a_log_was_is_found_in_one_go(of_it: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replacements of other files cost nothing, and what is before the first of them is not hashed again."""
+    logs = FileLogs([FileLog()])
+    logs.deal(ListedFile(f"f{number}", 10, 1, 10) for number in range(200))
+    log = logs[0]
+    were = [log.proof(1_000)]
+    for number in [*range(100, 200), *range(99, 99 - of_it, -1)]:
+        logs.deal([ListedFile(f"f{number}", 10, 2, 10)])
+        were.append(log.proof(1_000))
+    hashed = list[str]()
+
+    def counted(before: int, file: ListedFile, *, is_replaced: bool) -> int:
+        hashed.append(file.name)
+        return chained(before, file, is_replaced=is_replaced)
+
+    monkeypatch.setattr(keeping_places, "_chained", counted)
+    for was in were[:-1] if of_it else ():
+        assert log.held_once(OffsetRange(ID, "", 0, 1_000, was))
+    assert not log.held_once(OffsetRange(ID, "", 0, 990 - 10 * of_it, were[0]))
+    hashed.clear()
+    assert not log.held_once(OffsetRange(ID, "", 0, 1_000, 12345))
+    assert len(hashed) == of_it * (of_it + 1) // 2
 
 
 def test_each_log_is_proven_by_itself(tmp_path: Path) -> None:
