@@ -6,6 +6,8 @@ from tests.mutants.mutant import Mutant
 
 _REPLACED = ("tests/spouts/test_replaced_files.py", "tests/spouts/test_folder_walks.py")
 _CORRECTED = ("tests/spouts/test_corrected_files.py",)
+_CUT = ("tests/spouts/test_cut_headers.py",)
+_PLACES = ("tests/spouts/test_places_in_files.py",)
 _NOT_NULL = ("integration_tests/spouts/test_not_null.py",)
 
 WRONG_FILES = (
@@ -15,6 +17,62 @@ WRONG_FILES = (
         "if known is not None and begin < known.stop and ",
         "if known is not None and begin + 1 < known.stop and ",
         _REPLACED,
+    ),
+    Mutant(
+        "no plan stops before the first record of a file",
+        "spouts/files/source.py",
+        "part.base + min(first + 1, part.file.width)",
+        "part.base + min(first, part.file.width)",
+        _CUT,
+    ),
+    Mutant(
+        "what is planned again stops where it did",
+        "coordinators/plans/maker.py",
+        "item if item.spout in repeated else _moved",
+        "item if item.spout not in self.sources else _moved",
+        _CUT,
+    ),
+    Mutant(
+        "the header that a plan must not cut is one of the file that was found",
+        "spouts/files/source.py",
+        "        with opened(self._folder.path, part) as file:\n",
+        '        with (self._folder.path / part.file.name).open("rb") as file:\n',
+        _CUT,
+    ),
+    Mutant(
+        "the rows of a file are of the size and the time that it is listed with",
+        "spouts/files/formats.py",
+        "    if SeenFile.of(os.fstat(file.fileno())) != seen:\n",
+        "    if seen is None:\n",
+        _PLACES,
+    ),
+    Mutant(
+        "lines are counted on in the same file only",
+        "spouts/files/source.py",
+        "since = counted if last == file else COUNTED_NOTHING\n",
+        "since = counted\n",
+        _PLACES,
+    ),
+    Mutant(
+        "lines are not counted on from behind a position",
+        "spouts/files/formats.py",
+        "counted = since if positions[0] >= since.position else COUNTED_NOTHING\n",
+        "counted = since\n",
+        _PLACES,
+    ),
+    Mutant(
+        "what was made into a compressed file goes under the name that has a number",
+        "spouts/files/source.py",
+        "        is_known = name in self._catalogue.latest\n",
+        "        is_known = False\n",
+        _CORRECTED,
+    ),
+    Mutant(
+        "a Parquet row that Python does not hold is a dead letter like any other",
+        "spouts/files/parquet_rows.py",
+        "    unheld = (ValueError, OverflowError, pa.ArrowException)\n",
+        "    unheld = (ValueError,)\n",
+        ("tests/spouts/test_parquet_rows.py",),
     ),
     Mutant(
         "a file is replaced with the first look only",
