@@ -54,6 +54,14 @@ class Watch:
         finally:
             self._end(me, call)
 
+    def rest(self) -> None:
+        """Let the thread end at once, and wait for that: before a fork, say. To be called while no call is watched."""
+        with self._changed:
+            thread = self._thread
+            self._changed.notify()
+        if thread is not None:
+            thread.join()
+
     def _end(self, thread: int, call: _Call) -> None:
         with self._changed:
             calls = [each for each in self._calls.pop(thread, []) if each is not call]

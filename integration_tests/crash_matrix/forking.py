@@ -19,6 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
+from trident.base.watching import WATCH
+
 _ROOT = Path(__file__).parents[2]
 _LENGTH = struct.Struct(">I")
 _ENDING_SECONDS = 5.0
@@ -89,6 +91,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 def _warm_up(life: Lives) -> int:
     life.live()
+    WATCH.rest()
     for thread in set(threading.enumerate()) - {threading.current_thread()}:
         thread.join(_ENDING_SECONDS)  # what is let go of may take a moment
     assert threading.active_count() == 1, f"a fork would inherit the locks of {threading.enumerate()}"

@@ -62,6 +62,17 @@ def test_what_returns_in_time_is_not_told_and_takes_no_thread_of_its_own() -> No
     assert not told.lines
 
 
+def test_its_thread_rests_at_once_when_that_is_asked_for() -> None:
+    watch, told, before = Watch(), Told(), threads()
+    watch.rest()
+    with watch.over(told.of("put"), LONG):
+        assert threads() - before
+    watch.rest()
+    assert not threads() - before
+    with watch.over(told.of("put"), EVERY):
+        told.wait_for(1)
+
+
 def test_of_calls_inside_of_each_other_the_innermost_is_told() -> None:
     watch, told = Watch(), Told()
     with watch.over(told.of("commit"), EVERY):
