@@ -157,8 +157,8 @@ GOING_DARK: Final = (
     Mutant(
         "a call that is due sooner is named in time",
         "base/watching.py",
-        "            self._changed.notify()\n",
-        "            pass\n",
+        "            self._next = due\n            self._changed.notify()\n",
+        "            self._next = due\n",
         _WATCHING,
     ),
 )
