@@ -18,13 +18,25 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from trident.base.errors import ConfigurationError, FatalError, RetryableError
 
 _HEAD: Final = "catalogue"
 _VERSION: Final = 1
 _NO_LINKS: Final = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+
+
+class Form(Protocol):
+    """What tells a file from another one that had its name."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+
+    @property
+    def modified(self) -> int:
+        """Nanoseconds since the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +50,8 @@ class ListedFile:
     width: int
     """How many positions it has in its log: bytes of lines, or rows."""
 
-    def is_same(self, other: ListedFile) -> bool:
-        """Tell whether two that have one name are one file: what was changed has another size or another time."""
+    def is_same(self, other: Form) -> bool:
+        """Tell whether what has its name is still this file: what was changed has another size or another time."""
         return (self.size, self.modified) == (other.size, other.modified)
 
 

@@ -39,10 +39,6 @@ class SeenFile:
         """Take what counts: a file that has changed has another size or another time."""
         return cls(found.st_size, found.st_mtime_ns)
 
-    def is_as(self, listed: ListedFile) -> bool:
-        """Tell whether it is still the file that got a number."""
-        return (self.size, self.modified) == (listed.size, listed.modified)
-
 
 @dataclass(slots=True)
 class Folder:
@@ -96,7 +92,7 @@ class Folder:
         found = []
         for file in files if all_of_them else self._turn(files):
             seen = self.seen(file.name) if file.name in self.names and file == latest[file.name] else None
-            if seen is not None and not seen.is_as(file):
+            if seen is not None and not file.is_same(seen):
                 found.append((file, seen))
         return found
 

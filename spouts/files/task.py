@@ -143,5 +143,5 @@ def opened(folder: Path, part: FileSlice) -> Iterator[BinaryIO]:
 
 def _require_same(folder: Path, part: FileSlice, file: BinaryIO) -> None:
     seen = SeenFile.of(os.fstat(file.fileno()))
-    if not seen.is_as(part.file):
+    if not part.file.is_same(seen):
         raise changed(folder, part.file, seen)

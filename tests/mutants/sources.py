@@ -233,7 +233,7 @@ SOURCES = (
     Mutant(
         "a file is what it was when a task opens it",
         "spouts/files/task.py",
-        "    if not seen.is_as(part.file):\n",
+        "    if not part.file.is_same(seen):\n",
         "    if seen is None:\n",
         _FILES,
     ),

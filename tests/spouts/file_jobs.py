@@ -173,6 +173,11 @@ class FileJob:
             except sqlite3.OperationalError:  # nothing was ever applied
                 return {}
 
+    def refuse(self, account: str) -> None:
+        """Let the table refuse the row of an account from now on."""
+        when = f"new.account = '{account}'"
+        self.asked(f"CREATE TRIGGER no BEFORE INSERT ON sums WHEN {when} BEGIN SELECT RAISE(ABORT, 'no'); END")
+
     def asked(self, statement: str) -> list[tuple[Any, ...]]:
         """Return what the ledger's database says."""
         with closing(sqlite3.connect(self.file)) as connection, connection:

@@ -34,11 +34,6 @@ def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking, "_LOOK_SECONDS", 0.01)
 
 
-@pytest.fixture
-def job(tmp_path: Path) -> FileJob:
-    return FileJob(tmp_path)
-
-
 class Died(BaseException):
     """The process is gone."""
 
@@ -275,7 +270,7 @@ def test_a_divert_is_void_once_the_file_of_its_rows_is_replaced(job: FileJob) ->
     """Nobody has looked at what is in it now."""
     put(job.folder, "a", lines("a"))
     job.run()
-    job.asked("CREATE TRIGGER no BEFORE INSERT ON sums WHEN new.account = 'b' BEGIN SELECT RAISE(ABORT, 'no'); END")
+    job.refuse("b")
     put(job.folder, "b", lines("b", "c"))
     job.stops()
     job.stops()
@@ -291,7 +286,7 @@ def test_a_divert_is_void_once_the_file_of_its_rows_is_replaced(job: FileJob) ->
 def test_a_divert_holds_where_a_file_behind_its_rows_is_replaced(job: FileJob) -> None:
     put(job.folder, "a", lines("a"))
     job.run()
-    job.asked("CREATE TRIGGER no BEFORE INSERT ON sums WHEN new.account = 'b' BEGIN SELECT RAISE(ABORT, 'no'); END")
+    job.refuse("b")
     put(job.folder, "b", lines("b", "c"))
     job.stops()
     put(job.folder, "e", lines("e", "old"))

@@ -23,11 +23,6 @@ def _quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking, "_LOOK_SECONDS", 0.0)
 
 
-@pytest.fixture
-def job(tmp_path: Path) -> FileJob:
-    return FileJob(tmp_path)
-
-
 def opened(folder: Path, *, header: bool = True) -> FileSource:
     return FileSpout(folder, "account string, amount bigint", format="csv", header=header).open("s")
 
