@@ -1,0 +1,97 @@
+"""What a user subclasses for a source whose messages have ids and want an ack each, such as a queue."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import ClassVar
+
+from trident.spouts.queue.message import Failure, Message
+from trident.spouts.queue.waits import ProgressiveWait, WaitStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class SpoutContext:
+    """Where an instance of a spout runs."""
+
+    stream: str
+    instance: int
+    """Counts the processes that the stream has had in its run, from 1 on."""
+
+
+class SpoutHook:
+    """Hears, in the spout's process and by its thread, what becomes of messages; what it raises, the spout has raised.
+
+    As Storm's task hooks; a subclass overrides what it wants to hear.
+    """
+
+    def emitted(self, message: Message) -> None:
+        """Hear that `next_tuple` has returned a message."""
+
+    def acked(self, id_: str | None, latency_s: float) -> None:
+        """Hear that a message is in every result, so long after it was emitted (the complete latency)."""
+
+    def failed(self, id_: str | None, reason: Failure) -> None:
+        """Hear that a message was failed."""
+
+
+class AckingSpout(ABC):
+    """Base of a spout over a queue: it gives messages one by one, each with an id, and is told what became of each.
+
+    Guarantee: a message is acked when its batch is durably in every state and sink, never before. One that was not is
+    failed, or left to the source, which gives it again: nothing is lost that the source keeps until its ack. A message
+    that is given again is recognized by its id within the `horizon` and is not applied again: with states that are
+    exactly once on their own, each message counts once. What comes again from behind the horizon counts as new.
+
+    The object is pickled to a process of its own beside the coordinator, and only that process calls what is below, by
+    one thread. When it dies (with its connection, so that the source gives again what it had not acked) another one
+    takes its place, with a copy of the object as the driver has it. When the coordinator dies, it ends too.
+
+    What a method raises ends the run; what may pass by itself is to be raised as `RetryableError`: the process is ended
+    then and another one opened.
+    """
+
+    schema: ClassVar[str]
+    """The fields of a message's values, as Spark DDL; a subclass must set it."""
+    max_batch_size: int = 10_000
+    """How many messages a batch has at most."""
+    max_pending: int = 50_000
+    """How many messages may be emitted and not acked or failed: beyond that `next_tuple` is not called."""
+    message_timeout: timedelta = timedelta(seconds=30)
+    """A message that is older when the attempt at its batch fails is failed, not tried again by itself."""
+    horizon: int = 100_000
+    """How many ids of done messages are remembered, some 150 bytes each, as far as the ledger keeps their txids (`Keep`).
+
+    0: none, then a redelivery counts again (at least once), and a message may have no id.
+    """
+    wait: WaitStrategy = ProgressiveWait()
+    hooks: Sequence[SpoutHook] = ()
+
+    @abstractmethod
+    def open(self, context: SpoutContext) -> None:
+        """Connect; called once in each process, before everything else."""
+
+    @abstractmethod
+    def next_tuple(self) -> Message | None:
+        """Return the next message, soon; None when there is none."""
+
+    def ack(self, id_: str | None) -> None:  # noqa: B027 - who can't acknowledge says nothing
+        """Hear that a message is in every result. Called once for each time that this process has emitted it."""
+
+    def fail(self, id_: str | None) -> None:  # noqa: B027 - as above
+        """Hear that a message is in no result and is held no more: give it again, here or in another process."""
+
+    def activate(self) -> None:  # noqa: B027 - as above
+        """Hear that `next_tuple` will be called from now on; after `open`, and after each `deactivate`."""
+
+    def deactivate(self) -> None:  # noqa: B027 - as above
+        """Hear that `next_tuple` will not be called until `activate`; acks and fails still come."""
+
+    def close(self) -> None:  # noqa: B027 - as above
+        """Hear that the process ends; not called when it is killed."""
+
+    def identity(self) -> Mapping[str, str]:
+        """Return what must stay the same over restarts, such as a queue's name; kept in the ledger, so no secrets."""
+        return {}

@@ -1,0 +1,35 @@
+"""What a queue gives: a message with its id, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+Values = Mapping[str, object] | Sequence[object]
+LONGEST_ID: Final = 500
+"""Characters of a message's id: each is kept in the ledger for as long as the horizon remembers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: its values by field, and the id that it has each time its source gives it.
+
+    The id is text, the same at each delivery and in each process: a number that a connection counts (a delivery tag)
+    is none. None is refused where ids are remembered.
+    """
+
+    values: Values = field(repr=False)
+    id: str | None
+    is_redelivered: bool = False
+    """Whether the source says that it has given it before; what it was then is remembered within the horizon only."""
+
+
+class Failure(StrEnum):
+    """Why a message was failed, so that its source gives it again."""
+
+    TIMED_OUT = "timed_out"
+    """It had been pending for longer than the timeout when the attempt that it was in failed."""
+    RUN_ENDED = "run_ended"
+    """The run ends, and it is in nothing that is done or pinned."""

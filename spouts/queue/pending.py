@@ -1,0 +1,159 @@
+"""The messages that were received and are not done, as a log that lives as long as its process; and those that are: pure.
+
+A message is known by its id, never by its position: a position that was only planned, and not done, may get another
+message in a later process. What one and the same process holds moves up when something before it is failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from trident.spouts.queue.message import Message, Values
+
+_UNNAMED: Final = "\0"
+"""Before the made-up id of a message that has none: no source's id has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One time that a message was given: by which instance of the spout, and as which of its emissions."""
+
+    instance: int
+    serial: int
+
+
+class Delivered(StrEnum):
+    """What a message was when it was delivered."""
+
+    NEW = "new"
+    UNDER_WAY = "under_way"
+    """It is held already: its source has given it again."""
+    DONE = "done"
+    """It is in every result, and remembered: its ack was lost."""
+
+
+@dataclass(slots=True)
+class _Held:
+    id: str
+    values: Values | None = field(repr=False)
+    """None: of a batch that was pinned by a process that has ended; it is applied from what was staged."""
+    since: float
+    deliveries: list[Delivery]
+
+
+class PendingMessages:
+    """What a stream of messages holds at which position; not safe between threads.
+
+    Positions begin where all that is done ends. `done` and `pinned` are the ids of what is: `done` oldest first.
+    """
+
+    def __init__(
+        self, first: int = 0, *, done: Iterable[str] = (), pinned: Sequence[str] = (), horizon: int = 100_000
+    ) -> None:
+        self._first = first
+        self._horizon = horizon
+        self._done: dict[str, None] = dict.fromkeys(done)
+        self._held = [_Held(id_, None, 0.0, []) for id_ in pinned]
+        self._by_id = {item.id: item for item in self._held}
+        self._stops = [self.stop] if pinned else []
+        self._unnamed = 0
+        self._forget()
+
+    @property
+    def first(self) -> int:
+        """The position of the oldest message that is held; of the next one, when none is."""
+        return self._first
+
+    @property
+    def stop(self) -> int:
+        """The position behind the last message."""
+        return self._first + len(self._held)
+
+    @property
+    def remembered(self) -> int:
+        """How many ids of done messages are remembered."""
+        return len(self._done)
+
+    def add(self, message: Message, delivery: Delivery, now: float) -> Delivered:
+        """Hear of a delivery; a message that is new is put behind all others.
+
+        Of one that is done the delivery is to be acked at once; of one that is under way with the others.
+        """
+        if message.id is not None and message.id in self._done:
+            return Delivered.DONE
+        known = self._by_id.get(message.id) if message.id is not None else None
+        if known is not None:
+            known.deliveries.append(delivery)
+            return Delivered.UNDER_WAY
+        id_ = self._named(message)
+        item = _Held(id_, message.values, now, [delivery])
+        self._held.append(item)
+        self._by_id[id_] = item
+        return Delivered.NEW
+
+    def plan_from(self, position: int, oldest: float) -> tuple[Delivery, ...]:
+        """Hear that a plan begins at a position; returns the deliveries to fail: what they gave is held no more.
+
+        A plan that begins before the end of an earlier one takes the place of it: its attempt has failed. Of the batch
+        that it was, those messages are failed which came before `oldest`; all others are planned again.
+        """
+        ended = next((stop for stop in self._stops if stop > position), self.stop)
+        is_again = bool(self._stops) and self._stops[-1] >= position
+        self._stops = [*(stop for stop in self._stops if stop < position), position]
+        return self._fail(position, ended, oldest) if is_again else ()
+
+    def between(self, start: int, stop: int) -> tuple[Values, ...] | None:
+        """Return the values of a range; None where it is not held, or is of a process that has ended."""
+        if not self._first <= start <= stop <= self.stop:
+            return None
+        found = [item.values for item in self._between(start, stop)]
+        given = tuple(values for values in found if values is not None)
+        return given if len(given) == len(found) else None
+
+    def ids(self, start: int, stop: int) -> tuple[str, ...]:
+        """Return the ids of a range that is held."""
+        return tuple(item.id for item in self._between(start, stop))
+
+    def finish(self, stop: int) -> tuple[Delivery, ...]:
+        """Hear that all before `stop` is done; returns the deliveries to ack. Their ids are remembered."""
+        finished = self._between(self._first, max(stop, self._first))
+        del self._held[: len(finished)]
+        self._first += len(finished)
+        for item in finished:
+            del self._by_id[item.id]
+            if not item.id.startswith(_UNNAMED):
+                self._done[item.id] = None
+        self._stops = [each for each in self._stops if each > stop]
+        self._forget()
+        return tuple(delivery for item in finished for delivery in item.deliveries)
+
+    def give_back(self) -> tuple[Delivery, ...]:
+        """Let go of all that is held; returns the deliveries to fail, those of what is pinned not among them."""
+        given = tuple(delivery for item in self._held if item.values is not None for delivery in item.deliveries)
+        self._held.clear()
+        self._by_id.clear()
+        self._stops.clear()
+        return given
+
+    def _fail(self, start: int, stop: int, oldest: float) -> tuple[Delivery, ...]:
+        late = [item for item in self._between(start, stop) if item.values is not None and item.since < oldest]
+        for item in late:
+            del self._by_id[item.id]
+        self._held = [item for item in self._held if item.id in self._by_id]
+        return tuple(delivery for item in late for delivery in item.deliveries)
+
+    def _between(self, start: int, stop: int) -> list[_Held]:
+        return self._held[start - self._first : stop - self._first]
+
+    def _named(self, message: Message) -> str:
+        if message.id is not None:
+            return message.id
+        self._unnamed += 1
+        return f"{_UNNAMED}{self._unnamed}"
+
+    def _forget(self) -> None:
+        while len(self._done) > self._horizon:
+            del self._done[next(iter(self._done))]

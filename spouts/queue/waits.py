@@ -1,0 +1,59 @@
+"""How long to wait when a source had nothing: `next_tuple` is called in a loop, which must not burn a core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from trident.base.checks import check_count, check_seconds
+
+INACTIVE_S: float = 0.1
+"""What a spout that is not active waits between two looks."""
+
+
+class WaitStrategy(Protocol):
+    """Says how long to wait; pickled to the spout's process, and called there by one thread."""
+
+    def pause(self, streak: int) -> float:
+        """Return seconds, 0 for none, after so many calls in a row that had nothing (1, 2, 3 …)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SleepWait:
+    """Waits the same time after each call that had nothing."""
+
+    seconds: float = 0.001
+
+    def __post_init__(self) -> None:
+        check_seconds("SleepWait's seconds", self.seconds)
+
+    def pause(self, streak: int) -> float:
+        """See `WaitStrategy`."""
+        return self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressiveWait:
+    """Does not wait for the first calls that had nothing, then a little, then longer: quick when busy, cheap when idle.
+
+    Storm's strategy of the same name, with its three levels.
+    """
+
+    eager: int = 10
+    """How many calls in a row are made without a pause."""
+    soon: int = 1_000
+    """Up to which streak the short pause holds."""
+    short_s: float = 0.001
+    long_s: float = 0.02
+
+    def __post_init__(self) -> None:
+        check_count("ProgressiveWait's eager", self.eager, least=0)
+        check_count("ProgressiveWait's soon", self.soon, least=0)
+        check_seconds("ProgressiveWait's short_s", self.short_s)
+        check_seconds("ProgressiveWait's long_s", self.long_s)
+
+    def pause(self, streak: int) -> float:
+        """See `WaitStrategy`."""
+        if streak <= self.eager:
+            return 0.0
+        return self.short_s if streak <= self.soon else self.long_s
