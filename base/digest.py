@@ -8,7 +8,9 @@ halves, so that SQL can compute the same figures in signed bigint without overfl
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Self
 
 import numpy as np
@@ -65,3 +67,9 @@ class Digest:
             high=self.high + other.high,
             xor=self.xor ^ other.xor,
         )
+
+
+def text_digest(texts: Iterable[str]) -> Digest:
+    """Return the digest of a set of texts."""
+    hashes = [int.from_bytes(blake2b(text.encode(), digest_size=8).digest()) for text in texts]
+    return Digest.of(np.array(hashes, dtype=np.uint64))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
-from trident.base.digest import Digest
+from trident.base.digest import Digest, text_digest
 from trident.base.ranges import OffsetRange, PartitionId
 
 
@@ -47,17 +48,22 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedIds:
-    """What an attempt will process of a spout without positions: the messages that it has received, by id."""
+    """Which messages an attempt will process of a spout whose messages have ids, in the order of its positions."""
 
     spout: str
     ids: tuple[str, ...]
     digest: Digest
-    """Of the ids, as whoever read the messages again must find it."""
+    """Of the ids: a row of the ledger that says others is damaged."""
+
+    @classmethod
+    def of(cls, spout: str, ids: tuple[str, ...]) -> Self:
+        """Return the word on these ids."""
+        return cls(spout, ids, text_digest(ids))
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one attempt will read: a range for every partition ever seen, of every spout that has positions.
+    """What one attempt will read: a range for every partition ever seen, of every spout.
 
     `predecessor` is the attempt at txid - 1 that the ranges follow on (0 for an incarnation's
     first txid). `batch_time` is the only time that user code may see.
@@ -73,7 +79,7 @@ class Plan:
     timers: tuple[str, ...] = ()
     """The names of what is due although nothing may have been read."""
     received: tuple[ReceivedIds, ...] = ()
-    """What was received of spouts without positions, which have no ranges."""
+    """Which messages the ranges are, of spouts whose messages have ids."""
     diverts: tuple[str, ...] = ()
     """States whose rows a person decided to take out of these very records."""
 

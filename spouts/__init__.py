@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from trident.spouts.memory import FeederBatchSpout, FixedBatchSpout
     from trident.spouts.python.non_transactional import NonTransactionalSpout
     from trident.spouts.python.spout import PythonSpout
+    from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
+    from trident.spouts.queue.message import Failure, Message
+    from trident.spouts.queue.waits import ProgressiveWait, SleepWait, WaitStrategy
 
 _MODULES = {
     "trident.spouts.base": (
@@ -40,24 +43,35 @@ _MODULES = {
     ),
     "trident.spouts.python.non_transactional": ("NonTransactionalSpout",),
     "trident.spouts.python.spout": ("PythonSpout",),
+    "trident.spouts.queue.acking": ("AckingSpout", "SpoutContext", "SpoutHook"),
+    "trident.spouts.queue.message": ("Failure", "Message"),
+    "trident.spouts.queue.waits": ("ProgressiveWait", "SleepWait", "WaitStrategy"),
 }
 
 __all__ = [
+    "AckingSpout",
     "BadRecord",
+    "Failure",
     "FeederBatchSpout",
     "FileFormat",
     "FileSpout",
     "FixedBatchSpout",
     "Json",
     "LostOffsets",
+    "Message",
     "NonTransactionalSpout",
     "OffsetsLostError",
     "OpaqueKafkaSpout",
+    "ProgressiveWait",
     "PythonSpout",
     "Raw",
+    "SleepWait",
+    "SpoutContext",
+    "SpoutHook",
     "SpoutKind",
     "StartAt",
     "TransactionalKafkaSpout",
+    "WaitStrategy",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES)

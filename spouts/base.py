@@ -185,7 +185,47 @@ class MovesStops(Protocol):
 
 
 @runtime_checkable
-class ReceivesRows(Protocol):
+class Receives(Protocol):
+    """A source that has to be asked for what will be planned: it keeps it in this process."""
+
+    def receive(self, positions: Mapping[PartitionId, int]) -> None:
+        """Take in what has come, before `Source.bounds` and only for a plan that will read it.
+
+        `positions` are, for every partition ever seen, where the plan before stops.
+        """
+
+
+@runtime_checkable
+class NamesMessages(Receives, Protocol):
+    """A source whose messages have ids, and are given again by whoever gave them until they are acked.
+
+    A message is known by its id, never by its position: one that was planned and is not done may get another message in
+    a later process. So nothing is lost with a process, and no position is left out.
+    """
+
+    @property
+    def horizon(self) -> int:
+        """How many ids of done messages it remembers."""
+
+    def begin_from(self, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]) -> None:
+        """Hear, once and before the first `receive`, where all that is done stops, and which messages it was.
+
+        `pinned` are those of the txid behind it: they will be done (`Source.committed`), and are not read again.
+        """
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether it knows that its queue had nothing more when it was last asked; else something may be on its way."""
+
+    def ids(self, range_: OffsetRange) -> tuple[str, ...]:
+        """Return the ids of the messages of a range that is about to be planned."""
+
+    def planned(self, range_: OffsetRange) -> None:
+        """Hear that a plan with this range is stored: one that begins there again has taken its place."""
+
+
+@runtime_checkable
+class ReceivesRows(Receives, Protocol):
     """A source whose rows can't be read again: it keeps them in this process, at positions of its own, until done.
 
     A position that was planned once never gets another row, in this process or a later one; what another process had
@@ -194,12 +234,6 @@ class ReceivesRows(Protocol):
 
     def begin(self, used: Mapping[PartitionId, int]) -> None:
         """Hear, once and before the first `receive`, up to where positions were ever planned: rows go behind them."""
-
-    def receive(self, positions: Mapping[PartitionId, int]) -> None:
-        """Take in what has come, before `Source.bounds` and only for a plan that will read it.
-
-        `positions` are, for every partition ever seen, where the plan before stops.
-        """
 
 
 @runtime_checkable

@@ -103,6 +103,12 @@ class Ledger(Protocol):
         Partitions that it leaves out were empty in it.
         """
 
+    def done_ids(self, topology: str, spout: str, most: int) -> tuple[str, ...]:
+        """Return the newest ids of a stream's messages that are done, at most so many, oldest first.
+
+        Those of every incarnation since the last one that began with empty states, as far as their plans are kept.
+        """
+
     def pin(
         self,
         owner: Owner,

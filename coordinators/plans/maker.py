@@ -14,7 +14,7 @@ from trident.base.logs import unproven
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.decisions import held_for
-from trident.coordinators.planned import PartFull, Plan, SpoutRange
+from trident.coordinators.planned import PartFull, Plan, ReceivedIds, SpoutRange
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
 from trident.coordinators.plans.sharing import record_limit
@@ -22,7 +22,9 @@ from trident.coordinators.protocol.messages import DropFrom, MakePlan
 from trident.spouts.base import (
     FollowsPositions,
     MovesStops,
+    NamesMessages,
     ProvesPositions,
+    Receives,
     ReceivesRows,
     Source,
     Spout,
@@ -61,7 +63,8 @@ class PlanMaker:
         has waited, and may be all that its txid can read. What is left over has a plan before it, an empty one too: a
         txid that was handed out before may read nothing now, while what is there is not its own to read. A source that
         can't be read again is only asked for what is planned at once: what it gave and nobody planned would be lost
-        without a word when the run ends.
+        without a word when the run ends. Where nothing has come of messages that a queue may still have, that is no
+        end either: it is `PartFull`.
         """
         self.book.forget_finished()
         if command.drop_from is not None:
@@ -75,13 +78,18 @@ class PlanMaker:
             # with it goes what can't wait for a fuller batch: a stream that always fills one would leave it for ever
             return self._build(replace(command, only_full=False), repeated) if unasked else built
         if built.is_empty:
-            return PartFull() if unasked else None
+            return PartFull() if unasked or self._is_awaited else None
         self.book.lag = sum(item.range.width for item in built.ranges)
         return PartFull()
 
     @property
     def _receives(self) -> bool:
-        return any(isinstance(source, ReceivesRows) for source in self.sources.values())
+        return any(isinstance(source, Receives) for source in self.sources.values())
+
+    @property
+    def _is_awaited(self) -> bool:
+        named = [source for source in self.sources.values() if isinstance(source, NamesMessages)]
+        return not all(source.is_caught_up for source in named)
 
     def _is_full(self, plan: Plan) -> bool:
         """Whether a spout's limit, as its plans are made by it, is reached although nothing is left over."""
@@ -104,6 +112,10 @@ class PlanMaker:
             reached(CrashPoint.AFTER_PLAN, batch.txid)
         if plan is not None:
             self._tell_of_void_decisions(plan)
+            for item in plan.ranges:
+                source = self.sources[item.spout]
+                if isinstance(source, NamesMessages) and item.range.width:
+                    source.planned(item.range)
             self.book.plans[plan.txid] = plan
             self.book.last_txid = max(self.book.last_txid, plan.txid)
 
@@ -138,6 +150,7 @@ class PlanMaker:
 
     def _tell_of_void_decisions(self, plan: Plan) -> None:
         void = [item for item in self.book.held(plan.txid) if item.state not in plan.diverts]
+        loses_rows = any(isinstance(source, ReceivesRows) for source in self.sources.values())
         for decision in void:
             _log.warning(
                 "the %s of topology %r is void: the records of attempt %d can't be read again as they were, txid %d "
@@ -146,7 +159,7 @@ class PlanMaker:
                 self.book.snapshot.owner.topology,
                 decision.attempt,
                 plan.txid,
-                ", and what was received by a process that has ended is recorded as lost" if self._receives else "",
+                ", and what was received by a process that has ended is recorded as lost" if loses_rows else "",
             )
         if void:
             self.book.decisions = tuple(item for item in self.book.decisions if item not in void)
@@ -173,6 +186,7 @@ class PlanMaker:
             ranges=tuple(_proven(self.sources[item.spout], item) for item in ranges),
             losses=losses,
             timers=self.due(batch.txid, now),
+            received=self._named(ranges),
         )
         return replace(plan, diverts=tuple(item.state for item in held_for(plan, held, self.book.refused)))
 
@@ -197,14 +211,23 @@ class PlanMaker:
             turn=txid,
             has_moments=has_moments(spout),
             is_received=isinstance(source, ReceivesRows),
+            is_named=isinstance(source, NamesMessages),
         )
 
     def _with_what_comes(self, view: SpoutView) -> SpoutView:
         source = self.sources[view.name]
-        if not isinstance(source, ReceivesRows):
+        if not isinstance(source, Receives):
             return view
         source.receive({id_: known.stop for id_, known in view.positions.items()})
         return replace(view, bounds=source.bounds())
+
+    def _named(self, ranges: Sequence[SpoutRange]) -> tuple[ReceivedIds, ...]:
+        named = [(item, self.sources[item.spout]) for item in ranges if item.range.width]
+        ids: dict[str, tuple[str, ...]] = {}
+        for item, source in named:
+            if isinstance(source, NamesMessages):
+                ids[item.spout] = (*ids.get(item.spout, ()), *source.ids(item.range))
+        return tuple(ReceivedIds.of(spout, of_spout) for spout, of_spout in ids.items())
 
     def _tell_of_waiting(self, views: Sequence[SpoutView]) -> None:
         waiting = {(view.name, bound.id): (view, bound) for view in views for bound in view.waiting}

@@ -63,6 +63,8 @@ class SpoutView:
     """Whether the stream can start at a moment."""
     is_received: bool = False
     """Whether the records live in the coordinator's process: what another one had received is gone."""
+    is_named: bool = False
+    """Whether records are known by ids: what stands at a position in a later process may be another message."""
 
     @property
     def waiting(self) -> tuple[PartitionBounds, ...]:
@@ -258,7 +260,7 @@ def _can_repeat(view: SpoutView) -> bool:
     """
     if view.kind is SpoutKind.TRANSACTIONAL:
         return True
-    if view.is_received and any(item.width for item in view.repeated or ()):
+    if (view.is_received or view.is_named) and any(item.width for item in view.repeated or ()):
         return False
     bounds = {bound.id: bound for bound in view.bounds}
     return not view.cuts and all(

@@ -11,7 +11,7 @@ from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.planned import Plan, StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
-from trident.spouts.base import ReceivesRows, Source
+from trident.spouts.base import NamesMessages, ReceivesRows, Source
 
 _log = logging.getLogger("trident.coordinator")
 
@@ -31,6 +31,9 @@ def used_positions(spout: str, plans: Iterable[Plan], starts: Iterable[StartPosi
 
 def begin_receiving(ledger: Ledger, snapshot: Snapshot, sources: Mapping[str, Source], repeater: Repeater) -> None:
     """Tell the sources that keep their rows in this process where they begin, and the log what that means."""
+    for name, source in sources.items():
+        if isinstance(source, NamesMessages):
+            _begin_named(ledger, snapshot, name, source, repeater)
     receiving = {name: source for name, source in sources.items() if isinstance(source, ReceivesRows)}
     if not receiving:
         return
@@ -44,6 +47,18 @@ def begin_receiving(ledger: Ledger, snapshot: Snapshot, sources: Mapping[str, So
             snapshot.owner.topology,
             name,
         )
+
+
+def _begin_named(ledger: Ledger, snapshot: Snapshot, name: str, source: NamesMessages, repeater: Repeater) -> None:
+    """Tell a source where all that is done stops, and which of its messages are done or pinned."""
+    done = repeater.call(
+        "reading which messages are done", partial(ledger.done_ids, snapshot.owner.topology, name, source.horizon)
+    )
+    before = [(item.id, item.start) for item in snapshot.starts or () if item.spout == name]
+    if snapshot.done_plan is not None:
+        before += [(item.range.id, item.range.stop) for item in snapshot.done_plan.ranges if item.spout == name]
+    pinned = snapshot.pin.plan.received if snapshot.pin is not None else ()
+    source.begin_from(dict(before), done, [id_ for item in pinned if item.spout == name for id_ in item.ids])
 
 
 def _plans_of(ledger: Ledger, snapshot: Snapshot) -> tuple[Plan, ...]:

@@ -7,25 +7,16 @@ import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import ClassVar, Final, Protocol
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
-
 from trident.base.errors import ConfigurationError, FatalError, RetryableError, TridentError
-from trident.base.logs import LogCut
-from trident.base.python_rows import UnfitRowError, columns_of
-from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
-from trident.spouts.arrow_types import arrow_schema
-from trident.spouts.base import OffsetsLostError, SmallBatch, Start
-from trident.spouts.python.declared import declared_schema
+from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
+from trident.spouts.base import OffsetsLostError, Start
+from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.python.positions import checked_partitions
 from trident.spouts.python.raising import in_spout
 from trident.spouts.python.received import ReceivedRows, Row
 from trident.spouts.python.watching import Watched
-from trident.spouts.slices import frame_of_rows, read_schema, small_batch_of_rows
 
 _log = logging.getLogger("trident.coordinator")
 TOPIC_ID: Final = "received"
@@ -55,7 +46,7 @@ class GivesRows(Protocol):
         """Hear that a run ends."""
 
 
-class ReceivingSource:
+class ReceivingSource(HeldRowsSource):
     """See `Source`, `ReceivesRows`, `KnowsOrder`, `ReadsSmallBatches`.
 
     The spout is asked and told by the thread that plans, and at last by the one that closes; the rest only changes or
@@ -63,9 +54,8 @@ class ReceivingSource:
     """
 
     def __init__(self, name: str, spout: GivesRows) -> None:
-        self._name = name
+        super().__init__(name, spout, "receive()")
         self._spout = spout
-        self._schema: StructType | None = None
         self._held: dict[int, ReceivedRows] = {}
         self._turns = itertools.count()
         self._has_received = False
@@ -73,12 +63,6 @@ class ReceivingSource:
         self._pause = threading.Event()
         self._watched = Watched(name)
         self._lock = threading.Lock()
-
-    def schema(self, spark: SparkSession) -> StructType:
-        """Parse the spout's schema; raises `ConfigurationError` when it has none that is valid."""
-        if self._schema is None:
-            self._schema = declared_schema(spark, self._name, self._spout)
-        return self._schema
 
     def begin(self, used: Mapping[PartitionId, int]) -> None:
         """Put what comes behind all that was ever planned: rows that stood there are gone, and stay what they were."""
@@ -129,10 +113,6 @@ class ReceivingSource:
         with self._lock:
             return tuple(self._bound(number, rows.first, rows.stop) for number, rows in sorted(self._held.items()))
 
-    def ends(self, ids: Sequence[PartitionId]) -> dict[PartitionId, int]:
-        """Return where the partitions end: nothing is ever open."""
-        return {bound.id: bound.stop for bound in self.bounds() if bound.id in ids}
-
     def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
         """Start at 0, whatever the policy: nothing has been received yet, so there is nothing older or newer."""
         if isinstance(policy, datetime):
@@ -141,22 +121,6 @@ class ReceivingSource:
             numbers = checked_partitions(self._name, self._spout.partitions())
         return tuple(self._bound(number, 0, 0) for number in numbers)
 
-    def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
-        """Return the frame of the ranges; the rows travel inside the job."""
-        schema = read_schema(self.schema(spark), in_order=False)
-        return frame_of_rows(spark, schema, edges, tasks, partial(self._table, spark))
-
-    def read_in_order(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:
-        """Return the same with the rows' places."""
-        schema = read_schema(self.schema(spark), in_order=True)
-        return frame_of_rows(spark, schema, edges, tasks, partial(self._table, spark))
-
-    def read_small(self, spark: SparkSession, edges: Sequence[Edge], *, in_order: bool) -> SmallBatch:
-        """Return the rows of the ranges and their words: they are here, and no task has to fetch them."""
-        return small_batch_of_rows(
-            read_schema(self.schema(spark), in_order=in_order), edges, partial(self._table, spark)
-        )
-
     def rows(self, range_: OffsetRange) -> Sequence[Row]:
         """Return the rows of a range as the spout gave them; raises OffsetsLostError when they are let go of."""
         with self._lock:
@@ -164,15 +128,6 @@ class ReceivingSource:
             if held is None or not held.holds(range_.start, range_.stop):
                 raise OffsetsLostError((range_,))
             return held.between(range_.start, range_.stop)
-
-    def verify(self, ranges: Sequence[OffsetRange]) -> None:
-        """Check that what was read is held still: an attempt that nobody wants any more may come back late."""
-        for item in ranges:
-            self.rows(item)
-
-    def recognize(self, known: Sequence[OffsetRange]) -> tuple[LogCut, ...]:
-        """Return nothing: there are no epochs."""
-        return ()
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         """Note it, for the thread that plans to tell the spout: who calls this must not wait for users' code."""
@@ -263,16 +218,3 @@ class ReceivingSource:
 
     def _bound(self, number: int, first: int, stop: int) -> PartitionBounds:
         return PartitionBounds(PartitionId(self._name, number), TOPIC_ID, first, stop)
-
-    def _table(self, spark: SparkSession, range_: OffsetRange) -> pa.Table:
-        fields = self.schema(spark)
-        schema = arrow_schema(fields)
-        types = [each.dataType.simpleString() for each in fields.fields]
-        try:
-            columns = columns_of(self.rows(range_), list(schema), types)
-        except UnfitRowError as error:
-            raise FatalError(
-                f"stream {self._name!r}: receive() gave a row of partition {range_.id.partition} that does not fit the "
-                f"schema: {error}; nothing of the batch was applied"
-            ) from error
-        return pa.Table.from_arrays(columns, schema=schema)

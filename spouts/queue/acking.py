@@ -62,7 +62,7 @@ class AckingSpout(ABC):
     message_timeout: timedelta = timedelta(seconds=30)
     """A message that is older when the attempt at its batch fails is failed, not tried again by itself."""
     horizon: int = 100_000
-    """How many ids of done messages are remembered, some 150 bytes each, as far as the ledger keeps their txids (`Keep`).
+    """How many ids of done messages are remembered, some 150 bytes each, if the ledger keeps their txids (`Keep`).
 
     0: none, then a redelivery counts again (at least once), and a message may have no id.
     """

@@ -1,4 +1,4 @@
-"""The messages that were received and are not done, as a log that lives as long as its process; and those that are: pure.
+"""Messages that were received and are not done, as a log that lives as long as its process; and those that are: pure.
 
 A message is known by its id, never by its position: a position that was only planned, and not done, may get another
 message in a later process. What one and the same process holds moves up when something before it is failed.
@@ -58,7 +58,7 @@ class PendingMessages:
         self._done: dict[str, None] = dict.fromkeys(done)
         self._held = [_Held(id_, None, 0.0, []) for id_ in pinned]
         self._by_id = {item.id: item for item in self._held}
-        self._stops = [self.stop] if pinned else []
+        self._planned: list[tuple[int, int]] = []
         self._unnamed = 0
         self._forget()
 
@@ -94,16 +94,19 @@ class PendingMessages:
         self._by_id[id_] = item
         return Delivered.NEW
 
+    def plan(self, start: int, stop: int) -> None:
+        """Hear that a range is a batch's by now."""
+        self._planned = [*(each for each in self._planned if each[0] < start), (start, stop)]
+
     def plan_from(self, position: int, oldest: float) -> tuple[Delivery, ...]:
         """Hear that a plan begins at a position; returns the deliveries to fail: what they gave is held no more.
 
-        A plan that begins before the end of an earlier one takes the place of it: its attempt has failed. Of the batch
-        that it was, those messages are failed which came before `oldest`; all others are planned again.
+        If a batch was planned from there before, its attempt has failed. Of its messages those are failed which came
+        before `oldest`; all others, and those of batches behind it, are planned again.
         """
-        ended = next((stop for stop in self._stops if stop > position), self.stop)
-        is_again = bool(self._stops) and self._stops[-1] >= position
-        self._stops = [*(stop for stop in self._stops if stop < position), position]
-        return self._fail(position, ended, oldest) if is_again else ()
+        failed = next((stop for start, stop in self._planned if start == position), position)
+        self._planned = [each for each in self._planned if each[0] < position]
+        return self._fail(position, failed, oldest)
 
     def between(self, start: int, stop: int) -> tuple[Values, ...] | None:
         """Return the values of a range; None where it is not held, or is of a process that has ended."""
@@ -126,7 +129,7 @@ class PendingMessages:
             del self._by_id[item.id]
             if not item.id.startswith(_UNNAMED):
                 self._done[item.id] = None
-        self._stops = [each for each in self._stops if each > stop]
+        self._planned = [each for each in self._planned if each[0] >= stop]
         self._forget()
         return tuple(delivery for item in finished for delivery in item.deliveries)
 
@@ -135,7 +138,7 @@ class PendingMessages:
         given = tuple(delivery for item in self._held if item.values is not None for delivery in item.deliveries)
         self._held.clear()
         self._by_id.clear()
-        self._stops.clear()
+        self._planned.clear()
         return given
 
     def _fail(self, start: int, stop: int, oldest: float) -> tuple[Delivery, ...]:

@@ -86,7 +86,9 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
     "ResetStart | StartAt | datetime | str | None": (*POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001
     # things
-    **dict.fromkeys(("Spout", "Ledger", "State", "Topology", "Keep", "Decoder", "RangeReader"), (None, *THING)),
+    **dict.fromkeys(
+        ("Spout | AckingSpout", "Ledger", "State", "Topology", "Keep", "Decoder", "RangeReader"), (None, *THING)
+    ),
     **dict.fromkeys(
         ("BackingMap", "SparkSession", "Aggregation", "Column", "LedgerDatabase", "RowStore"), (None, *THING)
     ),
@@ -139,6 +141,8 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
 }
 """What an argument of that annotation must refuse."""
 MAY: Final[Mapping[str, Sequence[object]]] = {
+    "ProgressiveWait(eager)": (0,),
+    "ProgressiveWait(soon)": (0,),
     "BackingMapState(cached_keys)": (0,),
     "BackingMapHarness(cached_keys)": (0,),
     "Keep(count)": (0,),
@@ -348,6 +352,8 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "FixedBatchSpout": (FixedBatchSpout, {"schema": "n int", "rows": [(1,), {"n": 2}]}),
     "FeederBatchSpout": (trident.spouts.FeederBatchSpout, {"schema": "n int"}),
     "FeederBatchSpout.feed": ("feed", {"rows": [(1,)]}),
+    "ProgressiveWait": (trident.spouts.ProgressiveWait, {}),
+    "SleepWait": (trident.spouts.SleepWait, {}),
     "FileSpout": (trident.spouts.FileSpout, {"folder": "in", "schema": "n int", "format": "csv"}),
     "Json": (Json, {"schema": "n int"}),
     "Raw": (trident.spouts.Raw, {}),

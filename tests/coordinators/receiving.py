@@ -19,7 +19,8 @@ from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.registered import RECEIVED, TopologySpec
 from trident.spouts import NonTransactionalSpout
 from trident.spouts.base import LostOffsets, Source, Spout
-from trident.spouts.python.receiving import ReceivingSource
+from trident.spouts.python.held_rows import HeldRowsSource
+from trident.spouts.queue.spout import QueueSpout
 from trident.state.staged import HeldUpdates
 from trident.state.target import State
 
@@ -114,7 +115,7 @@ class CountingProcessor:
 
     def _accounts(self, stream: str, span: OffsetRange) -> list[str]:
         source = self.sources[stream]
-        if isinstance(source, ReceivingSource):
+        if isinstance(source, HeldRowsSource):
             return [cast("str", cast("Sequence[object]", row)[0]) for row in source.rows(span)]
         assert isinstance(source, ListSource)
         return [account for account, _ in source.topic.partitions[span.id.partition][span.start : span.stop]]
@@ -128,7 +129,7 @@ def nothing(request: ProcessRequest, accounts: Sequence[str]) -> None:
 
 
 def receiving_job(
-    spout: Taking, *states: State, meddle: Meddle = nothing, beside: Topic | None = None
+    spout: Taking | QueueSpout, *states: State, meddle: Meddle = nothing, beside: Topic | None = None
 ) -> RunnableTopology:
     """Return a topology that counts what a spout takes, and the records of a topic beside it."""
 
@@ -136,7 +137,7 @@ def receiving_job(
         return CountingProcessor(sources, [state.name for state in states], meddle)
 
     spouts: dict[str, Spout] = {"s": spout}
-    described = {"s": {**spout.description(), "kind": RECEIVED}}
+    described = {"s": {**spout.description(), "kind": RECEIVED if isinstance(spout, Taking) else "opaque"}}
     if beside is not None:
         spouts["k"] = ListSpout(beside)
         described["k"] = {"kind": "opaque"}

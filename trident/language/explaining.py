@@ -25,6 +25,7 @@ from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation, Told
 from trident.operations.needs import TaskNeeds
 from trident.spouts.base import lives_in_process
+from trident.spouts.queue.spout import QueueSpout
 from trident.state.layout import Merge
 from trident.state.row_tables.sink import RowSink
 
@@ -152,6 +153,10 @@ def _said(node: Node | Way) -> str:
                 return (
                     f"stream {node.name!r}: {spout}, non-transactional: received once and kept in the coordinator's "
                     "process; not exactly once from end to end"
+                )
+            if isinstance(node.spout, QueueSpout):
+                return (
+                    f"stream {node.name!r}: {node.spout!r}, messages known by their ids, acked when their batch is done"
                 )
             return f"stream {node.name!r}: {spout}, read and decoded once per attempt"
         case OperationNode():

@@ -32,9 +32,11 @@ from trident.language.stream import Stream
 from trident.language.together import Keys, joined, merged, multi_reduced
 from trident.operations.joining import JoinOutput, JoinSide
 from trident.operations.multi_reducing import MultiReducer
-from trident.operations.sending import check_sendable
+from trident.operations.sending import check_sendable, sendable
 from trident.spouts.base import BadRecord, LostOffsets, Spout, SpoutKind
 from trident.spouts.python.spout import PythonSpout
+from trident.spouts.queue.acking import AckingSpout
+from trident.spouts.queue.spout import QueueSpout
 from trident.state.places import shared_place
 from trident.state.target import Sink, State
 
@@ -61,12 +63,14 @@ class Topology:
         self._run: TopologyRun | None = None
         self._lock = threading.Lock()
 
-    def stream(self, name: str, spout: Spout) -> Stream:
-        """Start a stream of a spout's records; needs an active Spark session, reads nothing yet.
+    def stream(self, name: str, spout: Spout | AckingSpout) -> Stream:
+        """Start a stream of a spout's records, or messages; needs an active Spark session, reads nothing yet.
 
         Raises `ConfigurationError` for a name that is taken.
         """
         check_given_name("a stream's name", name)
+        if isinstance(spout, AckingSpout):
+            spout = QueueSpout(spout, sendable(f"the spout of stream {name!r}", spout, "its process"))
         check_able("spout", spout, ("open", "description"), _SPOUT, has=_SAID_BY_SPOUTS)
         if name in self._spouts:
             raise ConfigurationError(f"the topology {self.name!r} has a stream {name!r} already")

@@ -23,7 +23,14 @@ _REFUSALS = (
 """What pickling raises; anything else comes out of the user's own code, and is shown as it is."""
 
 
-def check_sendable(what: str, thing: object) -> None:
+def sendable(what: str, thing: object, where: str) -> bytes:
+    """Return a thing pickled, or refuse it as `check_sendable` does; `where` says who is to get it."""
+    check_sendable(what, thing, where)
+    pickled: bytes = cloudpickle.dumps(thing)  # type: ignore[no-untyped-call]
+    return pickled
+
+
+def check_sendable(what: str, thing: object, where: str = "Spark's workers") -> None:
     """Refuse what can't be sent to Spark's workers, naming what hinders it; `what` says what it is."""
     problem = _problem(thing)
     if problem is None:
@@ -32,7 +39,7 @@ def check_sendable(what: str, thing: object) -> None:
     names = [name for name, value in _captured(thing).items() if _problem(value) is not None]
     captured = f", because of {', '.join(map(repr, names))}, which it uses" if names else ""
     raise ConfigurationError(
-        f"{what} can't be sent to Spark's workers{captured} ({problem}); nothing was started. Make connections, locks "
+        f"{what} can't be sent to {where}{captured} ({problem}); nothing was started. Make connections, locks "
         "and open files inside the function, and give it plain values"
     )
 

@@ -72,6 +72,8 @@ class Entry(NamedTuple):
     reset: ResetDecision | None = None
     own_reset: ResetDecision | None = None
     """The reset that opened this incarnation."""
+    cleared: int = 0
+    """After which txid the states were last empty."""
     incarnations: frozenset[str] = frozenset()
     refusals: Mapping[int, Stopped] = MappingProxyType({})
     """What each epoch stopped at."""

@@ -1,10 +1,11 @@
 """How one plan follows another: every partition starts where it stopped, plus what was lost and recorded.
 
-A spout without positions has no ranges: what it received is named by id, and none of it twice.
+Messages that have ids are named by them, one for each position: a position says nothing of which message it was.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from trident.base.errors import MismatchError
@@ -50,18 +51,24 @@ def has_new_partitions(plan: Plan, before: Plan | None) -> bool:
 
 
 def _check_received(plan: Plan, before: Plan | None) -> None:
-    """Refuse a spout that is read by positions and by ids, an id that comes again, and a timer twice."""
+    """Refuse ids that are not those of the plan's positions, an id that comes again, and a timer twice."""
     if len(set(plan.timers)) != len(plan.timers):
         raise _refused(plan, "names a timer twice")
-    by_position = {item.spout for item in plan.ranges}
     known = {item.spout: frozenset(item.ids) for item in before.received} if before else {}
-    for spout in known.keys() & by_position:
-        raise _refused(plan, f"reads ranges of stream {spout!r}, which has no positions")
-    seen: set[str] = set()
+    widths = Counter[str]()
+    for each in plan.ranges:
+        widths[each.spout] += each.range.width
+    named = [item.spout for item in plan.received]
+    for spout in known.keys() - set(named):
+        if widths[spout]:
+            raise _refused(plan, f"reads messages of stream {spout!r} without their ids")
     for item in plan.received:
-        if item.spout in seen or item.spout in by_position:
-            raise _refused(plan, f"has ids of stream {item.spout!r} beside other ids or ranges of it")
-        seen.add(item.spout)
+        if named.count(item.spout) > 1:
+            raise _refused(plan, f"has ids of stream {item.spout!r} beside other ids of it")
+        if len(item.ids) != widths[item.spout]:
+            raise _refused(
+                plan, f"has {len(item.ids)} ids of stream {item.spout!r} for {widths[item.spout]} positions of it"
+            )
         if len(set(item.ids)) != len(item.ids) or known.get(item.spout, frozenset()) & set(item.ids):
             raise _refused(plan, f"has an id of stream {item.spout!r} that it, or the plan before, has already")
         if item.digest.count != len(item.ids):

@@ -29,6 +29,7 @@ from trident.coordinators.ledger.sql import (
     resets,
     retention,
 )
+from trident.coordinators.ledger.sql.messages import read_done_ids
 from trident.coordinators.ledger.sql.opening import migrate, open_database
 from trident.coordinators.ledger.sql.presence import Presence
 from trident.coordinators.ledger.sql.viewing import SqlLedgerView
@@ -118,6 +119,11 @@ class SqlLedger:
         """Return the latest plan ever made for a txid of this incarnation, whatever became of it."""
         with self._database.transaction() as transaction:
             return reads.read_latest_plan(transaction.connection, owner, txid)
+
+    def done_ids(self, topology: str, spout: str, most: int) -> tuple[str, ...]:
+        """Return the newest ids of a stream's messages that are done, at most so many, oldest first."""
+        with self._database.transaction() as transaction:
+            return read_done_ids(transaction.connection, topology, spout, most)
 
     def pin(
         self,

@@ -1,0 +1,235 @@
+"""The process of an `AckingSpout`: one thread calls the spout, another one hears the coordinator.
+
+Run as a module with the number of its end of the pipe; the spout comes through it. When the coordinator is gone, the
+pipe ends: the process closes the spout and ends too, whatever it is doing after a while, so that the source gives again
+what is pending.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Final
+
+from trident.base.errors import FatalError, RetryableError, TridentError
+from trident.base.user_code import type_and_place
+from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.message import LONGEST_ID, Failure, Message
+from trident.spouts.queue.waits import INACTIVE_S
+from trident.spouts.queue.wire import Ack, Closed, Fail, Hangs, Idle, Opened, Raised, Said, SetActive, Stop
+from trident.spouts.queue.writing import Writer
+
+GRACE_S: Final = 5.0
+"""How long a call may still take when the coordinator is gone."""
+LONG_S: Final = 10.0
+"""After so many seconds a call is named, and again whenever twice as many have passed."""
+_LOOK_S: Final = 1.0
+
+
+class _SpoutError(Exception):
+    def __init__(self, raised: Raised) -> None:
+        super().__init__(raised.what)
+        self.raised = raised
+
+
+class SpoutLoop:
+    """Calls a spout as it is told to, in one thread; see `AckingSpout`."""
+
+    def __init__(self, spout: AckingSpout, context: SpoutContext, writer: Writer) -> None:
+        self._spout = spout
+        self._context = context
+        self._writer = writer
+        self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
+        self._pending: dict[int, tuple[str | None, float]] = {}
+        self._streak = 0
+        self._tells_idle = False
+        self._call: tuple[str, float] | None = None
+        self._active = False
+        self._stops = False
+
+    def hear(self, said: Said) -> None:
+        """Take in what the coordinator says; from any thread."""
+        self._said.put(said)
+
+    def run(self) -> None:
+        """Call the spout until it is to stop, or raises."""
+        try:
+            self._open()
+            while not self._stops:
+                self._carry_out(self._pause())
+                if self._may_ask:
+                    self._ask()
+                if self._tells_idle:
+                    self._writer.send(Idle())
+                    self._tells_idle = False
+            self._close()
+            self._writer.send(Closed())
+        except _SpoutError as error:
+            self._writer.send(error.raised)
+
+    def _open(self) -> None:
+        with self._calling("open()"):
+            self._spout.open(self._context)
+        self._writer.send(Opened())
+
+    def _close(self) -> None:
+        if self._active:
+            self._set_active(False)
+        with self._calling("close()"):
+            self._spout.close()
+
+    @property
+    def _may_ask(self) -> bool:
+        return self._active and not self._stops and len(self._pending) < self._spout.max_pending
+
+    def _pause(self) -> float:
+        """Return for how long nothing is to be done but to hear."""
+        if not self._may_ask:
+            return INACTIVE_S
+        return self._spout.wait.pause(self._streak) if self._streak else 0.0
+
+    def _carry_out(self, pause: float) -> None:
+        with suppress(queue.Empty):
+            said = self._said.get(timeout=pause) if pause else self._said.get_nowait()
+            while True:
+                self._one(said)
+                said = self._said.get_nowait()
+
+    def _one(self, said: Said) -> None:
+        match said:
+            case Ack(serials):
+                self._ack(serials)
+            case Fail(serials, reason):
+                self._fail(serials, reason)
+            case SetActive(active):
+                if active is not self._active:
+                    self._set_active(active)
+            case Stop():
+                self._stops = True
+
+    def _set_active(self, active: bool) -> None:
+        self._active = active
+        with self._calling("activate()" if active else "deactivate()"):
+            (self._spout.activate if active else self._spout.deactivate)()
+
+    def _ack(self, serials: tuple[int, ...]) -> None:
+        now = time.monotonic()
+        for serial in serials:
+            id_, since = self._pending.pop(serial)
+            with self._calling("ack()"):
+                self._spout.ack(id_)
+                for hook in self._spout.hooks:
+                    hook.acked(id_, now - since)
+
+    def _fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        for serial in serials:
+            id_, _ = self._pending.pop(serial)
+            with self._calling("fail()"):
+                self._spout.fail(id_)
+                for hook in self._spout.hooks:
+                    hook.failed(id_, reason)
+
+    def _ask(self) -> None:
+        with self._calling("next_tuple()"):
+            message = self._spout.next_tuple()
+            if message is None:
+                self._streak += 1
+                self._tells_idle = self._streak == 1
+                return
+            _check(message, ids_are_needed=self._spout.horizon > 0)
+            for hook in self._spout.hooks:
+                hook.emitted(message)
+        self._streak = 0
+        self._pending[self._writer.emit(message)] = (message.id, time.monotonic())
+
+    @contextmanager
+    def _calling(self, what: str) -> Iterator[None]:
+        self._call = (what, time.monotonic())
+        try:
+            yield
+        except TridentError as error:
+            raise _SpoutError(Raised(what, str(error), isinstance(error, RetryableError))) from None
+        except Exception as error:  # noqa: BLE001 - users' code
+            raise _SpoutError(Raised(what, f"raised {type_and_place(error)}", may_pass=False)) from None
+        finally:
+            self._call = None
+
+    def tell_of_hangs(self) -> None:
+        """Say, again and again, when a call does not return; for a thread of its own."""
+        told: tuple[str, float] | None = None
+        limit = LONG_S
+        while True:
+            time.sleep(_LOOK_S)
+            call = self._call
+            if call is None or call != told:
+                told, limit = call, LONG_S
+            if call is not None and (seconds := time.monotonic() - call[1]) >= limit:
+                self._writer.send(Hangs(call[0], seconds))
+                limit *= 2
+
+
+def _check(message: object, *, ids_are_needed: bool) -> None:
+    if not isinstance(message, Message):
+        raise FatalError(f"returned a value of the type {type(message).__name__}, where a Message or None is wanted")
+    id_ = message.id
+    if id_ is None:
+        if ids_are_needed:
+            raise FatalError(
+                "gave a message without an id: if it were given again, nobody could tell, and it would count twice. "
+                "It is in no result and was not acked. Give messages an id that stays the same at each delivery; or "
+                "say horizon = 0 in the spout's class, for at least once"
+            )
+        return
+    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or "\0" in id_ or not _is_unicode(id_):
+        raise FatalError(
+            f"gave a message whose id is no text of 1 to {LONGEST_ID} characters without NUL and surrogates. It is in "
+            "no result and was not acked"
+        )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _listen(end: Connection, loop: SpoutLoop) -> None:
+    try:
+        while True:
+            loop.hear(end.recv())
+    except (EOFError, OSError):
+        loop.hear(Stop())
+        time.sleep(GRACE_S)
+        os._exit(1)
+
+
+def main() -> None:
+    """Run the spout that comes through the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal's whole group: the coordinator says what is to be done
+    end = Connection(int(sys.argv[1]))
+    sys.path[:], pickled, context = end.recv()
+    try:
+        spout: AckingSpout = pickle.loads(pickled)  # noqa: S301 - of the process that has started this one
+    except Exception as error:  # noqa: BLE001 - users' code is imported
+        end.send(Raised("its unpickling", f"raised {type_and_place(error)}", may_pass=False))
+        return
+    writer = Writer(end)
+    loop = SpoutLoop(spout, context, writer)
+    for run in (partial(_listen, end, loop), loop.tell_of_hangs, writer.send_collected):
+        threading.Thread(target=run, daemon=True).start()
+    loop.run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""One process of an `AckingSpout`, as the coordinator sees it: what it has emitted, and what it is told."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from multiprocessing import Pipe
+from pathlib import Path
+from typing import Final
+
+from trident.base.errors import FatalError, RetryableError
+from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.message import Failure, Message
+from trident.spouts.queue.pending import Delivery
+from trident.spouts.queue.wire import (
+    Ack,
+    Closed,
+    Emitted,
+    Fail,
+    Hangs,
+    Heard,
+    Idle,
+    Opened,
+    Raised,
+    Said,
+    SetActive,
+    Stop,
+)
+
+_log = logging.getLogger("trident.coordinator")
+CLOSING_S: Final = 10.0
+"""How long a process has to tell its source what is done, and to close, before it is killed."""
+_ROOT: Final = str(Path(__file__).parents[3])
+
+
+class SpoutInstance:
+    """Starts the process; a thread hears it, another one speaks, so that no call here waits for users' code.
+
+    Not to be started again: one that is gone is followed by a new one.
+    """
+
+    def __init__(self, pickled: bytes, context: SpoutContext) -> None:
+        self._context = context
+        self._emitted: queue.SimpleQueue[Emitted] = queue.SimpleQueue()
+        self._to_say: queue.SimpleQueue[Said | None] = queue.SimpleQueue()
+        self._raised: Raised | None = None
+        self._has_answered = threading.Event()
+        self._is_idle = False
+        self._is_closed = False
+        self._is_gone = threading.Event()
+        ours, theirs = Pipe()
+        self._end = ours
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+                [sys.executable, "-m", "trident.spouts.queue.child", str(theirs.fileno())],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (*sys.path, _ROOT)))},
+            )
+        self._end.send((list(sys.path), pickled, context))
+        for run in (self._hear, self._speak):
+            threading.Thread(target=run, name=f"spout {context.stream} {context.instance}", daemon=True).start()
+
+    @property
+    def number(self) -> int:
+        """Which of the stream's processes it is."""
+        return self._context.instance
+
+    @property
+    def pid(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
+    def take(self, most: int) -> list[tuple[Message, Delivery]]:
+        """Return what it has emitted, whole writes of it, until there are so many; waits for nothing."""
+        taken: list[tuple[Message, Delivery]] = []
+        with suppress(queue.Empty):
+            while len(taken) < most:
+                emitted = self._emitted.get_nowait()
+                taken += [
+                    (message, Delivery(self.number, serial))
+                    for serial, message in enumerate(emitted.messages, emitted.first)
+                ]
+        return taken
+
+    def wait_for_first(self, seconds: float) -> None:
+        """Wait until it has emitted something, or has said that there is nothing, or is gone."""
+        self._has_answered.wait(seconds)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that it has emitted was taken, and the last that it has said is that there is nothing more."""
+        return self._is_idle and self._emitted.empty()
+
+    def set_active(self, active: bool) -> None:
+        """Let it call `next_tuple`, or not."""
+        self._to_say.put(SetActive(active))
+
+    def ack(self, serials: tuple[int, ...]) -> None:
+        """Tell it of emissions that are done; one that is gone hears nothing."""
+        self._to_say.put(Ack(serials))
+
+    def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        """Tell it of emissions that are held no more; one that is gone hears nothing."""
+        self._to_say.put(Fail(serials, reason))
+
+    def check(self) -> None:
+        """Raise what the spout has raised, or RetryableError when its process is gone; all that it emitted is here."""
+        if not self._is_gone.is_set() or not self._emitted.empty():
+            return
+        stream, raised = self._context.stream, self._raised
+        if raised is None:
+            code = self._process.wait()
+            raise RetryableError(
+                f"stream {stream!r}: the process of its spout has ended by itself (exit code {code}). What it had "
+                "given stays here, its source gives again what was not acked; another process takes its place"
+            )
+        text = f"stream {stream!r}: {raised.what} {raised.text}"
+        if raised.may_pass:
+            raise RetryableError(f"{text}. Another process takes the place of the one that it ran in")
+        raise FatalError(
+            f"{text}. What is done stays; what was received and is not done is given again by its source. Mend it and "
+            "start again; what may pass by itself is to be raised as RetryableError"
+        )
+
+    def close(self, patience_s: float = CLOSING_S) -> bool:
+        """End the process after all that it was told; returns whether it has carried it out. May be called again."""
+        self._to_say.put(Stop())
+        if not self._is_gone.wait(patience_s):
+            _log.warning(
+                "stream %r: the process of its spout does not end (a call of it does not return), and is killed now. "
+                "What its source does not know to be done is given again, and not applied again within the horizon",
+                self._context.stream,
+            )
+            self._process.kill()
+        self._process.wait()
+        self._to_say.put(None)
+        self._end.close()
+        return self._is_closed
+
+    def _hear(self) -> None:
+        try:
+            while True:
+                self._take_in(self._end.recv())
+        except (EOFError, OSError):
+            self._is_gone.set()
+            self._has_answered.set()
+
+    def _take_in(self, heard: Heard) -> None:
+        match heard:
+            case Emitted():
+                self._is_idle = False
+                self._emitted.put(heard)
+                self._has_answered.set()
+            case Idle():
+                self._is_idle = True
+                self._has_answered.set()
+            case Raised():
+                self._raised = heard
+            case Closed():
+                self._is_closed = True
+            case Hangs(what, seconds):
+                self._tell_of(what, seconds)
+            case Opened():
+                pass
+
+    def _tell_of(self, what: str, seconds: float) -> None:
+        _log.warning(
+            "stream %r: %s of its spout has not returned for %.0f s. What was received goes on; nothing more is "
+            "received, and its source hears of nothing. If it will not return, end its process %d: another one takes "
+            "its place, and the source gives again what it was not told of",
+            self._context.stream,
+            what,
+            seconds,
+            self._process.pid,
+        )
+
+    def _speak(self) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError, OSError):
+            while (said := self._to_say.get()) is not None:
+                self._end.send(said)

@@ -1,0 +1,194 @@
+"""A spout of messages as a source: its process is asked and told, its messages are a log here, known by their ids."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+from trident.base.errors import ConfigurationError, TridentError
+from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
+from trident.spouts.base import OffsetsLostError, Start
+from trident.spouts.python.held_rows import HeldRowsSource
+from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.instance import SpoutInstance
+from trident.spouts.queue.message import Failure, Message, Values
+from trident.spouts.queue.pending import Delivered, Delivery, PendingMessages
+
+_log = logging.getLogger("trident.coordinator")
+TOPIC_ID: Final = "messages"
+_FIRST_ANSWER_S: Final = 10.0
+"""How long a plan waits for a process that follows one that has failed, to know whether that fails as well."""
+
+
+class AckingSource(HeldRowsSource):
+    """See `Source`, `NamesMessages`, `KnowsOrder`, `ReadsSmallBatches`.
+
+    No call here waits for a user's code, but for the first answer of a process. Its messages are taken in by the thread
+    that plans; the others read and finish what is held, under a lock.
+    """
+
+    def __init__(self, name: str, spout: AckingSpout, pickled: bytes) -> None:
+        super().__init__(name, spout, "next_tuple()")
+        self._id = PartitionId(name, 0)
+        self._spout = spout
+        self._pickled = pickled
+        self._pending = PendingMessages(horizon=spout.horizon)
+        self._instance: SpoutInstance | None = None
+        self._instances = 0
+        self._has_failed = False
+        self._told_of_old = False
+        self._lock = threading.Lock()
+
+    @property
+    def horizon(self) -> int:
+        """How many ids of done messages are remembered."""
+        return self._spout.horizon
+
+    def begin_from(self, positions: Mapping[PartitionId, int], done: Sequence[str], pinned: Sequence[str]) -> None:
+        """Put what comes behind what is done and pinned, and start the process: it opens while others begin, too."""
+        with self._lock:
+            self._pending = PendingMessages(
+                positions.get(self._id, 0), done=done, pinned=pinned, horizon=self._spout.horizon
+            )
+        self._start()
+
+    def receive(self, positions: Mapping[PartitionId, int]) -> None:
+        """Take in what the process has emitted, as much as the next batch has room for; start one if none is there.
+
+        Raises RetryableError when the process is gone: the next call starts another one.
+        """
+        position = positions.get(self._id, 0)
+        with self._lock:
+            failed = self._pending.plan_from(position, time.monotonic() - self._spout.message_timeout.total_seconds())
+            held = self._pending.stop - position
+        instance = self._instance or self._start()
+        self._fail(failed, Failure.TIMED_OUT)
+        if self._has_failed:
+            instance.wait_for_first(_FIRST_ANSWER_S)
+        self._take_in(instance.take(self._spout.max_batch_size - held))
+        try:
+            instance.check()
+        except TridentError:
+            self._instance, self._has_failed = None, True
+            instance.close()
+            raise
+        self._has_failed = False
+
+    def bounds(self) -> tuple[PartitionBounds, ...]:
+        """Return what is held."""
+        with self._lock:
+            return (self._bound(self._pending.first, self._pending.stop),)
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether the process has said that there was nothing more, and all before that was taken in."""
+        return self._instance is not None and self._instance.is_idle
+
+    def starts(self, policy: Start | None = None) -> tuple[PartitionBounds, ...]:
+        """Start at 0, whatever the policy: what there is, its source says."""
+        if isinstance(policy, datetime):
+            raise ConfigurationError(f"stream {self._name!r} has no timestamps to start at; nothing was changed")
+        return (self._bound(0, 0),)
+
+    def ids(self, range_: OffsetRange) -> tuple[str, ...]:
+        """Return the ids of the messages of a range that is held."""
+        with self._lock:
+            return self._pending.ids(range_.start, range_.stop)
+
+    def planned(self, range_: OffsetRange) -> None:
+        """Note the batch, to know it if it is planned again: then its attempt has failed."""
+        with self._lock:
+            self._pending.plan(range_.start, range_.stop)
+
+    def rows(self, range_: OffsetRange) -> Sequence[Values]:
+        """Return the values of the messages of a range; raises OffsetsLostError when they are let go of."""
+        with self._lock:
+            values = self._pending.between(range_.start, range_.stop)
+        if values is None:
+            raise OffsetsLostError((range_,))
+        return values
+
+    def named(self, id_: PartitionId, position: int) -> str:
+        """Return the message's id."""
+        with self._lock:
+            return f"the message {next(iter(self._pending.ids(position, position + 1)), None)!r}"
+
+    def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
+        """Have the messages acked: it is said at once, and waited for by nobody."""
+        with self._lock:
+            acked = [delivery for item in ranges if item.id == self._id for delivery in self._pending.finish(item.stop)]
+        self._ack(acked)
+
+    def close(self) -> None:
+        """Fail what is held and not done, end the process, and say what its source could not be told."""
+        instance = self._instance
+        if instance is None:
+            return
+        with self._lock:
+            left = self._pending.give_back()
+        self._fail(left, Failure.RUN_ENDED)
+        self._instance = None
+        is_told = instance.close()
+        if left:
+            _log.info("stream %r: %d messages are in no result and go back to their source", self._name, len(left))
+        if not is_told:
+            _log.warning(
+                "stream %r: the process of its spout ended before it had told its source all: what the source gives "
+                "again of it is known by its id, and not applied again within the horizon of %d messages",
+                self._name,
+                self._spout.horizon,
+            )
+
+    def _start(self) -> SpoutInstance:
+        self._instances += 1
+        self._instance = SpoutInstance(self._pickled, SpoutContext(self._name, self._instances))
+        self._instance.set_active(True)
+        return self._instance
+
+    def _take_in(self, taken: Iterable[tuple[Message, Delivery]]) -> None:
+        """Hold what is new, ack what is done already."""
+        known: list[Delivery] = []
+        now = time.monotonic()
+        with self._lock:
+            for message, delivery in taken:
+                what = self._pending.add(message, delivery, now)
+                if what is Delivered.DONE:
+                    known.append(delivery)
+                elif what is Delivered.NEW and message.is_redelivered:
+                    self._tell_of_old()
+        self._ack(known)
+
+    def _tell_of_old(self) -> None:
+        """Say once that the horizon is in use: what lies behind it can't be told from a new message."""
+        if self._told_of_old or self._pending.remembered < self._spout.horizon:
+            return
+        self._told_of_old = True
+        _log.warning(
+            "stream %r: its source gives messages again that are not among the %d done ones that are remembered. They "
+            "count as new: right for those that no batch has finished, twice for one that was done longer ago. If acks "
+            "may be lost for so long, give the spout's class a larger horizon",
+            self._name,
+            self._spout.horizon,
+        )
+
+    def _ack(self, deliveries: Iterable[Delivery]) -> None:
+        instance = self._instance
+        if instance is not None and (serials := _serials(deliveries, instance)):
+            instance.ack(serials)
+
+    def _fail(self, deliveries: Iterable[Delivery], reason: Failure) -> None:
+        instance = self._instance
+        if instance is not None and (serials := _serials(deliveries, instance)):
+            instance.fail(serials, reason)
+
+    def _bound(self, first: int, stop: int) -> PartitionBounds:
+        return PartitionBounds(self._id, TOPIC_ID, first, stop)
+
+
+def _serials(deliveries: Iterable[Delivery], instance: SpoutInstance) -> tuple[int, ...]:
+    """Return which emissions of an instance they are: what another one gave ended with its process."""
+    return tuple(each.serial for each in deliveries if each.instance == instance.number)

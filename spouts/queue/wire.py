@@ -1,0 +1,81 @@
+"""What a coordinator and the process of a spout say to each other, pickled, through one pipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from trident.spouts.queue.message import Failure, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Ack:
+    """These emissions are done."""
+
+    serials: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """These emissions are held no more."""
+
+    serials: tuple[int, ...]
+    reason: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class SetActive:
+    """Call `next_tuple`, or don't."""
+
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Close the spout and end, after what was said before."""
+
+
+Said = Ack | Fail | SetActive | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The spout is open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """Messages in order; the serial of the first, the others' follow."""
+
+    first: int
+    messages: tuple[Message, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A call of the spout has raised, and the process ends."""
+
+    what: str
+    text: str
+    """What the library's own errors say; of others type and place only, since their texts may hold a message."""
+    may_pass: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """All that was said was carried out, and the spout is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """There is nothing more, as of a call of `next_tuple` behind all that was emitted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hangs:
+    """A call has not returned for so long."""
+
+    what: str
+    seconds: float
+
+
+Heard = Opened | Emitted | Idle | Hangs | Raised | Closed

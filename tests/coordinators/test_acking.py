@@ -1,0 +1,179 @@
+"""Messages that want an ack each: every one counts once and is acked once it is done, whoever dies and whenever."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyspark import cloudpickle
+
+from tests.coordinators.receiving import Meddle, nothing, receiving_job
+from tests.coordinators.test_receiving import Died, at_each_border, counted
+from tests.coordinators.test_run import OPTIONS, Place, memory_place, sqlite_place
+from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout, Misbehaviour
+from trident.base.crash_points import CrashPoint, armed
+from trident.base.errors import FatalError, RetryableError
+from trident.coordinators.batches.processor import ProcessRequest
+from trident.coordinators.decisions.commands import reset_topology
+from trident.coordinators.holding.run import TopologyRun
+from trident.spouts.queue.message import Message
+from trident.spouts.queue.spout import QueueSpout
+from trident.state import StateKind
+
+IDS = [f"m{n}" for n in range(23)]
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite apart"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
+    if request.param == "memory":
+        return memory_place()
+    return sqlite_place(tmp_path_factory.mktemp("place"), apart=request.param == "sqlite apart")
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> FileQueue:
+    queue = FileQueue(tmp_path / "queue.sqlite")
+    queue.put(IDS)
+    return queue
+
+
+def run(place: Place, spout: FileQueueSpout, meddle: Meddle = nothing) -> None:
+    described = QueueSpout(spout, cloudpickle.dumps(spout))
+    job = receiving_job(described, place.state("counts", kind=StateKind.OPAQUE), meddle=meddle)
+    TopologyRun(job, place.ledger(), OPTIONS).run()
+
+
+def once() -> dict[str, int]:
+    return dict.fromkeys(IDS, 1)
+
+
+def test_each_message_counts_once_and_is_acked_once(place: Place, queue: FileQueue) -> None:
+    run(place, FileQueueSpout(queue.path))
+    assert counted(place) == once()
+    assert (queue.said("ack"), queue.said("fail"), queue.left()) == (IDS, [], [])
+    assert (len(queue.pids()), len(queue.said("close"))) == (1, 1)
+
+
+def test_a_message_is_acked_when_its_batch_is_done_and_not_before(place: Place, queue: FileQueue) -> None:
+    looks = []
+
+    def look(request: ProcessRequest, accounts: Sequence[str]) -> None:
+        acked = queue.said("ack")
+        looks.append((len(acked), sum(counted(place).values()) if acked else 0))
+
+    run(place, FileQueueSpout(queue.path), look)
+    assert all(acked <= done for acked, done in looks)
+    assert len(looks) >= 5
+
+
+def test_a_batch_that_fails_is_tried_again_with_what_is_held(place: Place, queue: FileQueue) -> None:
+    tries: dict[int, int] = {}
+
+    def fail_once(request: ProcessRequest, accounts: Sequence[str]) -> None:
+        tries[request.batch.txid] = tries.get(request.batch.txid, 0) + 1
+        if request.batch.txid % 2 and tries[request.batch.txid] == 1:
+            raise RetryableError("the engine has lost it")
+
+    run(place, FileQueueSpout(queue.path), fail_once)
+    assert counted(place) == once()
+    assert (sorted(queue.said("ack")), queue.said("fail")) == (sorted(IDS), [])
+
+
+@at_each_border
+def test_whatever_has_died_its_messages_come_again_and_count_once(
+    place: Place, point: CrashPoint, queue: FileQueue
+) -> None:
+    def die(reached: CrashPoint, txid: int) -> None:
+        if reached is point and txid == 3:
+            os.kill(queue.pids()[-1], signal.SIGKILL)  # as if its coordinator had been: it says nothing more
+            raise Died
+
+    with armed(die), pytest.raises(Died):
+        run(place, FileQueueSpout(queue.path))
+    assert queue.left(), "what is acked is done"
+    run(place, FileQueueSpout(queue.path))
+    assert counted(place) == once()
+    assert (queue.left(), place.ledger().view().status("queued").lost_offsets) == ([], 0)
+    assert len(queue.pids()) == 2
+
+
+@pytest.mark.parametrize("at", [1, 4, 5, 6, 17])
+@pytest.mark.parametrize("what", ["next dies", "ack dies", "next loses its connection", "ack loses its connection"])
+def test_the_process_of_a_spout_dies_and_another_one_goes_on(
+    place: Place, queue: FileQueue, what: str, at: int
+) -> None:
+    run(place, FileQueueSpout(queue.path, Misbehaviour(at, what)))
+    assert counted(place) == once()
+    run(place, FileQueueSpout(queue.path))  # which hears again of what was done when the run ended
+    assert counted(place) == once()
+    assert queue.left() == []
+
+
+def test_a_message_whose_ack_was_lost_is_acked_again_and_does_not_count_again(place: Place, queue: FileQueue) -> None:
+    run(place, FileQueueSpout(queue.path, loses_acks=True))
+    assert (counted(place), queue.left()) == (once(), IDS)
+    queue.put(["new"])
+    run(place, FileQueueSpout(queue.path))
+    assert counted(place) == {**once(), "new": 1}
+    assert queue.left() == []
+
+
+def test_a_message_from_behind_the_horizon_counts_as_new_and_that_is_said(
+    place: Place, queue: FileQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    run(place, FileQueueSpout(queue.path, loses_acks=True))
+    spout = FileQueueSpout(queue.path)
+    spout.horizon = 3
+    with caplog.at_level(logging.WARNING, "trident.coordinator"):
+        run(place, spout)
+    assert set(counted(place).values()) <= {1, 2}
+    assert sum(counted(place).values()) >= 20 + 23
+    assert "that are not among the 3 done ones that are remembered" in caplog.text
+
+
+@pytest.mark.parametrize("keep_rows", [True, False])
+def test_a_reset_remembers_messages_as_long_as_they_are_in_the_rows(
+    place: Place, queue: FileQueue, keep_rows: bool
+) -> None:
+    run(place, FileQueueSpout(queue.path, loses_acks=True))
+    spout = FileQueueSpout(queue.path)
+    job = receiving_job(QueueSpout(spout, cloudpickle.dumps(spout)), place.state("counts", kind=StateKind.OPAQUE))
+    reset_topology(job.spec, job.targets, place.ledger(), keep_rows=keep_rows, start=None, options=OPTIONS)
+    run(place, spout)
+    assert counted(place) == once()
+    assert queue.left() == []
+
+
+class Unfit(FileQueueSpout):
+    max_batch_size = 100
+
+    def next_tuple(self) -> Message | None:
+        message = super().next_tuple()
+        return message and (Message((4711,), "odd") if message.id == "m7" else message)
+
+
+def test_values_that_do_not_fit_are_named_by_their_message(queue: FileQueue) -> None:
+    """Over the source itself: the coordinator's tests have no Spark that knows a schema."""
+    source = QueueSpout(Unfit(queue.path), cloudpickle.dumps(Unfit(queue.path))).open("s")
+    source.begin_from({}, (), ())
+    try:
+        while not source.is_caught_up:
+            source.receive({})
+        assert source.bounds()[0].stop == 23
+        assert source.named(source.bounds()[0].id, 7) == "the message 'odd'"
+    finally:
+        source.close()
+    assert sorted(queue.left()) == sorted(IDS), "they are given back"
+
+
+def test_what_a_spout_says_is_wrong_ends_the_run_and_the_rest_is_given_back(place: Place, queue: FileQueue) -> None:
+    with pytest.raises(FatalError, match="the queue is not there"):
+        run(place, FileQueueSpout(queue.path, Misbehaviour(8, "next is refused")))
+    assert set(counted(place).values()) <= {1}
+    run(place, FileQueueSpout(queue.path))
+    assert counted(place) == once()
+    assert queue.left() == []

@@ -1,0 +1,1 @@
+"""Sources whose messages have ids."""

@@ -1,0 +1,183 @@
+"""The messages that are held and those that are done: every delivery has one end, and no message counts twice."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trident.spouts.queue.message import Message
+from trident.spouts.queue.pending import Delivered, Delivery, PendingMessages
+
+
+def message(id_: str | None) -> Message:
+    return Message((id_,), id_)
+
+
+class Giver:
+    """Numbers the deliveries of one instance."""
+
+    def __init__(self) -> None:
+        self.serial = 0
+
+    def __call__(self) -> Delivery:
+        self.serial += 1
+        return Delivery(1, self.serial)
+
+
+def test_a_message_stands_behind_all_others_and_is_acked_when_it_is_done() -> None:
+    pending, give = PendingMessages(7), Giver()
+    assert [pending.add(message(id_), give(), 0.0) for id_ in "abc"] == [Delivered.NEW] * 3
+    assert (pending.first, pending.stop, pending.ids(7, 9)) == (7, 10, ("a", "b"))
+    assert pending.between(8, 10) == (("b",), ("c",))
+    assert pending.finish(9) == (Delivery(1, 1), Delivery(1, 2))
+    assert (pending.first, pending.stop, pending.finish(9)) == (9, 10, ())
+    assert pending.between(7, 10) is None
+
+
+def test_what_is_given_again_is_known_by_its_id() -> None:
+    pending, give = PendingMessages(), Giver()
+    pending.add(message("a"), give(), 0.0)
+    assert pending.add(message("a"), give(), 0.0) is Delivered.UNDER_WAY
+    assert pending.stop == 1
+    assert pending.finish(1) == (Delivery(1, 1), Delivery(1, 2)), "each delivery wants its ack"
+    assert pending.add(message("a"), give(), 0.0) is Delivered.DONE
+    assert pending.stop == 1
+
+
+def test_ids_are_remembered_up_to_the_horizon_and_the_oldest_go() -> None:
+    pending, give = PendingMessages(done="abc", horizon=3), Giver()
+    pending.add(message("d"), give(), 0.0)
+    pending.finish(1)
+    assert pending.remembered == 3
+    assert [pending.add(message(id_), give(), 0.0) for id_ in "abcd"] == [Delivered.NEW, *[Delivered.DONE] * 3]
+
+
+def test_messages_without_an_id_are_each_a_new_one_and_are_not_remembered() -> None:
+    pending, give = PendingMessages(horizon=0), Giver()
+    assert [pending.add(message(None), give(), 0.0) for _ in range(3)] == [Delivered.NEW] * 3
+    assert len(set(pending.ids(0, 3))) == 3
+    assert len(pending.finish(3)) == 3
+    assert pending.remembered == 0
+
+
+def test_what_is_pinned_is_under_way_and_is_not_acked_before_it_is_done() -> None:
+    pending, give = PendingMessages(4, pinned=["a", "b"]), Giver()
+    assert pending.stop == 6
+    assert pending.add(message("b"), give(), 0.0) is Delivered.UNDER_WAY
+    assert pending.add(message("c"), give(), 0.0) is Delivered.NEW
+    assert pending.between(4, 7) is None, "its rows ended with another process"
+    assert pending.plan_from(6, 10.0) == ()
+    assert pending.give_back() == (Delivery(1, 2),), "of what is pinned nothing is failed: it will be done"
+
+
+def test_a_batch_that_failed_gives_back_what_has_been_there_for_too_long_and_keeps_the_rest() -> None:
+    pending, give = PendingMessages(), Giver()
+    assert pending.plan_from(0, 0.0) == ()
+    for place, id_ in enumerate("abcdef"):
+        pending.add(message(id_), give(), float(place))
+    pending.plan(0, 4)
+    assert pending.plan_from(4, 9.0) == (), "e and f are in no batch, and wait for one"
+    pending.add(message("g"), give(), 6.0)
+    assert pending.plan_from(0, 1.5) == (Delivery(1, 1), Delivery(1, 2)), "a and b waited too long"
+    assert pending.ids(0, pending.stop) == tuple("cdefg")
+    assert pending.add(message("a"), give(), 9.0) is Delivered.NEW, "it was given back, and comes again"
+
+
+def test_only_the_batch_that_failed_gives_back_those_behind_it_are_planned_again() -> None:
+    pending, give = PendingMessages(), Giver()
+    pending.plan_from(0, 0.0)
+    for id_ in "abcdef":
+        pending.add(message(id_), give(), 0.0)
+    pending.plan(0, 2)
+    pending.plan_from(2, 0.0)
+    pending.plan(2, 4)
+    pending.plan_from(4, 0.0)
+    pending.plan(4, 6)
+    assert [each.serial for each in pending.plan_from(2, 99.0)] == [3, 4]
+    assert pending.ids(0, pending.stop) == tuple("abef")
+    assert pending.plan_from(2, 99.0) == (), "they are in no batch yet"
+    pending.plan(2, 4)
+    assert [each.serial for each in pending.plan_from(2, 99.0)] == [5, 6], "now it is these that failed"
+
+
+def test_a_plan_that_follows_gives_nothing_back_however_old_it_is() -> None:
+    pending, give = PendingMessages(), Giver()
+    pending.plan_from(0, 0.0)
+    pending.add(message("a"), give(), 0.0)
+    pending.plan(0, 1)
+    pending.plan_from(1, 99.0)
+    pending.add(message("b"), give(), 0.0)
+    pending.plan(1, 2)
+    assert pending.plan_from(2, 99.0) == ()
+
+
+@dataclass
+class Model:
+    """What a source and a coordinator would see, with nothing of the class's arithmetic."""
+
+    live: list[list[str]] = field(default_factory=list)
+    """The batches that are planned and not done, oldest first."""
+    done: list[str] = field(default_factory=list)
+    open: Counter[str] = field(default_factory=Counter)
+    """How many deliveries of each id have no end yet."""
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_lives(data: st.DataObject) -> None:
+    """Each delivery is acked or failed once, no message is in two batches, none is acked that is not done."""
+    pending, model = PendingMessages(horizon=1_000), Model()
+    ids: dict[int, str] = {}
+    give, now, done_to = Giver(), 0.0, 0
+
+    def settle(deliveries: tuple[Delivery, ...], *, acked: bool) -> None:
+        for each in deliveries:
+            model.open[ids.pop(each.serial)] -= 1
+        assert min(model.open.values(), default=0) >= 0
+        assert acked or not deliveries or now > 0
+
+    for _ in range(data.draw(st.integers(1, 40))):
+        now += 1.0
+        match data.draw(st.sampled_from(["give", "give", "plan", "done", "drop"])):
+            case "give":
+                id_ = data.draw(st.sampled_from("abcdefghij"))
+                delivery = give()
+                what = pending.add(message(id_), delivery, now)
+                assert (what is Delivered.DONE) == (id_ in model.done)
+                if what is not Delivered.DONE:
+                    ids[delivery.serial] = id_
+                    model.open[id_] += 1
+            case "plan":
+                position = done_to + sum(map(len, model.live))
+                assert pending.plan_from(position, now + 1) == (), "what is in no batch waits for one"
+                stop = data.draw(st.integers(position, pending.stop))
+                batch = list(pending.ids(position, stop))
+                assert not set(batch) & {*model.done, *(id_ for some in model.live for id_ in some)}
+                assert pending.between(position, stop) == tuple((id_,) for id_ in batch)
+                if batch:
+                    pending.plan(position, stop)
+                    model.live.append(batch)
+            case "done" if model.live:
+                batch = model.live.pop(0)
+                done_to += len(batch)
+                acked = pending.finish(done_to)
+                assert {ids[each.serial] for each in acked} == set(batch)
+                settle(acked, acked=True)
+                model.done += batch
+            case "drop" if model.live:
+                at = data.draw(st.integers(0, len(model.live) - 1))
+                failed_batch = model.live[at]
+                kept = [id_ for batch in model.live[at + 1 :] for id_ in batch]
+                del model.live[at:]
+                late = data.draw(st.sampled_from([0.0, now / 2, now + 1]))
+                failed = pending.plan_from(done_to + sum(map(len, model.live)), late)
+                assert {ids[each.serial] for each in failed} <= set(failed_batch)
+                settle(failed, acked=False)
+                held = pending.ids(pending.first, pending.stop)
+                assert set(kept) <= set(held)
+                assert len(held) == len(set(held))
+    settle(pending.give_back(), acked=False)
+    assert not +model.open, "every delivery has its end"

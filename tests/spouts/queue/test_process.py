@@ -1,0 +1,287 @@
+"""The process of a spout: what it is asked, told and does when it, or its coordinator, dies."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark import cloudpickle
+
+from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout, Misbehaviour
+from trident.base.errors import FatalError, RetryableError
+from trident.spouts.queue import child, instance
+from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
+from trident.spouts.queue.instance import SpoutInstance
+from trident.spouts.queue.message import Failure, Message
+from trident.spouts.queue.pending import Delivery
+from trident.spouts.queue.wire import Hangs
+from trident.spouts.queue.writing import Writer
+
+LONGEST_S = 15.0
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> FileQueue:
+    return FileQueue(tmp_path / "queue.sqlite")
+
+
+@contextmanager
+def running(spout: AckingSpout, *, active: bool = True) -> Iterator[SpoutInstance]:
+    started = SpoutInstance(cloudpickle.dumps(spout), SpoutContext("s", 1))
+    started.set_active(active)
+    try:
+        yield started
+    finally:
+        started.close(1.0)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    latest = time.monotonic() + LONGEST_S
+    while not condition():
+        assert time.monotonic() < latest, "it never comes to this"
+        time.sleep(0.01)
+
+
+def taken(started: SpoutInstance, count: int) -> list[tuple[Message, Delivery]]:
+    found: list[tuple[Message, Delivery]] = []
+
+    def take() -> bool:
+        found.extend(started.take(count - len(found)))
+        return len(found) >= count
+
+    until(take)
+    return found
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return state == "Z"
+
+
+def test_messages_come_in_order_and_each_is_acked_or_failed_by_its_own_process(queue: FileQueue) -> None:
+    queue.put(["a", "b", "c"])
+    with running(FileQueueSpout(queue.path)) as started:
+        started.wait_for_first(LONGEST_S)
+        given = taken(started, 3)
+        assert [each.id for each, _ in given] == ["a", "b", "c"]
+        assert [each.instance for _, each in given] == [1, 1, 1]
+        started.ack((given[0][1].serial, given[2][1].serial))
+        started.fail((given[1][1].serial,), Failure.TIMED_OUT)
+        [(again, delivery)] = taken(started, 1)
+        assert (again.id, again.is_redelivered) == ("b", True)
+        started.ack((delivery.serial,))
+        assert started.close()
+    assert (queue.said("ack"), queue.said("fail"), queue.left()) == (["a", "c", "b"], ["b"], [])
+    assert len(queue.said("close")) == len(queue.said("deactivate")) == 1
+
+
+def test_no_more_are_taken_than_may_be_pending(queue: FileQueue) -> None:
+    queue.put(map(str, range(10)))
+    spout = FileQueueSpout(queue.path)
+    spout.max_pending = 3
+    with running(spout) as started:
+        first = taken(started, 3)
+        time.sleep(0.3)
+        assert started.take(10) == []
+        started.ack((first[0][1].serial,))
+        assert len(taken(started, 1)) == 1
+        assert started.take(10) == []
+
+
+def test_who_is_not_active_is_not_asked_and_hears_acks_all_the_same(queue: FileQueue) -> None:
+    queue.put(["a", "b"])
+    spout = FileQueueSpout(queue.path)
+    spout.max_pending = 1
+    with running(spout) as started:
+        [(_, delivery)] = taken(started, 1)
+        started.set_active(False)
+        started.ack((delivery.serial,))
+        until(lambda: queue.said("ack") == ["a"])
+        time.sleep(0.3)
+        assert started.take(1) == []
+        started.set_active(True)
+        assert len(taken(started, 1)) == 1
+    assert len(queue.said("activate")) == 2
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "text"),
+    [
+        ("open is refused", FatalError, "open.. the queue is not there"),
+        ("next is refused", FatalError, "next_tuple.. the queue is not there"),
+        ("next is wrong", FatalError, "next_tuple.. raised KeyError at .*file_queue.py:.* in _do"),
+        ("open loses its connection", RetryableError, "the queue's server has gone away. Another process takes"),
+        ("next dies", RetryableError, r"ended by itself \(exit code -9\)"),
+    ],
+)
+def test_what_a_spout_raises_is_said_behind_what_it_gave(
+    queue: FileQueue, what: str, kind: type[Exception], text: str
+) -> None:
+    queue.put(["a", "b"])
+    with running(FileQueueSpout(queue.path, Misbehaviour(0 if "open" in what else 2, what))) as started:
+        if "next" in what and "dies" not in what:
+            assert [each.id for each, _ in taken(started, 1)] == ["a"]
+        until(started._is_gone.is_set)
+        started.take(9)
+        with pytest.raises(kind, match=text) as raised:
+            started.check()
+        assert "4711" not in str(raised.value), "what a user's code says may hold a message"
+
+
+class WithoutIds(FileQueueSpout):
+    def next_tuple(self) -> Message | None:
+        message = super().next_tuple()
+        return message and Message(message.values, None)
+
+
+class WrongType(FileQueueSpout):
+    def next_tuple(self) -> Message | None:
+        return ("a",) if super().next_tuple() else None  # type: ignore[return-value]  # what a user may do
+
+
+class NumberedIds(FileQueueSpout):
+    def next_tuple(self) -> Message | None:
+        message = super().next_tuple()
+        return message and Message(message.values, 7)  # type: ignore[arg-type]  # what a user may do
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (WithoutIds, "without an id: if it were given again, nobody could tell"),
+        (WrongType, "a value of the type tuple, where a Message or None is wanted"),
+        (NumberedIds, "whose id is no text of 1 to 500 characters"),
+    ],
+)
+def test_a_message_that_could_not_be_known_again_is_refused(
+    queue: FileQueue, kind: type[FileQueueSpout], text: str
+) -> None:
+    queue.put(["a"])
+    with running(kind(queue.path)) as started:
+        until(started._is_gone.is_set)
+        with pytest.raises(FatalError, match=text):
+            started.check()
+    assert (queue.said("ack"), queue.left()) == ([], ["a"])
+
+
+def test_a_message_needs_no_id_where_none_is_remembered(queue: FileQueue) -> None:
+    queue.put(["a", "b"])
+    spout = WithoutIds(queue.path)
+    spout.horizon = 0
+    with running(spout) as started:
+        assert [each.id for each, _ in taken(started, 2)] == [None, None]
+
+
+class Noting(SpoutHook):
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def emitted(self, message: Message) -> None:
+        self._note(f"emitted {message.id}")
+
+    def acked(self, id_: str | None, latency_s: float) -> None:
+        self._note(f"acked {id_} {0 < latency_s < LONGEST_S}")
+
+    def failed(self, id_: str | None, reason: Failure) -> None:
+        self._note(f"failed {id_} {reason}")
+
+    def _note(self, text: str) -> None:
+        with self.path.open("a") as file:
+            file.write(f"{text}\n")
+
+
+def test_hooks_hear_what_becomes_of_messages(queue: FileQueue, tmp_path: Path) -> None:
+    queue.put(["a", "b"])
+    spout = FileQueueSpout(queue.path)
+    spout.hooks = (Noting(tmp_path / "noted"),)
+    with running(spout) as started:
+        given = taken(started, 2)
+        started.ack((given[0][1].serial,))
+        started.fail((given[1][1].serial,), Failure.RUN_ENDED)
+        assert started.close()
+    noted = (tmp_path / "noted").read_text().splitlines()
+    assert noted[:4] == ["emitted a", "emitted b", "acked a True", "failed b run_ended"]
+
+
+def test_a_call_that_does_not_return_is_named_and_ends_with_the_run(
+    queue: FileQueue, caplog: pytest.LogCaptureFixture
+) -> None:
+    queue.put(["a", "b"])
+    spout = FileQueueSpout(queue.path, Misbehaviour(2, "next hangs"))
+    with caplog.at_level(logging.WARNING, "trident.coordinator"), running(spout) as started:
+        started._tell_of("next_tuple()", 10.0)
+        assert len(taken(started, 1)) == 1
+        assert not started.close(0.5), "it was told, and does not answer"
+        assert is_gone(started.pid)
+    assert "next_tuple() of its spout has not returned for 10 s" in caplog.text
+    assert "does not end" in caplog.text
+
+
+def test_hangs_are_told_again_whenever_twice_as_much_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "LONG_S", 0.05)
+    monkeypatch.setattr(child, "_LOOK_S", 0.01)
+    heard: list[object] = []
+
+    class End:
+        def send(self, said: object) -> None:
+            heard.append(said)
+            if len(heard) == 3:
+                raise SystemExit
+
+    loop = child.SpoutLoop(FileQueueSpout(Path("unused")), SpoutContext("s", 1), Writer(End()))  # type: ignore[arg-type]
+    with pytest.raises(SystemExit), loop._calling("ack()"):
+        loop.tell_of_hangs()
+    seconds = [said.seconds for said in heard if isinstance(said, Hangs)]
+    assert len(seconds) == 3
+    assert seconds[1] >= 0.1
+    assert seconds[2] >= 0.2
+
+
+COORDINATOR = """
+import sys, time
+from pathlib import Path
+from pyspark import cloudpickle
+from tests.spouts.queue.file_queue import FileQueueSpout, Misbehaviour
+from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.instance import SpoutInstance
+started = SpoutInstance(cloudpickle.dumps(FileQueueSpout(Path(sys.argv[1]))), SpoutContext("s", 1))
+started.set_active(True)
+started.wait_for_first(30)
+print(started.pid, flush=True)
+time.sleep(3600)
+"""
+
+
+def test_the_process_ends_with_its_coordinator_and_the_source_gives_again_what_it_had(queue: FileQueue) -> None:
+    queue.put(["a"])
+    with subprocess.Popen(
+        [sys.executable, "-c", COORDINATOR, str(queue.path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ) as coordinator:
+        assert coordinator.stdout is not None
+        pid = int(coordinator.stdout.readline())
+        assert queue.said("open") == ["s"]
+        coordinator.send_signal(signal.SIGKILL)
+    until(lambda: is_gone(pid))
+    with running(FileQueueSpout(queue.path)) as started:
+        [(message, _)] = taken(started, 1)
+        assert (message.id, message.is_redelivered) == ("a", True)
+
+
+def test_closing_has_its_time() -> None:
+    assert child.GRACE_S < instance.CLOSING_S
