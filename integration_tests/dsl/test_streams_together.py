@@ -15,7 +15,9 @@ from integration_tests.dsl.collected import Row, add_sink, rows_of, sent_rows
 from integration_tests.dsl.fakes import edges_of, manifest, rows_spout, run, small_spout
 from trident import Count, JoinSide, MapGet, Mean, MultiReducer, Sum, Topology
 from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
 from trident.language.stream import Stream
+from trident.operations import joining
 from trident.state import MemoryState
 
 NAN = float("nan")
@@ -98,6 +100,14 @@ def test_joined_rows_are_in_the_order_of_their_records(spark: SparkSession) -> N
     _, left, right = two()
     rows = [row for row in rows_of(left.join(right, on="k")) if row[0] == "a"]
     assert rows == [("a", 1, "x"), ("a", 1, "z"), ("a", 3, "x"), ("a", 3, "z")]
+
+
+def test_the_order_of_a_joined_row_is_that_of_all_its_records_one_behind_the_other(spark: SparkSession) -> None:
+    """Rows that happen to come in the right order would show nothing."""
+    names = ", ".join(f"`{number}.{ORDER}` binary" for number in range(3))
+    a, b, c = map(bytearray, (b"a", b"b", b"c"))
+    frame = spark.createDataFrame([(a, b, c), (a, None, c)], names)
+    assert [bytes(row[0]) for row in frame.select(joining._orders(3)).collect()] == [b"abc", b"ac"]
 
 
 def test_a_join_with_groups_of_the_same_stream(spark: SparkSession) -> None:

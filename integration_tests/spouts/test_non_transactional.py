@@ -164,8 +164,7 @@ def test_a_schema_that_is_none_is_refused_when_it_is_built(spark: SparkSession) 
 
 def test_the_spout_that_the_docs_show_takes_a_queue_to_its_end(spark: SparkSession, tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "language.md").read_text()
-    code = text.split("```python\n", 2)[2].split("```")[0]
-    assert "NonTransactionalSpout" in code
+    code = next(each.split("```")[0] for each in text.split("```python\n") if "(NonTransactionalSpout)" in each)
     shown: dict[str, Callable[[object], NonTransactionalSpout]] = {}
     exec(code, {"NonTransactionalSpout": NonTransactionalSpout, "__name__": "shown"}, shown)
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from trident.base.errors import ConfigurationError, TridentError
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start
 from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
-from trident.spouts.queue.instance import SpoutInstance
 from trident.spouts.queue.message import Failure, Message, Values
 from trident.spouts.queue.pending import Delivered, Delivery, PendingMessages
 
@@ -24,6 +23,39 @@ _FIRST_ANSWER_S: Final = 10.0
 """How long a plan waits for a process that follows one that has failed, to know whether that fails as well."""
 
 
+class Instance(Protocol):
+    """One process of a spout; see `SpoutInstance`."""
+
+    @property
+    def number(self) -> int:
+        """Which of the stream's processes it is."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing more is there or on its way."""
+
+    def set_active(self, active: bool) -> None:
+        """Let it call `next_tuple`, or not."""
+
+    def wait_for_first(self, seconds: float) -> None:
+        """Wait until it has answered, or is gone."""
+
+    def take(self, most: int) -> list[tuple[Message, Delivery]]:
+        """Return what it has emitted."""
+
+    def ack(self, serials: tuple[int, ...]) -> None:
+        """Tell it of emissions that are done."""
+
+    def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        """Tell it of emissions that are held no more."""
+
+    def check(self) -> None:
+        """Raise what the spout has raised, or RetryableError when its process is gone."""
+
+    def close(self) -> bool:
+        """End it after all that it was told; returns whether it has carried it out."""
+
+
 class AckingSource(HeldRowsSource):
     """See `Source`, `NamesMessages`, `KnowsOrder`, `ReadsSmallBatches`.
 
@@ -31,13 +63,14 @@ class AckingSource(HeldRowsSource):
     that plans; the others read and finish what is held, under a lock.
     """
 
-    def __init__(self, name: str, spout: AckingSpout, pickled: bytes) -> None:
+    def __init__(self, name: str, spout: AckingSpout, begin: Callable[[SpoutContext], Instance]) -> None:
+        """`begin` starts a process of the spout."""
         super().__init__(name, spout, "next_tuple()")
         self._id = PartitionId(name, 0)
         self._spout = spout
-        self._pickled = pickled
+        self._begin = begin
         self._pending = PendingMessages(horizon=spout.horizon)
-        self._instance: SpoutInstance | None = None
+        self._instance: Instance | None = None
         self._instances = 0
         self._has_failed = False
         self._told_of_old = False
@@ -143,9 +176,9 @@ class AckingSource(HeldRowsSource):
                 self._spout.horizon,
             )
 
-    def _start(self) -> SpoutInstance:
+    def _start(self) -> Instance:
         self._instances += 1
-        self._instance = SpoutInstance(self._pickled, SpoutContext(self._name, self._instances))
+        self._instance = self._begin(SpoutContext(self._name, self._instances))
         self._instance.set_active(True)
         return self._instance
 
@@ -189,6 +222,6 @@ class AckingSource(HeldRowsSource):
         return PartitionBounds(self._id, TOPIC_ID, first, stop)
 
 
-def _serials(deliveries: Iterable[Delivery], instance: SpoutInstance) -> tuple[int, ...]:
+def _serials(deliveries: Iterable[Delivery], instance: Instance) -> tuple[int, ...]:
     """Return which emissions of an instance they are: what another one gave ended with its process."""
     return tuple(each.serial for each in deliveries if each.instance == instance.number)

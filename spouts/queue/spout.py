@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from trident.base.checks import check_count, check_duration
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SpoutKind
 from trident.spouts.queue.acking import AckingSpout
+from trident.spouts.queue.instance import SpoutInstance
 from trident.spouts.queue.source import AckingSource
 
 
@@ -51,7 +53,7 @@ class QueueSpout:
 
     def open(self, name: str) -> AckingSource:
         """Return the source over it; its process is started when the topology has been taken over."""
-        return AckingSource(name, self._spout, self._pickled)
+        return AckingSource(name, self._spout, partial(SpoutInstance, self._pickled))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({type(self._spout).__qualname__})"

@@ -194,7 +194,7 @@ LANGUAGE: Final = (
         "trident/operations/joining.py",
         "for number in range(count)]",
         "for number in range(1)]",
-        (f"{_TOGETHER[0]}::test_joined_rows_are_in_the_order_of_their_records",),
+        (f"{_TOGETHER[0]}::test_the_order_of_a_joined_row_is_that_of_all_its_records_one_behind_the_other",),
     ),
     Mutant(
         "a control row has no partner in a table",

@@ -57,6 +57,8 @@ def test_lines_are_counted_on_from_where_they_were_counted_last(
     assert lines_at(first, 198, 200, 398) == ["line 100 a", "line 1 c", "line 50 c"]
     assert lines_at(first, 20) == ["line 11 a"]
     assert lines_at(first, 220) == ["line 6 c"]
+    assert lines_at(first, 398) == ["line 50 c"]
+    assert lines_at(first, 220) == ["line 6 c"], "an earlier one of the same file"
     assert lines_at(first, 10, 220) == ["line 6 a", "line 6 c"]
     (folder / "c").unlink()
     assert lines_at(first, 10, 220) == ["line 6 a", "byte 20 c"]
