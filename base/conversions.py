@@ -16,6 +16,11 @@ from trident.base.arrays import AnyArray
 from trident.base.exact import InexactError
 
 _IS = Callable[[pa.DataType], bool]
+_GREATEST_SCALED: Final = 1.3e38
+"""A little more than the greatest number of 38 digits."""
+_MOST_DIGITS: Final = 76
+"""Of a decimal of 256 bits."""
+_TOO_LONG: Final = rf"(?s)^.{{{_MOST_DIGITS + 1}}}"
 _NOT_ZERO: Final = r"^\s*[+-]?[0.]*[1-9]"
 
 
@@ -27,11 +32,73 @@ def converted(array: AnyArray, type_: pa.DataType) -> AnyArray:
     """
     if array.type == type_:
         return array
-    given: AnyArray = array.cast(_bare(array.type))
+    given: AnyArray = _without_hidden(array.cast(_bare(array.type)))
     _require_alike(given.type, type_)
-    made: AnyArray = given.cast(type_)
+    said: AnyArray = given.cast(_said(given.type, type_))
+    made: AnyArray = said.cast(_wide(type_)).cast(type_)
     _require_held(given, made)
     return made
+
+
+def decimals_of(texts: pa.StringArray, type_: pa.DataType) -> AnyArray:
+    """Return texts as the decimals that they say; raises `InexactError` where one is none of the type, and Arrow's."""
+    made: AnyArray = texts.cast(_wide(type_)).cast(type_)
+    _require_within(texts, made)
+    return made
+
+
+def widened(array: AnyArray, type_: pa.DataType) -> AnyArray:
+    """Return decimals, also inside of others, as Arrow's safe cast makes them, but for those that it lets go round."""
+    if array.type == type_:
+        return array
+    bare: AnyArray = array.cast(_bare(array.type))
+    made: AnyArray = bare.cast(_wide(type_)).cast(type_)
+    return made
+
+
+def _without_hidden(array: AnyArray) -> AnyArray:
+    """Return an array without what its nulls hide, which is no value and need not be held."""
+    if isinstance(array, pa.StructArray) and array.null_count:
+        return pa.StructArray.from_arrays(array.flatten(), fields=array.type.fields, mask=array.is_null())
+    if array.null_count and (isinstance(array, pa.MapArray) or _is_list(array.type)):
+        return array.take(pa.array(range(len(array)), pa.int64()))
+    return array
+
+
+def _said(given: pa.DataType, wanted: pa.DataType) -> pa.DataType:
+    """Return the type by which floats become decimals: the shortest text that says each.
+
+    Arrow's own way makes 0.100000000000000006 of 0.1 where a decimal has 18 digits behind the point.
+    """
+    return _mapped(given, wanted, lambda own, other: pa.string() if _is_said_by_text(own, other) else own)
+
+
+def _is_said_by_text(given: pa.DataType, wanted: pa.DataType) -> bool:
+    return pa.types.is_floating(given) and pa.types.is_decimal(wanted)
+
+
+def _wide(type_: pa.DataType) -> pa.DataType:
+    """Return a type with decimals of 256 bits: of 128 bits Arrow makes any number where a scaled one does not fit."""
+
+    def wide(own: pa.DataType, _: pa.DataType) -> pa.DataType:
+        return pa.decimal256(_MOST_DIGITS, own.scale) if isinstance(own, pa.Decimal128Type) else own
+
+    return _mapped(type_, type_, wide)
+
+
+def _mapped(
+    given: pa.DataType, wanted: pa.DataType, leaf: Callable[[pa.DataType, pa.DataType], pa.DataType]
+) -> pa.DataType:
+    """Return a type with other leaves, each by what it is and what is wanted there."""
+    if isinstance(wanted, pa.StructType) and isinstance(given, pa.StructType):
+        types = {field.name: field.type for field in wanted.fields}
+        return pa.struct([field.with_type(_mapped(field.type, types[field.name], leaf)) for field in given.fields])
+    if isinstance(wanted, pa.MapType) and isinstance(given, pa.MapType):
+        key = _mapped(given.key_type, wanted.key_type, leaf)
+        return pa.map_(key, _mapped(given.item_type, wanted.item_type, leaf))
+    if _is_list(wanted) and _is_list(given):
+        return pa.list_(_mapped(given.value_type, wanted.value_type, leaf))  # type: ignore[attr-defined]
+    return leaf(given, wanted)
 
 
 def _bare(type_: pa.DataType) -> pa.DataType:
@@ -83,11 +150,32 @@ def _require_held(given: AnyArray, made: AnyArray) -> None:
         _require_held(given.flatten(), made.flatten())  # type: ignore[attr-defined]
     elif pa.types.is_floating(made.type):
         _require_near(given, made)
-    elif pa.types.is_decimal(made.type) and pa.types.is_floating(given.type):
-        # not by Arrow's own way back, which makes 451.71000000000004 of 451.71
-        _require_equal(given, made.cast(pa.string()).cast(given.type))
+    elif pa.types.is_decimal(made.type):
+        _require_within(given, made)
+        if pa.types.is_floating(given.type):
+            _require_equal(given, made.cast(pa.string()).cast(given.type))
     elif pa.types.is_date(made.type) and pa.types.is_temporal(given.type):
         _require_equal(given, made.cast(given.type))
+
+
+def _require_within(given: AnyArray, made: AnyArray) -> None:
+    """Raise for a number, or a text that says one, which is too long or too great for Arrow to hold it to the type.
+
+    One of more digits than 256 bits have goes round there and comes out as any number. What is greater than all
+    decimals of 38 digits is so by enough for a float to tell.
+    """
+    type_ = made.type
+    assert isinstance(type_, pa.Decimal128Type)
+    if not (_is_text(given.type) or pa.types.is_decimal256(given.type)):
+        return
+    if _is_text(given.type):
+        texts = given.cast(pa.string())
+        if pc.any(pc.match_substring_regex(texts, _TOO_LONG)).as_py():
+            raise InexactError
+        given = pc.replace_substring_regex(texts, r"^\+", "")  # no sign of floats
+    numbers = given.cast(pa.float64(), safe=False)
+    if pc.any(pc.greater(pc.abs(numbers), pa.scalar(_GREATEST_SCALED * 10.0**-type_.scale))).as_py():
+        raise InexactError
 
 
 def _inside(maps: AnyArray) -> tuple[AnyArray, AnyArray]:

@@ -6,6 +6,8 @@ makes inside of each other the innermost one is told.
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -62,6 +64,13 @@ class Watch:
         if thread is not None:
             thread.join()
 
+    def forget_others(self) -> None:
+        """Begin anew in a process that was forked: its thread goes on alone, and another one may have held the lock."""
+        me = threading.get_ident()
+        self._calls = {me: self._calls[me]} if me in self._calls else {}
+        self._changed = threading.Condition()
+        self._thread = None
+
     def _end(self, thread: int, call: _Call) -> None:
         with self._changed:
             calls = [each for each in self._calls.pop(thread, []) if each is not call]
@@ -87,7 +96,10 @@ class Watch:
     def _serve(self) -> None:
         while (late := self._wait_for_late()) is not None:
             for call, seconds in late:
-                call.tell(seconds)
+                try:
+                    call.tell(seconds)
+                except Exception:  # noqa: BLE001  # a filter of a user's log, say: the others are told all the same
+                    sys.excepthook(*sys.exc_info())
 
     def _wait_for_late(self) -> list[tuple[_Call, float]] | None:
         """Return which calls are to be told, and how long they have taken; None once there is nothing to look after."""
@@ -107,3 +119,5 @@ class Watch:
 
 WATCH = Watch()
 """The process's own."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=WATCH.forget_others)

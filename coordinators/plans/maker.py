@@ -14,7 +14,7 @@ from trident.base.logs import unproven
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.ledger.rules.decisions import held_for
-from trident.coordinators.planned import PartFull, Plan, ReceivedIds, SpoutRange
+from trident.coordinators.planned import Loss, PartFull, Plan, ReceivedIds, SpoutRange
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
 from trident.coordinators.plans.sharing import record_limit
@@ -170,11 +170,13 @@ class PlanMaker:
         now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)
         held = self.book.held(batch.txid)
         views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
+        ranges, losses = self._ranges(views, repeated)
         if self._receives and not (command.only_full or command.is_last):
-            plan_ranges(*views)  # what can't be planned is refused before something is received, and lost by that
+            # what can't be planned was refused before something is received, and lost by that
+            asked = ranges
             views = [self._with_what_comes(view) for view in views]
-        ranges, losses = plan_ranges(*views)
-        ranges = tuple(item if item.spout in repeated else _moved(self.sources[item.spout], item) for item in ranges)
+            ranges, losses = plan_ranges(*views)
+            ranges = tuple(self._as_asked(item, asked) for item in ranges)
         self._tell_of_waiting(views)
         self.book.lag = _left_over(views, ranges)
         plan = Plan(
@@ -213,6 +215,19 @@ class PlanMaker:
             is_received=isinstance(source, ReceivesRows),
             is_named=isinstance(source, NamesMessages),
         )
+
+    def _ranges(
+        self, views: Sequence[SpoutView], repeated: Mapping[str, Sequence[OffsetRange]]
+    ) -> tuple[tuple[SpoutRange, ...], tuple[Loss, ...]]:
+        ranges, losses = plan_ranges(*views)
+        moved = (item if item.spout in repeated else _moved(self.sources[item.spout], item) for item in ranges)
+        return tuple(moved), losses
+
+    def _as_asked(self, item: SpoutRange, asked: Sequence[SpoutRange]) -> SpoutRange:
+        """Return what was planned before rows were received, but of the streams that have received some."""
+        if isinstance(self.sources[item.spout], Receives):
+            return item
+        return next(each for each in asked if (each.spout, each.range.id) == (item.spout, item.range.id))
 
     def _with_what_comes(self, view: SpoutView) -> SpoutView:
         source = self.sources[view.name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -52,6 +53,34 @@ def test_an_input_of_more_levels_stands_before_one_of_fewer(spark: SparkSession)
     stream = records()
     merged = stream.flat_each(w=F.array(F.lit(0), F.lit(1))).merge(stream.each(w=F.lit(-1)))
     assert rows_of(merged) == [(*row, w) for row in RECORDS for w in (0, 1, -1)]
+
+
+DEALT: dict[str, Callable[[Stream], Stream]] = {
+    "as they are read": lambda s: s,
+    "filtered and repeated": lambda s: s.filter(F.col("n") != 4).flat_each(w=F.array(F.lit(1), F.lit(2))),
+    "in two tasks": lambda s: s.parallelism(2),
+    "in three, then changed": lambda s: s.parallelism(3).map(k=F.col("k"), n=F.col("n") + 0),
+    "partitioned": lambda s: s.partition_by("k"),
+    "merged with itself": lambda s: s.merge(s.filter(F.col("n") > 3)),
+    "first by a field": lambda s: s.apply_assembly(FirstN(100, by="n", reverse=True)),
+}
+
+
+@pytest.mark.parametrize("per_call", [None, 5])
+@pytest.mark.parametrize("dealt", DEALT)
+def test_a_function_that_gives_back_its_records_changes_no_order(
+    spark: SparkSession, dealt: str, per_call: int | None
+) -> None:
+    """Its rows do not say which records they are of, so what it is given at once has to be what lies together."""
+
+    def same(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch
+
+    def stream() -> Stream:
+        return DEALT[dealt](records()).project("k", "n")
+
+    asked = stream() if per_call is None else stream().options(records_per_call=per_call)
+    assert rows_of(asked.flat_map(same, "k string, n int")) == rows_of(stream())
 
 
 PASSES: dict[str, Callable[[Stream], Stream]] = {

@@ -276,16 +276,65 @@ def test_a_taker_that_may_not_be_seen_or_ended_is_named_with_what_to_grant(
         by_hand = f"SELECT pg_terminate_backend({pid})"
         (text,) = end_stuck(late, marks, 0.2, 5.0)
         assert f"backend {pid} of role '{roles[0]}'" in text
-        assert f'GRANT "{roles[0]}" TO "{roles[1]}"' in text
         assert by_hand in text
+        person.execute(text[text.index("GRANT ") : text.index("). If its client")])  # type: ignore[call-overload, unused-ignore]
+        assert end_stuck(late, marks, 0.2, 5.0) == []
+        assert not is_alive(postgres.dsn, connection)
+
+
+def test_a_taker_that_is_seen_and_may_not_be_ended_is_named_with_what_to_grant(
+    postgres: Postgres, roles: tuple[str, str]
+) -> None:
+    first, second = (login(postgres.dsn, role, "pw") for role in roles)
+    marks = {mark_of(TAKER): TAKER.topology}
+    with (
+        frozen_copy(first, "frozen", TAKER) as connection,
+        psycopg.connect(second, autocommit=True) as late,
+        psycopg.connect(postgres.dsn, autocommit=True) as person,
+    ):
         person.execute(f'GRANT pg_read_all_stats TO "{roles[1]}"')  # type: ignore[call-overload, unused-ignore]
+        threading.Event().wait(0.3)
         (text,) = end_stuck(late, marks, 0.2, 5.0)
         grant = text[text.index("GRANT pg_signal_backend") : text.index(" (or GRANT")]
-        assert by_hand in text
         assert is_alive(postgres.dsn, connection)
         person.execute(grant)  # type: ignore[call-overload, unused-ignore]
         assert end_stuck(late, marks, 0.2, 5.0) == []
         assert not is_alive(postgres.dsn, connection)
+
+
+def test_a_superusers_taker_is_named_without_a_grant_that_leads_nowhere(
+    postgres: Postgres, roles: tuple[str, str]
+) -> None:
+    second = login(postgres.dsn, roles[1], "pw")
+    marks = {mark_of(TAKER): TAKER.topology}
+    with (
+        frozen_copy(postgres.dsn, "frozen", TAKER) as connection,
+        psycopg.connect(second, autocommit=True) as late,
+        psycopg.connect(postgres.dsn, autocommit=True) as person,
+    ):
+        grants = f'GRANT pg_read_all_stats, pg_signal_backend TO "{roles[1]}"'
+        person.execute(grants)  # type: ignore[call-overload, unused-ignore]
+        threading.Event().wait(0.3)
+        (text,) = end_stuck(late, marks, 0.2, 5.0)
+        assert "as a superuser, since its role is one" in text
+        assert "GRANT" not in text
+        person.execute(text[text.index("SELECT ") : text.index(", and let")])  # type: ignore[call-overload, unused-ignore]
+        assert end_stuck(late, marks, 0.2, 5.0) == []
+        assert not is_alive(postgres.dsn, connection)
+
+
+def test_where_the_server_does_not_say_what_sessions_do_a_taker_is_named(postgres: Postgres) -> None:
+    marks = {mark_of(TAKER): TAKER.topology}
+    untracked = f"{postgres.dsn}?options=-c%20track_activities%3Doff"
+    with (
+        frozen_copy(untracked, "frozen", TAKER) as connection,
+        psycopg.connect(postgres.dsn, autocommit=True) as late,
+    ):
+        threading.Event().wait(0.3)
+        (text,) = end_stuck(late, marks, 0.2, 5.0)
+        assert "track_activities is off" in text
+        assert f"SELECT pg_terminate_backend({connection.info.backend_pid})" in text
+        assert is_alive(postgres.dsn, connection)
 
 
 def test_whatever_is_left_is_named_with_how_to_end_it(postgres: Postgres) -> None:

@@ -83,9 +83,13 @@ def test_a_large_batch_travels_to_tasks(spark: SparkSession, tmp_path: Path) -> 
 
 
 class Unfit(FileQueueSpout):
+    def __init__(self, path: Path, unfit: str) -> None:
+        super().__init__(path)
+        self.unfit = unfit
+
     def next_tuple(self) -> Message | None:
         message = super().next_tuple()
-        return message and (Message((4711,), "odd") if message.id == "m7" else message)
+        return message and (Message((4711,), "odd") if message.id == self.unfit else message)
 
 
 def test_values_that_do_not_fit_stop_the_topology_and_name_their_message(
@@ -93,10 +97,10 @@ def test_values_that_do_not_fit_stop_the_topology_and_name_their_message(
 ) -> None:
     text = r"next_tuple\(\) gave the message 'odd' that does not fit the schema: a value of the type int for the field"
     with pytest.raises(FatalError, match=text) as raised:
-        run(spark, tmp_path, Unfit(queue.path))
+        run(spark, tmp_path, Unfit(queue.path, "m7"))
     assert "4711" not in str(raised.value)
     assert "m7" in queue.left()
-    assert run(spark, tmp_path, FileQueueSpout(queue.path)) == Counter(IDS)
+    assert run(spark, tmp_path, Unfit(queue.path, "none")) == Counter(IDS)
 
 
 def test_explain_says_how_its_messages_are_known(spark: SparkSession, queue: FileQueue) -> None:

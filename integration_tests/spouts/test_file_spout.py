@@ -178,6 +178,26 @@ def test_files_come_while_it_runs_and_in_the_order_of_their_numbers(spark: Spark
     assert {word: n for word, n, _ in stored(file)} == last
 
 
+def test_what_a_function_makes_of_records_is_in_their_order_whoever_decodes_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """What the fast path leaves to Spark comes behind all else of a task: another row of a key would be the last."""
+    folder, file = tmp_path / "in", tmp_path / "ledger.sqlite"
+    folder.mkdir()
+    lines = [f'{{"word":"w","n":{n}}}' for n in range(6)]
+    lines[2] = "{'word':'w','n':2}"  # which only Spark's parser takes
+    (folder / "a").write_text("".join(f"{line}\n" for line in lines))
+    made = Topology("files")
+    stream = made.stream("files", FileSpout(folder, "word string, n bigint", format="json"))
+    same = stream.flat_map(lambda batch: batch, "word string, n bigint")
+    same.to_table(SqliteTable("rows"), write="upsert", key="word")
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE rows (word TEXT PRIMARY KEY, n BIGINT)")
+    made.run(spark, ledger=SqliteLedger(file), until="caught_up")
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT * FROM rows").fetchall() == [("w", 5)]
+
+
 def _wait_for(file: Path, number: int) -> None:
     deadline = time.monotonic() + 60
     while True:

@@ -17,7 +17,9 @@ from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from trident.base.arrays import AnyArray
 from trident.base.control import CONTROL, BadRecordWord
+from trident.base.conversions import decimals_of
 from trident.base.errors import ConfigurationError, UncomputableError
+from trident.base.exact import InexactError
 from trident.base.order import ORDER, order_of
 from trident.base.ranges import BadRecordRow, PartitionId
 from trident.spouts.arrow_types import arrow_schema
@@ -199,8 +201,9 @@ def _exact(texts: pa.StringArray, field: pa.Field[pa.DataType]) -> AnyArray:
     if isinstance(field.type, pa.TimestampType) and field.type.tz is not None:
         texts = pc.replace_substring_regex(texts, rf"^({_MOMENT})$", r"\1Z")
     try:
-        values: AnyArray = texts.cast(field.type)
-    except pa.ArrowException:
+        is_decimal = pa.types.is_decimal(field.type)
+        values: AnyArray = decimals_of(texts, field.type) if is_decimal else texts.cast(field.type)
+    except (pa.ArrowException, InexactError):
         raise _UnfitError(f"the type of the field {field.name!r} does not hold its value exactly") from None
     if pa.types.is_floating(field.type):
         _require_near(texts, values, field.name)

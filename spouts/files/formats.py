@@ -25,6 +25,7 @@ from trident.spouts.files.compressions import LONGEST_MARK, compression_of
 from trident.spouts.files.csv_lines import CsvTaskDecoder, check_types
 from trident.spouts.files.errors import compressed
 from trident.spouts.files.folder import SeenFile
+from trident.spouts.files.lines import first_of
 from trident.spouts.files.parquet_rows import rows_in
 from trident.spouts.files.task import EdgeFiles, ReadLines, ReadRows
 
@@ -78,10 +79,12 @@ class Format(ABC):
     def compile(self, spark: SparkSession) -> FormatReader:
         """Parse the schema; raises `ConfigurationError` where that can't be."""
 
-    @property
-    def begins_with_header(self) -> bool:
-        """Whether the first positions of a file are of no record."""
-        return False
+    may_begin_without: ClassVar[bool] = False
+    """Whether the first positions of a file may be of no record."""
+
+    def first_of(self, file: BinaryIO, name: str) -> int:
+        """Return where the first record of a file begins, which is just opened; its end, where there is none."""
+        return 0
 
     @abstractmethod
     def width(self, path: Path, seen: SeenFile, *, is_known: bool) -> int:
@@ -102,6 +105,11 @@ class Format(ABC):
 class _OfLines(Format):
     __slots__ = ()
     counted = "lines"
+    may_begin_without = True
+
+    def first_of(self, file: BinaryIO, name: str) -> int:
+        """Look behind lines without anything."""
+        return first_of(file, name, has_header=False)
 
     def width(self, path: Path, seen: SeenFile, *, is_known: bool) -> int:
         """Return its bytes: a line stands at its first one. What is compressed has no lines."""
@@ -151,10 +159,9 @@ class CsvFormat(_OfLines):
 
     __slots__ = ()
 
-    @property
-    def begins_with_header(self) -> bool:
-        """As the spout says."""
-        return self.has_header
+    def first_of(self, file: BinaryIO, name: str) -> int:
+        """Look behind the header too, where the spout says that there is one."""
+        return first_of(file, name, has_header=self.has_header)
 
     def compile(self, spark: SparkSession) -> FormatReader:
         """Refuse types that have no values in CSV."""

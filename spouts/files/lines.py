@@ -65,11 +65,11 @@ def header_of(file: BinaryIO, name: str) -> tuple[bytes, int]:
     return _bare(line.removeprefix(_MARK)), len(line)
 
 
-def first_of(file: BinaryIO, name: str) -> int:
-    """Return where the first record begins of a file that has a header; its end, where there is none."""
-    _, begin = header_of(file, name)
+def first_of(file: BinaryIO, name: str, *, has_header: bool) -> int:
+    """Return where the first record of a file begins, which is just opened; its end, where there is none."""
+    begin = header_of(file, name)[1] if has_header else 0
     while line := file.readline(_LONGEST):
-        if _bare(line):
+        if _bare(line if begin else line.removeprefix(_MARK)):
             break
         begin += len(line)
     return begin

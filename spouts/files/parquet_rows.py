@@ -13,6 +13,7 @@ from pyarrow import parquet
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_type
 
+from trident.base.conversions import widened
 from trident.base.errors import FatalError
 from trident.spouts.decoders.declared import lacking
 from trident.spouts.files.errors import WAY_TO_CORRECT
@@ -88,7 +89,7 @@ def _exact(batch: pa.RecordBatch, schema: pa.Schema, name: str, first: int) -> p
     columns = []
     for field in schema:
         try:
-            columns.append(batch.column(field.name).cast(field.type, safe=True))
+            columns.append(widened(batch.column(field.name), field.type))
         except pa.ArrowException:
             raise FatalError(
                 f"the file {name!r} has a value for the field {field.name!r} in one of the rows {first} to "

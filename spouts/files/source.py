@@ -30,7 +30,6 @@ from trident.spouts.files.errors import (
 )
 from trident.spouts.files.folder import Folder, SeenFile
 from trident.spouts.files.formats import COUNTED_NOTHING, Counted, Format, FormatReader
-from trident.spouts.files.lines import first_of
 from trident.spouts.files.places import FileLog, FileLogs
 from trident.spouts.files.task import EdgeFiles, opened
 from trident.spouts.spread import spread
@@ -220,18 +219,18 @@ class FileSource:
         return self._logs[id_.partition].proof(position)
 
     def moved(self, id_: PartitionId, stop: int) -> int:
-        """Return where a plan ends that would have no more of a file than its header: behind where a record begins.
+        """Return where a plan ends that would have nothing of a file but a header or empty lines: in its first record.
 
         A file of which only that is done would be one of which something is done, while nothing of it counts.
         """
-        if not self._format.begins_with_header:
+        if not self._format.may_begin_without:
             return stop
         with self._lock:
             part = self._logs[id_.partition].cut_at(stop)
         if part is None:
             return stop
         with opened(self._folder.path, part) as file:
-            first = first_of(file, part.file.name)
+            first = self._format.first_of(file, part.file.name)
         return max(stop, part.base + min(first + 1, part.file.width))
 
     def read(self, spark: SparkSession, edges: Sequence[Edge], tasks: int, quick: bool = False) -> DataFrame:

@@ -25,8 +25,8 @@ from trident.state.postgres.schema import MAKING_TABLES
 _log = logging.getLogger("trident.postgres")
 _MARK = text("SELECT set_config('application_name', :mark, true)")
 _SESSIONS = """
-    SELECT a.pid, a.application_name, coalesce(r.rolname, '?'), current_user::text FROM pg_stat_activity AS a
-    LEFT JOIN pg_roles AS r ON r.oid = a.usesysid
+    SELECT a.pid, a.application_name, coalesce(r.rolname, '?'), current_user::text, coalesce(r.rolsuper, false)
+    FROM pg_stat_activity AS a LEFT JOIN pg_roles AS r ON r.oid = a.usesysid
     WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.application_name LIKE 'trident %'"""
 _END = "SELECT pg_terminate_backend(pid, %s) FROM pg_stat_activity WHERE pid = %s AND application_name = %s"
 """The name is compared again: a number may belong to another session by now."""
@@ -39,13 +39,16 @@ _LONG_OPEN = """
     ORDER BY a.xact_start LIMIT 5"""
 
 
+_UNTRACKED = "untracked"
+_HIDDEN = "hidden"
 _IS_STUCK = "wait_event = 'ClientRead' AND query_start < clock_timestamp() - make_interval(secs => %s)"
 _STUCK = f"""
-    SELECT a.pid, a.application_name, coalesce(r.rolname, '?'), current_user::text, a.state IS NULL
+    SELECT a.pid, a.application_name, coalesce(r.rolname, '?'), current_user::text, coalesce(r.rolsuper, false),
+           CASE WHEN a.state = 'disabled' THEN '{_UNTRACKED}' WHEN a.state IS NULL THEN '{_HIDDEN}' ELSE '' END
     FROM pg_stat_activity AS a LEFT JOIN pg_roles AS r ON r.oid = a.usesysid
     WHERE a.datname = current_database() AND a.pid <> pg_backend_pid() AND a.application_name = ANY(%s)
-          AND (a.state IS NULL OR {_IS_STUCK})"""
-"""What a session of another role does is shown to few, its name to everybody."""
+          AND (a.state IS NULL OR a.state = 'disabled' OR {_IS_STUCK})"""
+"""What a session of another role does is shown to few, with track_activities off to nobody; its name to everybody."""
 _END_STUCK = f"{_END} AND {_IS_STUCK}"
 
 
@@ -68,13 +71,13 @@ def end_older(connection: psycopg.Connection, work: Work, wait_seconds: float) -
     The connection commits by itself. No session without such a mark is ever ended, whatever it holds.
     """
     left = []
-    for pid, name, role, own_role in connection.execute(_SESSIONS).fetchall():
+    for pid, name, role, own_role, is_super in connection.execute(_SESSIONS).fetchall():
         if not is_older(name, work):
             continue
         try:
             ended = connection.execute(_END, (int(wait_seconds * 1000), pid, name)).fetchone()
         except psycopg.errors.InsufficientPrivilege:
-            left.append(_may_not(pid, role, own_role, f"at work for an older epoch of {work.topology!r}"))
+            left.append(_may_not(pid, role, own_role, f"at work for an older epoch of {work.topology!r}", is_super))
         else:
             if ended is not None:
                 _log.warning("ended backend %d, left open by an older epoch of topology %r", pid, work.topology)
@@ -93,31 +96,39 @@ def end_stuck(
     """
     left, known = [], {MAKING_TABLES: "that stopped while it made tables"}
     known |= {mark: f"that stopped while it took the lease of {topology!r}" for mark, topology in raising.items()}
-    for pid, name, role, own_role, is_hidden in connection.execute(_STUCK, (list(known), seconds)).fetchall():
-        if is_hidden:
+    found = connection.execute(_STUCK, (list(known), seconds)).fetchall()
+    for pid, name, role, own_role, is_super, unseen in found:
+        if unseen:
+            why = (
+                "the server does not say what it does (track_activities is off)"
+                if unseen == _UNTRACKED
+                else f'role {own_role!r} may not see it (GRANT pg_read_all_stats, pg_signal_backend TO "{own_role}")'
+            )
             left.append(
-                f"backend {pid} of role {role!r}, perhaps of a process {known[name]}: role {own_role!r} may not see it "
-                f'(GRANT "{role}" TO "{own_role}"). If its client is gone, {_by_hand(pid)}'
+                f"backend {pid} of role {role!r}, perhaps of a process {known[name]}: {why}. If its client is gone, "
+                f"{_by_hand(pid, is_super)}"
             )
             continue
         try:
             ended = connection.execute(_END_STUCK, (int(wait_seconds * 1000), pid, name, seconds)).fetchone()
         except psycopg.errors.InsufficientPrivilege:
-            left.append(_may_not(pid, role, own_role, f"of a process {known[name]}"))
+            left.append(_may_not(pid, role, own_role, f"of a process {known[name]}", is_super))
         else:
             if ended is not None:
                 _log.warning("ended backend %d, left open by a process %s", pid, known[name])
     return left
 
 
-def _may_not(pid: int, role: str, own_role: str, what: str) -> str:
-    grants = f'GRANT pg_signal_backend TO "{own_role}" (or GRANT "{role}" TO "{own_role}")'
+def _may_not(pid: int, role: str, own_role: str, what: str, is_super: bool) -> str:
     what = f"backend {pid} of role {role!r}, {what}, may not be ended by role {own_role!r}"
-    return f"{what}: {grants}, or {_by_hand(pid)}"
+    if is_super:  # no grant leads there
+        return f"{what}: {_by_hand(pid, is_super)}, and let the topology run under a role that is none"
+    return f'{what}: GRANT pg_signal_backend TO "{own_role}" (or GRANT "{role}" TO "{own_role}"), or {_by_hand(pid)}'
 
 
-def _by_hand(pid: int) -> str:
-    return f"end it by hand: SELECT pg_terminate_backend({pid})"
+def _by_hand(pid: int, is_super: bool = False) -> str:
+    whose = " as a superuser, since its role is one" if is_super else ""
+    return f"end it by hand{whose}: SELECT pg_terminate_backend({pid})"
 
 
 def long_open(connection: psycopg.Connection, seconds: float) -> list[str]:

@@ -56,6 +56,9 @@ CHANGED: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType]] = {
     "one as a truth": (pa.array([1]), pa.bool_()),
     "a misspelt field": (pa.array([{"amuont": 5}]), pa.struct([("amount", pa.int64())])),
     "a field too many": (pa.array([{"a": 5, "b": 1}]), pa.struct([("a", pa.int64())])),
+    "more digits than there are": (pa.array([1e15, 0.5]), pa.decimal128(10, 1)),
+    "no number": (pa.array([math.nan]), PRICE),
+    "no number inside of a list": (pa.array([[math.inf]]), pa.list_(PRICE)),
     "digits inside of a list": (pa.array([[1.239]]), pa.list_(PRICE)),
     "digits inside of a structure": (pa.array([{"a": 1.239}]), pa.struct([("a", PRICE)])),
     "digits inside of a map": (
@@ -105,6 +108,19 @@ def test_what_a_decimal_says_is_held_though_no_float_is_it(type_: pa.DataType, c
     assert python_values(pa.chunked_array([made])) == [Decimal(each).scaleb(-2) for each in cents]
 
 
+@pytest.mark.parametrize("type_", [pa.float64(), pa.float32()])
+@given(thousandths=st.lists(st.integers(-999_999, 999_999), min_size=1, max_size=50), scale=st.integers(3, 30))
+def test_a_decimal_with_more_digits_has_no_others(type_: pa.DataType, thousandths: list[int], scale: int) -> None:
+    """Ten times 0.1 are 1 there too."""
+    numbers = [each / 1000 for each in thousandths]
+    floats = pa.array(numbers, type_)
+    said = [Decimal(each).scaleb(-3) for each in thousandths]
+    decimals = pa.decimal128(38, scale)
+    assert python_values(pa.chunked_array([converted(floats, decimals)])) == said
+    inside = converted(pa.array([numbers], pa.list_(type_)), pa.list_(decimals))
+    assert python_values(pa.chunked_array([inside.flatten()])) == said  # type: ignore[attr-defined]
+
+
 def test_what_a_null_hides_is_no_value() -> None:
     values = pa.array([1.239, 1.25])
     hidden = pa.MapArray.from_arrays(  # type: ignore[call-overload]  # the stubs want offsets of 64 bits
@@ -112,6 +128,23 @@ def test_what_a_null_hides_is_no_value() -> None:
     )
     made = converted(hidden, pa.map_(pa.string(), PRICE))
     assert made.is_null().to_pylist() == [True, False]
+    fields = pa.StructArray.from_arrays([values], ["a"], mask=pa.array([True, False]))
+    assert converted(fields, pa.struct([("a", PRICE)])).is_null().to_pylist() == [True, False]
+
+
+@given(
+    st.decimals(allow_nan=False, allow_infinity=False, places=9, min_value=-(10**34), max_value=10**34),
+    st.integers(0, 38),
+    st.booleans(),
+)
+def test_no_decimal_goes_round(number: Decimal, scale: int, is_text: bool) -> None:
+    """Arrow's own cast made 4705790657.9… of 753326997884, where 28 digits behind the point leave no room for that."""
+    said = pa.array([f"{number:f}"]) if is_text else pa.array([number], pa.decimal256(50, 9))
+    try:
+        made = converted(said, pa.decimal128(38, scale))
+    except (InexactError, pa.ArrowInvalid):
+        return
+    assert python_values(pa.chunked_array([made])) == [number]
 
 
 @given(st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False, width=64), max_size=5))

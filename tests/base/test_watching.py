@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 import threading
 from collections.abc import Callable
 
 import pytest
 
-from trident.base.watching import Watch
+from trident.base.watching import WATCH, Watch
 
 EVERY = 0.05
 LONG = 10.0
@@ -145,3 +148,52 @@ def test_a_thread_that_has_nothing_to_look_after_ends_and_the_next_call_has_anot
                 break
             pause.wait(EVERY)
         assert not threads() - before
+
+
+def test_what_goes_wrong_where_one_is_told_keeps_nobody_else_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    watch, told, wrong = Watch(), Told(), Told()
+    monkeypatch.setattr(sys, "excepthook", lambda *_: None)
+
+    def fail(seconds: float) -> None:
+        wrong.of("wrong")(seconds)
+        raise ValueError("a filter of the log")
+
+    def call() -> None:
+        with watch.over(fail, EVERY):
+            wrong.wait_for(2)
+
+    thread = threading.Thread(target=call)
+    with watch.over(told.of("put"), 2 * EVERY):
+        thread.start()
+        told.wait_for(2)
+        thread.join()
+
+
+def test_a_process_that_is_forked_looks_after_its_own_calls_alone() -> None:
+    """Whatever its parent was about to do: another thread may hold the lock, or wait for a call that is not its own."""
+    busy, over = threading.Event(), threading.Event()
+
+    def enter() -> None:
+        while not over.is_set():
+            with WATCH.over(lambda _: None, LONG):
+                busy.set()
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    assert busy.wait(LONG)
+    try:
+        with WATCH.over(lambda _: None, LONG):
+            codes = [_forked() for _ in range(20)]
+    finally:
+        over.set()
+        thread.join()
+    assert codes == [0] * 20
+
+
+def _forked() -> int:
+    child = os.fork()
+    if child == 0:
+        signal.alarm(5)
+        with WATCH.over(lambda _: None, LONG):
+            os._exit(0 if set(WATCH._calls) == {threading.get_ident()} else 1)
+    return os.waitpid(child, 0)[1]

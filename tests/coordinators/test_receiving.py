@@ -10,10 +10,12 @@ from datetime import timedelta
 
 import pytest
 
+from tests.coordinators.fakes import ListSource, ListSpout, Topic
 from tests.coordinators.receiving import Generous, Meddle, Queue, Row, Taking, nothing, receiving_job
 from tests.coordinators.test_run import OPTIONS, Place, memory_place, sqlite_place
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.errors import FatalError, RetryableError
+from trident.base.ranges import OffsetRange, PartitionId
 from trident.coordinators.batches.processor import ProcessRequest
 from trident.coordinators.holding.run import TopologyRun
 from trident.spouts.base import LostOffsets
@@ -297,3 +299,42 @@ def test_what_a_broken_run_still_held_is_told(place: Place, caplog: pytest.LogCa
     assert "stream 's' had received and was not done ends with this run" in raised.value.__notes__[0]
     assert any("4 rows were received and are not done" in text for text in caplog.messages)
     assert spout.closed == 1
+
+
+class Moving(ListSource):
+    """One that looks at its files when the stop of a range is moved."""
+
+    def moved(self, id_: PartitionId, stop: int) -> int:
+        if self.topic.is_deleted:
+            raise FatalError("the file is not what it was")
+        return 3
+
+
+def run_beside(place: Place, queue: Queue, topic: Topic, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ListSpout, "open", lambda spout, name: Moving(spout.topic, name))
+    job = receiving_job(Taking(queue), place.state("counts"), beside=topic)
+    TopologyRun(job, place.ledger(), OPTIONS).run()
+
+
+def test_a_stream_beside_it_that_can_not_be_planned_is_refused_before_anything_is_received(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that has changed since it was listed, say, which is seen when the stop of its range is moved."""
+    queue, topic = Queue(records(4)), Topic([[("k", 1)]])
+
+    def change(source: ListSource, known: Sequence[OffsetRange]) -> tuple[()]:
+        source.topic.is_deleted = True
+        return ()
+
+    monkeypatch.setattr(Moving, "recognize", change)
+    with pytest.raises(FatalError, match="is not what it was"):
+        run_beside(place, queue, topic, monkeypatch)
+    assert queue.given == []
+
+
+def test_what_is_moved_beside_it_is_planned_with_what_was_received(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue, topic = Queue(records(4)), Topic([[("k", 1)] * 3])
+    run_beside(place, queue, topic, monkeypatch)
+    assert sum(counted(place).values()) == 7

@@ -283,7 +283,7 @@ STEPS: dict[str, Callable[[], object]] = {
     "filter": lambda: Keep(never, NK),  # type: ignore[arg-type]
     "each": lambda: Add(never, N, NK),
     "map": lambda: Replace(never, N, NK),
-    "flat_map": lambda: Expand(never, N, NK),
+    "flat_map": lambda: Expand(never, N, NK, in_runs=True),
 }
 
 

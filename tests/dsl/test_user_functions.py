@@ -72,7 +72,7 @@ def steps(function: Callable[[pa.RecordBatch], object]) -> dict[str, Callable[..
         "filter": Keep(function, AFTER),  # type: ignore[arg-type]
         "each": Add(function, DECLARED, WIDER),  # type: ignore[arg-type]
         "map": Replace(function, DECLARED, REPLACED),  # type: ignore[arg-type]
-        "flat_map": Expand(function, DECLARED, REPLACED),  # type: ignore[arg-type]
+        "flat_map": Expand(function, DECLARED, REPLACED, in_runs=True),  # type: ignore[arg-type]
     }
 
 

@@ -15,6 +15,13 @@ _WATCHING: Final = ("tests/base/test_watching.py",)
 
 GOING_DARK: Final = (
     Mutant(
+        "a taker of which the server does not say what it does is named",
+        "state/postgres/sessions.py",
+        "          AND (a.state IS NULL OR a.state = 'disabled' OR {_IS_STUCK})\"\"\"\n",
+        "          AND (a.state IS NULL OR {_IS_STUCK})\"\"\"\n",
+        (f"{_ENDING}::test_where_the_server_does_not_say_what_sessions_do_a_taker_is_named",),
+    ),
+    Mutant(
         "who takes the lease shows the fence that it raises",
         "coordinators/ledger/sql/epochs.py",
         "            transaction.take(topology, epoch, fence)\n            _raise_epoch(",

@@ -197,6 +197,23 @@ LANGUAGE: Final = (
         (f"{_TOGETHER[0]}::test_the_order_of_a_joined_row_is_that_of_all_its_records_one_behind_the_other",),
     ),
     Mutant(
+        "a function whose rows do not say which records they are of is given those that lie together",
+        "trident/operations/arrow.py",
+        "by_one = records.order is not None and not self.in_runs\n",
+        "by_one = False\n",
+        tuple(
+            f"{_TIES[0]}::test_a_function_that_gives_back_its_records_changes_no_order[{each}-None]"
+            for each in ("merged with itself", "in two tasks")
+        ),
+    ),
+    Mutant(
+        "what deals records anew is no more as it was read",
+        "trident/graph/reading.py",
+        "    while isinstance(node, OperationNode) and isinstance(node.operation, _WHERE_THEY_ARE):\n",
+        "    while isinstance(node, OperationNode):\n",
+        (f"{_TIES[0]}::test_a_function_that_gives_back_its_records_changes_no_order[in two tasks-None]",),
+    ),
+    Mutant(
         "a control row has no partner in a table",
         "trident/operations/static_join.py",
         "[control().isNull(), *(",

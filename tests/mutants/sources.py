@@ -324,8 +324,8 @@ SOURCES = (
     Mutant(
         "nothing is received for a plan that is refused",
         "coordinators/plans/maker.py",
-        "            plan_ranges(*views)  #",
-        "            #",
+        "        ranges, losses = self._ranges(views, repeated)\n",
+        "        ranges, losses = ((), ()) if self._receives else self._ranges(views, repeated)\n",
         _RECEIVED_PLANS,
     ),
     Mutant(

@@ -91,6 +91,14 @@ def test_a_header_names_the_columns_in_whatever_order() -> None:
             CsvTaskDecoder(schema, ";").check_header(header, "a.csv")
 
 
+def test_a_decimal_that_its_type_has_no_room_for_is_a_bad_record() -> None:
+    """Arrow makes 46641783803.9… of the first one, since it goes round at 2**128."""
+    lines = (b"68046951309355927875.5673424", b"+1.5", b"0.5", b"1" * 50, b"0." + b"0" * 40 + b"1")
+    rows, bad = decoded({"x": DecimalType(38, 27)}, *lines)
+    assert rows == [(Decimal("1.5"),), (Decimal("0.5"),)]
+    assert [offset for offset, _ in bad] == [100, 103, 104]
+
+
 @pytest.mark.parametrize(
     "line", [b"a", b"a,b,c", b'"a,b', b'a"b,c', b'"a"b,c', b'x"y,"z', b'a,"b', b"\xff,b", b"a\rb,c", b'"a\rb,c']
 )

@@ -10,7 +10,7 @@ from tests.spouts.file_jobs import HEADER, FileJob, lines, put
 from tests.spouts.test_corrected_files import die
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import FatalError
-from trident.base.ranges import PartitionId
+from trident.base.ranges import OffsetRange, PartitionId
 from trident.spouts import FileSpout
 from trident.spouts.files import folder as looking
 from trident.spouts.files.source import FileSource
@@ -70,6 +70,33 @@ def test_lines_without_anything_are_no_records(tmp_path: Path) -> None:
     source = opened(folder)
     source.bounds()
     assert [source.moved(ID, stop) for stop in (1, 15, 17, 18, 19, 20, 22, 23, 38)] == [*[19] * 5, 20, 22, 38, 38]
+
+
+def test_a_file_without_a_header_may_begin_with_lines_that_are_no_records(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    put(folder, "a", "\n\r\na,1\n")
+    put(folder, "b", "\ufeff\n\n")
+    put(folder, "c", "\ufeffc,1\n")
+    source = opened(folder, header=False)
+    source.bounds()
+    assert [source.moved(ID, stop) for stop in range(14)] == [0, 4, 4, 4, 4, 5, 6, 7, *[12] * 5, 13]
+
+
+def test_one_that_begins_with_an_empty_line_is_corrected_as_any_other(tmp_path: Path) -> None:
+    """A limit fell behind the empty line: nothing of the file counts, so nothing of it is done."""
+    folder = tmp_path / "in"
+    put(folder, "a", "a,1\n")
+    put(folder, "b", "\nb,much\n")
+    before = opened(folder, header=False)
+    (bound,) = before.bounds()
+    stop = before.moved(ID, 5)
+    read = OffsetRange(ID, bound.topic_id, 0, 4, before.proof(ID, 4))
+    assert stop == 6
+    assert [part.file.name for part in before._logs[0].slices(read.stop, stop)] == ["b"]
+    put(folder, "b", "b,1\n")
+    after = opened(folder, header=False)
+    after.follow({ID: read})
+    assert after.bounds()[0].stop == 4 + 8 + 4
 
 
 def test_a_header_that_was_replaced_is_not_looked_at(tmp_path: Path) -> None:

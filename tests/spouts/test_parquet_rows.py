@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -35,6 +36,15 @@ def test_a_float_is_read_as_itself_and_as_a_wider_one() -> None:
     assert read(pa.float32(), pa.float64(), 0.5) == [0.5]
     assert read(pa.float32(), pa.float32(), 0.5) == [0.5]
     assert read(pa.float64(), pa.float64(), 0.1) == [0.1]
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_a_decimal_that_another_one_has_no_room_for_is_refused(*, is_inside: bool) -> None:
+    """Arrow makes 4705790657.9… of it, since it goes round at 2**128."""
+    found, wanted, value = pa.decimal128(17, 0), pa.decimal128(38, 28), Decimal(753326997884)
+    with pytest.raises(FatalError, match=r"that .*decimal128\(38, 28\).* does not hold exactly"):
+        read(pa.list_(found), pa.list_(wanted), [value]) if is_inside else read(found, wanted, value)
+    assert read(found, pa.decimal128(38, 26), value) == [value]
 
 
 def test_rows_without_a_value_that_may_not_be_null_are_told() -> None:

@@ -166,6 +166,10 @@ class Records:
             yield self._part(start, count)
             start += count
 
+    def one_by_one(self) -> Iterator[Records]:
+        """Yield each row by itself."""
+        return (self._part(row, 1) for row in range(self.fields.num_rows))
+
     def _part(self, start: int, count: int) -> Records:
         parts = (None if each is None else each.slice(start, count) for each in (self.order, self.partition))
         return Records(self.fields.slice(start, count), *parts)
@@ -245,13 +249,16 @@ class Expand:
     function: RowsFunction
     declared: pa.Schema
     schema: pa.Schema
+    in_runs: bool
+    """Whether a row may be placed by where its call began."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
         return over_records(batches, self.schema, self._work, self.function, "flat_map")
 
     def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
-        for run in records.runs():
+        by_one = records.order is not None and not self.in_runs
+        for run in records.one_by_one() if by_one else records.runs():
             yield from self._expanded(run)
 
     def _expanded(self, records: Records) -> Iterator[pa.RecordBatch]:

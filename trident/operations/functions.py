@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from trident.base.errors import ConfigurationError
+from trident.base.order import ORDER
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
 from trident.operations.arrow_lists import ListsFunction, Look, Repeat
-from trident.operations.base import HIDDEN, BatchContext, Fields, check_new_names, field, hidden, nullable
+from trident.operations.base import HIDDEN, BatchContext, Fields, check_new_names, field, hidden, nullable, order
 from trident.operations.tasks import in_python
 from trident.operations.user_objects import place_of
 from trident.spouts.arrow_types import arrow_schema
@@ -105,15 +106,20 @@ class MapFunction:
 
 
 class FlatMapFunction:
-    """Replaces the records by the rows that the function returns, any number of them."""
+    """Replaces the records by the rows that the function returns, any number of them.
+
+    `in_runs` says that a task has the records of each source partition without a gap. Elsewhere others may lie between
+    them, in another task, and nobody knows which record a row is of: where order counts it is given one at a time then.
+    """
 
     verb = "flat_map"
     makes_groups = False
     runs_user_code = True
 
-    def __init__(self, function: RowsFunction, declared: StructType) -> None:
+    def __init__(self, function: RowsFunction, declared: StructType, *, in_runs: bool) -> None:
         self._function = function
         self._declared = declared
+        self._in_runs = in_runs
 
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
@@ -123,9 +129,15 @@ class FlatMapFunction:
         return place_of(self._function)
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
-        """See `Operation.lower`."""
+        """See `Operation.lower`.
+
+        Its rows count from the first record of a run, so a task's records are put in their order before: those that a
+        decoder leaves to the JVM come behind all others.
+        """
+        if ORDER in frame.columns and self._in_runs:
+            frame = frame.sortWithinPartitions(order())
         schema = nullable([*self._declared.fields, *_hidden_fields(frame)])
-        made = Expand(self._function, arrow_schema(self._declared), arrow_schema(schema))
+        made = Expand(self._function, arrow_schema(self._declared), arrow_schema(schema), self._in_runs)
         return in_python(frame, made, schema, batch)
 
 
