@@ -27,6 +27,7 @@ from tests.ledger.making import (
     started,
     successor,
     taken_over,
+    with_messages,
 )
 from tests.ledger.view_contract import ViewContract
 from trident.base.errors import FencedError, LeaseHeldError, MismatchError, RefusedError
@@ -141,11 +142,8 @@ class LifeContract:
 
     def test_timers_and_received_ids_are_kept_with_the_plan(self, ledger: AnyLedger) -> None:
         run = started(ledger)
-        due = replace(
-            run.next_plan(0),
-            timers=("window", "day"),
-            received=(received_of("a", "b"), received_of("ä", spout="other")),
-        )
+        due = with_messages(with_messages(run.next_plan(0), 0, "a", "b"), 0, "ä", spout="other")
+        due = replace(due, timers=("window", "day"))
         ledger.plan(run.owner, run.epoch, due)
         ledger.plan(run.owner, run.epoch, due)
         run.follow(due)
@@ -157,7 +155,7 @@ class LifeContract:
         assert run.snapshot().pin == pin_of(due)
         run.done(due)
         assert run.snapshot().done_plan == due
-        following = replace(run.next_plan(), received=(received_of("c"),))
+        following = with_messages(with_messages(run.next_plan(), 2, "c"), 1, spout="other")
         ledger.plan(run.owner, run.epoch, following)
         run.together(following)
         assert run.snapshot().done_plan == following
@@ -165,12 +163,56 @@ class LifeContract:
     def test_a_plan_without_any_range_follows(self, ledger: AnyLedger) -> None:
         run = taken_over(ledger, "one")
         ledger.set_starts(run.owner, run.epoch, [])
-        first = replace(plan_of(1, 1, 0), received=(received_of("a"),))
+        first = replace(plan_of(1, 1, 0), timers=("day",))
         second = replace(plan_of(2, 2, 1), timers=("day",))
         for plan in (first, second):
             ledger.plan(run.owner, run.epoch, plan)
             run.together(plan)
         assert run.snapshot().done_plan == second
+
+    def test_the_messages_that_are_done_are_known_newest_last(self, ledger: AnyLedger) -> None:
+        run = started(ledger)
+        assert ledger.done_ids("payments", "queue", 9) == ()
+        for start, ids in ((0, ("a", "b")), (2, ()), (2, ("c", "d", "ä"))):
+            plan = with_messages(run.next_plan(), start, *ids)
+            ledger.plan(run.owner, run.epoch, plan)
+            run.follow(plan)
+            run.together(plan)
+        dropped = with_messages(run.next_plan(), 5, "lost")
+        ledger.plan(run.owner, run.epoch, dropped)
+        ledger.plan(run.owner, run.epoch, None, drop_from=4)
+        live = with_messages(run.next_plan(), 5, "e")
+        ledger.plan(run.owner, run.epoch, live)
+        run.pin(live)
+        assert ledger.done_ids("payments", "queue", 99) == ("a", "b", "c", "d", "ä"), "what is only pinned is not done"
+        run.done(live)
+        known = ("a", "b", "c", "d", "ä", "e")
+        assert [ledger.done_ids("payments", "queue", most) for most in range(8)] == [
+            known[len(known) - min(most, len(known)) :] for most in range(8)
+        ]
+        assert ledger.done_ids("payments", "other", 9) == ledger.done_ids("orders", "queue", 9) == ()
+
+    @pytest.mark.parametrize(
+        ("resets", "known"),
+        [
+            (("adopt",), ("a", "b")),
+            (("clear",), ()),
+            (("clear", "adopt"), ()),
+            (("adopt", "adopt"), ("a", "b")),
+        ],
+    )
+    def test_messages_are_known_as_long_as_the_rows_have_them(
+        self, ledger: AnyLedger, resets: tuple[str, ...], known: tuple[str, ...]
+    ) -> None:
+        run = started(ledger)
+        plan = with_messages(run.next_plan(), 0, "a", "b")
+        ledger.plan(run.owner, run.epoch, plan)
+        run.together(plan)
+        for number, states in enumerate(resets):
+            decision = ResetDecision(f"life {number}", 2 + number, states, None)
+            ledger.decide_reset(run.epoch, "payments", decision)
+            ledger.finish_reset(run.epoch, "payments", decision)
+        assert ledger.done_ids("payments", "queue", 9) == known
 
 
 class GuardContract:
@@ -209,8 +251,10 @@ class GuardContract:
         ("timers", "received", "word"),
         [
             (("day", "day"), (), "a timer twice"),
-            ((), (received_of("b"), received_of("c")), "beside other ids or ranges"),
-            ((), (received_of("b", spout="in"),), "beside other ids or ranges"),
+            ((), (received_of("b"), received_of("c")), "beside other ids"),
+            ((), (received_of("b", spout="in"),), "1 ids of stream 'in' for 20 positions"),
+            ((), (received_of("b"),), "1 ids of stream 'queue' for 2 positions"),
+            ((), (), "messages of stream 'queue' without their ids"),
             ((), (received_of("b", "b"),), "has already"),
             ((), (received_of("b", "a"),), "has already"),
             ((), (replace(received_of("b"), ids=("b", "c")),), "2 ids of stream 'queue' and a digest of 1"),
@@ -220,19 +264,13 @@ class GuardContract:
         self, ledger: AnyLedger, timers: tuple[str, ...], received: tuple[ReceivedIds, ...], word: str
     ) -> None:
         run = started(ledger)
-        first = replace(run.next_plan(), received=(received_of("a"),))
+        first = with_messages(run.next_plan(), 0, "a")
         ledger.plan(run.owner, run.epoch, first)
         run.follow(first)
+        following = replace(with_messages(run.next_plan(), 1, "x", "y"), timers=timers, received=received)
         with pytest.raises(MismatchError, match=word):
-            ledger.plan(run.owner, run.epoch, replace(run.next_plan(), timers=timers, received=received))
+            ledger.plan(run.owner, run.epoch, following)
         assert run.snapshot().live == (first,)
-
-    def test_a_spout_without_positions_gets_no_ranges_later(self, ledger: AnyLedger) -> None:
-        run = taken_over(ledger, "one")
-        ledger.set_starts(run.owner, run.epoch, [])
-        ledger.plan(run.owner, run.epoch, replace(plan_of(1, 1, 0), received=(received_of("a", spout="in"),)))
-        with pytest.raises(MismatchError, match="which has no positions"):
-            ledger.plan(run.owner, run.epoch, plan_of(2, 2, 1, range_of(0, 0, 1)))
 
     def test_attempts_are_never_reused(self, ledger: AnyLedger) -> None:
         run = started(ledger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import inspect, text, update
@@ -59,6 +59,14 @@ def received_of(*ids: str, spout: str = "queue") -> ReceivedIds:
     return ReceivedIds(spout, ids, Digest(len(ids), 1, 2, -3))
 
 
+def with_messages(plan: Plan, start: int, *ids: str, spout: str = "queue") -> Plan:
+    """Return a plan with messages of one more stream, from a position on."""
+    span = OffsetRange(PartitionId(spout, 0), "messages", start, start + len(ids))
+    received = (received_of(*ids, spout=spout),) if ids else ()
+    ranges = sorted((*plan.ranges, SpoutRange(spout, span)), key=lambda item: (item.spout, item.range.id))
+    return replace(plan, ranges=tuple(ranges), received=(*plan.received, *received))
+
+
 def pin_of(plan: Plan, *dead_letters: DeadLetter) -> Pin:
     manifests = tuple(
         ("in", RangeManifest(edge + 1, item.range.id, item.range.stop, Digest(item.range.width, 1, 2, -3), 9, 1))
@@ -101,7 +109,7 @@ class Run:
 
     def follow(self, plan: Plan) -> None:
         self.last = plan
-        self.positions = {item.range.id.partition: item.range.stop for item in plan.ranges}
+        self.positions = {item.range.id.partition: item.range.stop for item in plan.ranges if item.spout == "in"}
         self.attempts = max(self.attempts, plan.attempt)
 
     def pin(self, plan: Plan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.mutants.acking import ACKING
 from tests.mutants.asking import ASKING
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
@@ -2889,6 +2890,7 @@ MUTANTS = (
     *SOURCES,
     *WRONG_FILES,
     *RECEIVED,
+    *ACKING,
     *DOCTOR,
     *DROPPING,
     *EXPIRING,

@@ -17,8 +17,8 @@ GOING_DARK: Final = (
     Mutant(
         "a taker of which the server does not say what it does is named",
         "state/postgres/sessions.py",
-        "          AND (a.state IS NULL OR a.state = 'disabled' OR {_IS_STUCK})\"\"\"\n",
-        "          AND (a.state IS NULL OR {_IS_STUCK})\"\"\"\n",
+        '          AND (a.state IS NULL OR a.state = \'disabled\' OR {_IS_STUCK})"""\n',
+        '          AND (a.state IS NULL OR {_IS_STUCK})"""\n',
         (f"{_ENDING}::test_where_the_server_does_not_say_what_sessions_do_a_taker_is_named",),
     ),
     Mutant(
@@ -66,7 +66,7 @@ GOING_DARK: Final = (
     Mutant(
         "a taker that may not be seen is named",
         "state/postgres/sessions.py",
-        "        if is_hidden:\n",
+        "        if unseen:\n",
         "        if False:\n",
         (f"{_ENDING}::test_a_taker_that_may_not_be_seen_or_ended_is_named_with_what_to_grant",),
     ),

@@ -310,7 +310,7 @@ SOURCES = (
     Mutant(
         "received rows of a refused batch are never taken for others",
         "coordinators/plans/ranges.py",
-        "    if view.is_received and any(item.width for item in view.repeated or ()):\n",
+        "    if (view.is_received or view.is_named) and any(item.width for item in view.repeated or ()):\n",
         "    if view is None:\n",
         _RECEIVED_PLANS,
     ),
@@ -338,7 +338,7 @@ SOURCES = (
     Mutant(
         "a source that was not asked has not said that it has nothing",
         "coordinators/plans/maker.py",
-        "            return PartFull() if unasked else None\n",
+        "            return PartFull() if unasked or self._is_awaited else None\n",
         "            return None\n",
         _RECEIVED_PLANS,
     ),

@@ -59,9 +59,6 @@ def _check_received(plan: Plan, before: Plan | None) -> None:
     for each in plan.ranges:
         widths[each.spout] += each.range.width
     named = [item.spout for item in plan.received]
-    for spout in known.keys() - set(named):
-        if widths[spout]:
-            raise _refused(plan, f"reads messages of stream {spout!r} without their ids")
     for item in plan.received:
         if named.count(item.spout) > 1:
             raise _refused(plan, f"has ids of stream {item.spout!r} beside other ids of it")
@@ -75,6 +72,9 @@ def _check_received(plan: Plan, before: Plan | None) -> None:
             raise _refused(
                 plan, f"has {len(item.ids)} ids of stream {item.spout!r} and a digest of {item.digest.count}"
             )
+    for spout in known.keys() - set(named):
+        if widths[spout]:
+            raise _refused(plan, f"reads messages of stream {spout!r} without their ids")
 
 
 def _by_partition(plan: Plan) -> dict[Partition, OffsetRange]:

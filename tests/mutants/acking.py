@@ -1,0 +1,159 @@
+"""Guards about messages that have ids: each counts once, and is acked when it is done and by whoever has it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_PENDING: Final = ("tests/spouts/queue/test_pending.py",)
+_PROCESS: Final = ("tests/spouts/queue/test_process.py",)
+_LIVES: Final = ("tests/coordinators/test_acking.py",)
+_LEDGER: Final = ("tests/ledger/test_memory_ledger.py", "tests/ledger/test_sqlite_ledger.py")
+_DEATHS: Final = tuple(
+    f"{_LIVES[0]}::test_whatever_has_died_its_messages_come_again_and_count_once[{each}]"
+    for each in ("sqlite apart-after the pin", "sqlite apart-before done")
+)
+
+ACKING: Final = (
+    Mutant(
+        "a message that is done is not read again",
+        "spouts/queue/pending.py",
+        "        if message.id is not None and message.id in self._done:\n",
+        "        if message.id is None:\n",
+        _PENDING,
+    ),
+    Mutant(
+        "a message that is given again while it is held is one message",
+        "spouts/queue/pending.py",
+        "        if known is not None:\n",
+        "        if known is not None and known.values is None:\n",
+        _PENDING,
+    ),
+    Mutant(
+        "each delivery of a message has its end",
+        "spouts/queue/pending.py",
+        "            known.deliveries.append(delivery)\n",
+        "",
+        _PENDING,
+    ),
+    Mutant(
+        "what is pinned is not given back",
+        "spouts/queue/pending.py",
+        "for item in self._held if item.values is not None for delivery",
+        "for item in self._held for delivery",
+        _PENDING,
+    ),
+    Mutant(
+        "what is in no batch waits for one",
+        "spouts/queue/pending.py",
+        "        failed = next((stop for start, stop in self._planned if start == position), position)\n",
+        "        failed = next((stop for start, stop in self._planned if start == position), self.stop)\n",
+        _PENDING,
+    ),
+    Mutant(
+        "only what has waited for too long is given back",
+        "spouts/queue/pending.py",
+        " and item.since < oldest]\n",
+        "]\n",
+        _PENDING,
+    ),
+    Mutant(
+        "ids are forgotten at the horizon",
+        "spouts/queue/pending.py",
+        "        while len(self._done) > self._horizon:\n",
+        "        while False:\n",
+        _PENDING,
+    ),
+    Mutant(
+        "a message without an id is refused where ids are remembered",
+        "spouts/queue/child.py",
+        "        if ids_are_needed:\n",
+        "        if False:\n",
+        _PROCESS,
+    ),
+    Mutant(
+        "no more is asked for than may be pending",
+        "spouts/queue/child.py",
+        " and len(self._pending) < self._spout.max_pending\n",
+        "\n",
+        _PROCESS,
+    ),
+    Mutant(
+        "the process of a spout ends with its coordinator",
+        "spouts/queue/child.py",
+        "        loop.hear(Stop())\n        time.sleep(GRACE_S)\n        os._exit(1)\n",
+        "        pass\n",
+        _PROCESS,
+    ),
+    Mutant(
+        "no message waits for the next one",
+        "spouts/queue/writing.py",
+        "                self._has_some.set()\n",
+        "                pass\n",
+        _PROCESS,
+    ),
+    Mutant(
+        "what a process gave before it ended is taken before that is said",
+        "spouts/queue/instance.py",
+        "        if not self._is_gone.is_set() or not self._emitted.empty():\n",
+        "        if not self._is_gone.is_set():\n",
+        (f"{_LIVES[0]}::test_the_process_of_a_spout_dies_and_another_goes_on",),
+    ),
+    Mutant(
+        "only who has emitted a message hears of its end",
+        "spouts/queue/source.py",
+        " for each in deliveries if each.instance == instance.number)\n",
+        " for each in deliveries)\n",
+        _LIVES,
+    ),
+    Mutant(
+        "what is done is known by the next process",
+        "coordinators/plans/receiving.py",
+        "    source.begin_from(dict(before), done, [",
+        "    source.begin_from(dict(before), (), [",
+        _LIVES,
+    ),
+    Mutant(
+        "what is pinned is under way",
+        "coordinators/plans/receiving.py",
+        "    pinned = snapshot.pin.plan.received if snapshot.pin is not None else ()\n",
+        "    pinned = ()\n",
+        (*_DEATHS, *_LIVES),
+    ),
+    Mutant(
+        "a queue that has not said that it has nothing is no end",
+        "coordinators/plans/maker.py",
+        "        return not all(source.is_caught_up for source in named)\n",
+        "        return False\n",
+        _LIVES,
+    ),
+    Mutant(
+        "there are as many ids as positions",
+        "coordinators/ledger/rules/following.py",
+        "        if len(item.ids) != widths[item.spout]:\n",
+        "        if not item.ids:\n",
+        _LEDGER,
+    ),
+    Mutant(
+        "messages have their ids in every plan",
+        "coordinators/ledger/rules/following.py",
+        "        if widths[spout]:\n",
+        "        if widths[spout] < 0:\n",
+        _LEDGER,
+    ),
+    Mutant(
+        "states that were emptied have none of the messages before",
+        "coordinators/ledger/sql/messages.py",
+        "            PLAN.c.txid > cleared.scalar_subquery(),\n",
+        "",
+        ("tests/ledger/test_sqlite_ledger.py",),
+    ),
+    Mutant(
+        "what was dropped is not done",
+        "coordinators/ledger/sql/messages.py",
+        "            PLAN.c.status == PlanStatus.DONE.value,\n",
+        "",
+        ("tests/ledger/test_sqlite_ledger.py",),
+    ),
+)
