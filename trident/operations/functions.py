@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from trident.base.errors import ConfigurationError
+from trident.operations.accounting import Account
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
 from trident.operations.arrow_lists import ListsFunction, Look, Repeat
 from trident.operations.base import HIDDEN, BatchContext, Fields, check_new_names, field, hidden, nullable
@@ -34,6 +35,7 @@ class FilterFunction:
     """Keeps the records for which the function's boolean array is true (null is not)."""
 
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = True
 
     def __init__(self, function: MaskFunction, verb: str = "filter") -> None:
@@ -58,6 +60,7 @@ class EachFunction:
 
     verb = "each"
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = True
 
     def __init__(self, function: BatchFunction, declared: StructType) -> None:
@@ -83,6 +86,7 @@ class MapFunction:
     """Replaces all fields by the declared ones; the function returns one value per record for each of them."""
 
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = True
 
     def __init__(self, function: BatchFunction, declared: StructType, verb: str = "map") -> None:
@@ -109,6 +113,7 @@ class FlatMapFunction:
 
     verb = "flat_map"
     makes_groups = False
+    account = Account.MAKES
     runs_user_code = True
 
     def __init__(self, function: RowsFunction, declared: StructType) -> None:
@@ -134,6 +139,7 @@ class Peek:
 
     verb = "peek"
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = True
 
     def __init__(self, function: Callable[[pa.RecordBatch], object]) -> None:
@@ -156,6 +162,7 @@ class FlatMapLists:
     """Makes rows of each record by lists that a function returns; `keeps` its fields, or replaces them."""
 
     makes_groups = False
+    account = Account.MAKES
     runs_user_code = True
 
     def __init__(self, function: ListsFunction, declared: StructType, verb: str, *, keeps: bool) -> None:
