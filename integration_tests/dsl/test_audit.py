@@ -26,7 +26,8 @@ from integration_tests.dsl.fakes import (
 )
 from trident import Audit, CollectionGet, Combiner, Count, Equals, FirstN, Staging, Sum, Topology
 from trident.base.audit import ID
-from trident.base.ranges import Edge
+from trident.base.errors import FatalError
+from trident.base.ranges import BadRecordRow, Edge, PartitionId
 from trident.engine.audited import AuditError
 from trident.engine.compiled import CompiledTopology
 from trident.language.stream import Stream
@@ -40,6 +41,7 @@ from trident.state.staged import WrittenUpdates
 from trident.state.target import Target
 
 FIELDS = "k string, n bigint, tags array<string>"
+FIELDS_OF_ALL = ("k", "n", "tags")
 ROWS: Rows = [("abc"[n % 3], n, list("xyz"[: n % 4])) for n in range(200)]
 
 
@@ -280,6 +282,51 @@ def test_a_merge_that_takes_a_stream_twice_is_named(spark: SparkSession, monkeyp
 
 def records_alone(frame: DataFrame) -> DataFrame:
     return frame.filter(control().isNull())
+
+
+def test_what_a_join_is_given_is_kept(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[str] = []
+    frames = type(spark.range(1))
+    real = frames.persist
+
+    def persist(frame: DataFrame) -> DataFrame:
+        kept.extend(name for name in frame.columns if not name.startswith("__"))
+        return real(frame)
+
+    def joined(stream: Stream) -> Stream:
+        other = stream.filter(F.col("n") > 190).map(k=F.col("k"), o=F.col("n"))
+        return stream._topology.join(other, stream.each(m=F.lit(1)).project("k", "n", "m"), on="k")
+
+    monkeypatch.setattr(frames, "persist", persist)
+    assert held_rows(run(totals(joined), spark, audit=Audit.ON), "totals")
+    assert kept == [*FIELDS_OF_ALL, "k", "o", "k", "n", "m"]
+
+
+def test_a_bad_record_is_accounted_for(spark: SparkSession) -> None:
+    bad = BadRecordRow(PartitionId("rows", 0), 3, None, "not JSON", None, b"payload")
+
+    class BadSource(OrderedSource):
+        """Has no row of the fourth record, but a word on it."""
+
+        def table(
+            self, spark: SparkSession, edges: Sequence[Edge], *, quick: bool, in_order: bool = False
+        ) -> tuple[pa.Table, StructType]:
+            table, schema = super().table(spark, edges, quick=quick, in_order=in_order)
+            return pa.concat_tables([table.slice(0, 3), table.slice(4)]), schema
+
+    topology = Topology("t")
+    stream = topology.stream("s", RowsSpout(BadSource(FIELDS, (ROWS[:120], ROWS[120:]), (bad,))))
+    stream.group_by("k").persistent_aggregate(UnopenedState("totals"), n=Count())
+    result = run(topology.compile(), spark, audit=Audit.ON)
+    assert sum(int(str(row[1])) for row in held_rows(result, "totals")) == 199
+    assert len(result.bad_records) == 1
+
+
+@pytest.mark.parametrize("audit", Audit)
+def test_a_function_that_loses_a_record_is_refused_without_an_audit_too(spark: SparkSession, audit: Audit) -> None:
+    compiled = totals(lambda stream: stream.map(lambda batch: batch.slice(1), FIELDS))
+    with pytest.raises(FatalError, match=r"values for \d+ records; it must return one for each"):
+        run(compiled, spark, audit=audit)
 
 
 def test_what_is_not_audited_is_said(spark: SparkSession) -> None:

@@ -76,6 +76,10 @@ class World:
         count = self.counts[number % len(self.counts)]
         match kind:
             case Account.KEEPS:
+                out = self.faulty(number, ids)
+                self.counted[str(number)] = Accounts(digest(out))
+                return out
+            case Account.SELECTS:
                 kept = [each for each in ids if each % (count + 1) or each == ids[0]]
                 done = [each for each in ids if each not in kept]
                 out = self.faulty(number, kept)
@@ -145,6 +149,22 @@ def test_of_a_step_that_says_nothing_only_what_follows_is_asked() -> None:
     require_accounts(steps, counted, {"a": digest([5, 6])})
     with pytest.raises(AuditError, match="filter lost records"):
         require_accounts(steps, {**counted, "f": Accounts()}, {"a": digest([5, 6])})
+
+
+def test_a_step_that_makes_rows_is_done_with_each_record_once() -> None:
+    steps = [Step("a", "a", (), Account.SELECTS), Step("m", "flat_map", ("a",), Account.MAKES)]
+    read = {"a": digest([5, 6])}
+    made = Accounts(digest([9]), digest([5, 6]), digest([9]))
+    require_accounts(steps, {"a": Accounts(read["a"]), "m": made}, read)
+    with pytest.raises(AuditError, match="flat_map lost records: it was given 2 records, and 1 are accounted for"):
+        require_accounts(steps, {"a": Accounts(read["a"]), "m": Accounts(made.passed, digest([5]), made.made)}, read)
+
+
+def test_only_a_step_that_selects_may_be_done_with_a_record() -> None:
+    read, counted = {"a": digest([5, 6])}, {"a": Accounts(digest([5]), digest([6]))}
+    require_accounts([Step("a", "a", (), Account.SELECTS)], counted, read)
+    with pytest.raises(AuditError, match="a lost records: it was given 2 records, and 1 are"):
+        require_accounts([Step("a", "a", (), Account.KEEPS)], counted, read)
 
 
 def test_all_records_of_a_step_whose_tasks_said_nothing_are_missed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.mutants.asking import ASKING
+from tests.mutants.auditing import AUDITING
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
 from tests.mutants.expiring import EXPIRING
@@ -2895,5 +2896,6 @@ MUTANTS = (
     *STARTING,
     *TURNING,
     *ASKING,
+    *AUDITING,
     *PREPARING,
 )

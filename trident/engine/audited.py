@@ -60,6 +60,8 @@ def require_accounts(
 def _require(step: Step, given: Digest, found: Accounts) -> None:
     match step.account:
         case Account.KEEPS:
+            _require_same(step, given, found.passed)
+        case Account.SELECTS:
             _require_same(step, given, found.passed + found.done)
         case Account.MAKES:
             _require_same(step, given, found.done)

@@ -189,7 +189,7 @@ def audited_from_source(
 
     Its records have ids, in the place of their order unless somebody wants that too.
     """
-    step = Step(source_step(source.name), f"the reading of the stream {source.name!r}", (), Account.KEEPS)
+    step = Step(source_step(source.name), f"the reading of the stream {source.name!r}", (), Account.SELECTS)
     counted = measured(frame, step.name, is_source=True, keeps_order=keeps_order)
     return AuditedLowering(step.name, {Trunk(source, source): Counted(counted, step.name, (step,))}, batch)
 

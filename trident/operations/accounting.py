@@ -31,7 +31,9 @@ class Account(StrEnum):
     """What must come to the same on both sides of a step."""
 
     KEEPS = "keeps"
-    """What it was given is what it passed on, as it was, and what it says that it is done with."""
+    """It passed on each record that it was given."""
+    SELECTS = "selects"
+    """It passed on each record that it was given, or says that it is done with it."""
     MAKES = "makes"
     """It is done with each record that it was given, and passed on as many rows as it says that it made of each."""
     GATHERS = "gathers"

@@ -40,7 +40,7 @@ class FilterColumn:
     verb = "filter"
     makes_groups = False
     runs_user_code = False
-    account = Account.KEEPS
+    account = Account.SELECTS
 
     def __init__(self, condition: Column, check: Callable[[Fields], None] = lambda fields: None) -> None:
         self._check = check

@@ -35,7 +35,7 @@ class FilterFunction:
     """Keeps the records for which the function's boolean array is true (null is not)."""
 
     makes_groups = False
-    account = Account.KEEPS
+    account = Account.SELECTS
     runs_user_code = True
 
     def __init__(self, function: MaskFunction, verb: str = "filter") -> None:

@@ -31,7 +31,8 @@ class StaticJoin:
     def __init__(self, table: DataFrame, on: tuple[str, ...], *, keeps: bool, is_unique: bool) -> None:
         self._on = on
         self._keeps = keeps
-        self.account = Account.KEEPS if is_unique else None
+        kept = Account.KEEPS if keeps else Account.SELECTS
+        self.account = kept if is_unique else None
         self._fields = Fields(table.schema)
         self._added = [name for name in table.columns if name not in on]
         marked = aliased(table, "static.").withColumn(_MATCHED, F.lit(True))
