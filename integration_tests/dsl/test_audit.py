@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
@@ -24,9 +25,21 @@ from integration_tests.dsl.fakes import (
     held_rows,
     run,
 )
-from trident import Audit, CollectionGet, Combiner, Count, Equals, FirstN, Staging, Sum, Topology
+from trident import (
+    Audit,
+    CollectionGet,
+    Combiner,
+    Count,
+    Equals,
+    FirstN,
+    MemoryLedger,
+    RunOptions,
+    Staging,
+    Sum,
+    Topology,
+)
 from trident.base.audit import ID
-from trident.base.errors import FatalError
+from trident.base.errors import FatalError, TridentError
 from trident.base.ranges import BadRecordRow, Edge, PartitionId
 from trident.engine.audited import AuditError
 from trident.engine.compiled import CompiledTopology
@@ -36,7 +49,9 @@ from trident.operations.accounting import Account
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import BatchContext, Fields, control
 from trident.operations.uniting import MergeStreams
+from trident.spouts import BadRecord, FileSpout, FixedBatchSpout
 from trident.spouts.base import SmallBatch
+from trident.state import MemoryState
 from trident.state.staged import WrittenUpdates
 from trident.state.target import Target
 
@@ -240,6 +255,34 @@ def test_the_operation_that_lost_or_doubled_a_record_is_named(
         run(compiled, spark, audit=Audit.ON)
     assert "Nothing of the batch was applied, and it is tried again" in str(raised.value)
     assert run(compiled, spark).updates["totals"]
+
+
+def test_a_run_stops_with_the_name_of_the_step_and_nothing_applied(spark: SparkSession) -> None:
+    topology, ledger = Topology("audited"), MemoryLedger()
+    stream = topology.stream("s", FixedBatchSpout("k string, n bigint", [("a", n) for n in (149, 150, 151)]))
+    stream._then(Faulty(lost)).group_by("k").persistent_aggregate(MemoryState("totals"), n=Count())
+    audited = RunOptions(audit=Audit.ON, max_tries=2, retry_pause=timedelta(0))
+    with pytest.raises(TridentError, match="audit: the operation faulty lost records: it was given 3 records"):
+        topology.run(spark, ledger=ledger, until="caught_up", options=audited)
+    assert topology.run(spark, ledger=ledger, until="caught_up").batches == 1
+
+
+@pytest.mark.parametrize("format_", ["json", "csv"])
+def test_lines_of_files_have_the_ids_that_their_manifests_say(
+    spark: SparkSession, tmp_path: Path, format_: str
+) -> None:
+    lines = {
+        "json": ['{"k": "a", "n": 1}', "no JSON", "", '{"k": "b", "n": 2}'],
+        "csv": ["k,n", "a,1", "", "b,x", "b,2"],
+    }
+    (tmp_path / f"one.{format_}").write_text("\n".join(lines[format_]) + "\n")
+    topology, ledger = Topology("files"), MemoryLedger()
+    spout = FileSpout(tmp_path, "k string, n bigint", format=format_, on_bad_record=BadRecord.DEAD_LETTER)
+    topology.stream("s", spout).group_by("k").persistent_aggregate(MemoryState("totals"), n=Count())
+    options = RunOptions(audit=Audit.ON, max_tries=1)
+    assert topology.run(spark, ledger=ledger, until="caught_up", options=options).batches == 1
+    (batch,) = ledger.view().batches("files", 10)
+    assert (batch.records, batch.dead_letters) == (3, 1)
 
 
 def less(frame: DataFrame) -> DataFrame:
