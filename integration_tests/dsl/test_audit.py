@@ -32,6 +32,7 @@ from trident import (
     Count,
     Equals,
     FirstN,
+    MapGet,
     MemoryLedger,
     RunOptions,
     Staging,
@@ -265,6 +266,17 @@ def test_a_run_stops_with_the_name_of_the_step_and_nothing_applied(spark: SparkS
     with pytest.raises(TridentError, match="audit: the operation faulty lost records: it was given 3 records"):
         topology.run(spark, ledger=ledger, until="caught_up", options=audited)
     assert topology.run(spark, ledger=ledger, until="caught_up").batches == 1
+
+
+def test_work_in_the_turn_goes_on_beside_an_audit(spark: SparkSession) -> None:
+    topology, ledger = Topology("turning"), MemoryLedger()
+    stream = topology.stream("s", FixedBatchSpout("k string, n bigint", [("a", n) for n in range(4)]))
+    totals = stream.group_by("k").persistent_aggregate(MemoryState("totals"), count=Count())
+    asked = topology.merge(stream.state_query(totals, MapGet()).project("k"), totals.new_values().project("k"))
+    asked.group_by("k").persistent_aggregate(MemoryState("others"), n=Count())
+    options = RunOptions(audit=Audit.ON, max_tries=1)
+    assert topology.run(spark, ledger=ledger, until="caught_up", options=options).batches == 1
+    assert sum(batch.keys for batch in ledger.view().batches("turning")) == 2
 
 
 @pytest.mark.parametrize("format_", ["json", "csv"])

@@ -29,10 +29,12 @@ from trident.engine.lowering import Counted, Lowering, records_of, with_words
 from trident.engine.measuring import Measure, accounts_of
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import (
+    CarriedNode,
     Node,
     OperationNode,
     PersistNode,
     RecordOperationNode,
+    SinkNode,
     SourceNode,
     Way,
 )
@@ -88,8 +90,8 @@ class AuditedLowering(Lowering):
     def updates(self, end: Way, *, for_driver: bool, is_diverted: bool = False) -> DataFrame:
         """See `Lowering.updates`; beside the rows are their ids, or what their groups say of those of their records."""
         made = super().updates(end, for_driver=for_driver, is_diverted=is_diverted)
-        kind, account = ("state", Account.GATHERS) if isinstance(end, PersistNode) else ("end", Account.KEEPS)
-        self._steps.append(Step(self._end, f"what is staged for the {kind} {end.name!r}", (self._last,), account))
+        account = Account.GATHERS if isinstance(end, PersistNode) else Account.KEEPS
+        self._steps.append(Step(self._end, _said(end), (self._last,), account))
         return made
 
     def of(self, end: Way) -> AuditedUpdates:
@@ -192,6 +194,16 @@ def audited_from_source(
     step = Step(source_step(source.name), f"the reading of the stream {source.name!r}", (), Account.SELECTS)
     counted = measured(frame, step.name, is_source=True, keeps_order=keeps_order)
     return AuditedLowering(step.name, {Trunk(source, source): Counted(counted, step.name, (step,))}, batch)
+
+
+def _said(end: Way) -> str:
+    match end:
+        case PersistNode():
+            return f"what is staged for the state {end.name!r}"
+        case CarriedNode():
+            return "what is kept for the commit turn"
+        case SinkNode():
+            return f"what is staged for the sink {end.name!r}"
 
 
 def source_step(stream: str) -> str:
