@@ -2,9 +2,10 @@
 
 A reading job's frame has one extra nullable string column. It is null for a record; a row in which
 it is set carries no record but a word from a task to the coordinator: what was read of a range, a
-record that did not decode, or rows that were staged. Operations pass such rows through untouched,
-groupings keep them apart (each is a group of its own), so a successful action returns exactly the
-words of the tasks whose output it used: retries, speculation and zombies can't add or lose any.
+record that did not decode, rows that were staged, or what an audit has counted. Operations pass such
+rows through untouched, groupings keep them apart (each is a group of its own), so a successful action
+returns exactly the words of the tasks whose output it used: retries, speculation and zombies can't add
+or lose any.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import uuid
 from dataclasses import dataclass
 
+from trident.base.audit import Accounts, AuditWord
 from trident.base.digest import Digest
 from trident.base.ranges import BadRecordRow, PartitionId, RangeManifest
 from trident.base.writes import WriteManifest
@@ -38,7 +40,7 @@ class BadRecordWord:
     record: BadRecordRow
 
 
-ControlRow = RangeManifest | BadRecordWord | WriteManifest | Undecoded
+ControlRow = RangeManifest | BadRecordWord | WriteManifest | Undecoded | AuditWord
 
 
 def encode(row: ControlRow) -> str:
@@ -56,6 +58,10 @@ def encode(row: ControlRow) -> str:
             return json.dumps(["write", row.state, row.write_id, _digest(row.digest)])
         case Undecoded():
             return json.dumps(["undecoded", row.count, uuid.uuid4().hex])
+        case AuditWord():
+            counted = [_digest(each) for each in (row.accounts.passed, row.accounts.done, row.accounts.made)]
+            # two tasks may have counted the same, and a text that comes twice was read twice
+            return json.dumps(["audit", row.step, *counted, uuid.uuid4().hex])
 
 
 def decode(text: str) -> ControlRow:
@@ -74,7 +80,15 @@ def decode(text: str) -> ControlRow:
         return WriteManifest(state, write_id, Digest(*digest))
     if kind == "undecoded":
         return Undecoded(rest[0])
+    if kind == "audit":
+        step, *counted, _ = rest
+        return AuditWord(step, Accounts(*(Digest(*each) for each in counted)))
     raise ValueError(f"unknown control row of kind {kind!r}")
+
+
+def audited_by(steps: str) -> str:
+    """Return how the texts of an audit's words begin, of steps whose names begin so."""
+    return json.dumps(["audit", steps])[:-2]
 
 
 def _digest(digest: Digest) -> list[int]:

@@ -32,6 +32,7 @@ PROGRAMS: Final = {
     "trident_four_states": Program(
         "benchmarks.systems.trident_four_states", trident_history, ("sizes", "extremes", "endings")
     ),
+    "trident_audited": Program("benchmarks.systems.trident_audited", trident_history),
     "trident_new_values": Program("benchmarks.systems.trident_new_values", trident_history),
     "trident_without": Program("benchmarks.systems.trident_without", noted_history),
     "trident_outbox": Program("benchmarks.systems.trident_outbox", trident_history),

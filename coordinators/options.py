@@ -43,6 +43,15 @@ class Until(StrEnum):
     """When a plan finds nothing to read and all before it is done."""
 
 
+class Audit(StrEnum):
+    """Whether every batch has to account for its records, step by step, before it can be committed."""
+
+    OFF = "off"
+    """It is not asked, and nothing is paid for it."""
+    ON = "on"
+    """A step that has lost or doubled a record fails the attempt, and is named."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """How a topology is run. Raises ConfigurationError for what is none of the values allowed."""
@@ -78,6 +87,7 @@ class RunOptions:
     """
     on_running: OnRunning = OnRunning.WAIT
     until: Until = Until.STOPPED
+    audit: Audit = Audit.OFF
     keep: Keep = field(default_factory=Keep)
 
     @property
@@ -88,6 +98,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "on_running", policy_of(OnRunning, self.on_running, "on_running"))
         object.__setattr__(self, "until", policy_of(Until, self.until, "until"))
+        object.__setattr__(self, "audit", policy_of(Audit, self.audit, "audit"))
         check_instance("keep", self.keep, Keep, allowed="a Keep(count=…, age=…)")
         for item in fields(self):
             value, default = getattr(self, item.name), item.default

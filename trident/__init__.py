@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     )
     from trident.coordinators.holding.run import RunSummary
     from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
-    from trident.coordinators.options import OnRunning, RunOptions
+    from trident.coordinators.options import Audit, OnRunning, RunOptions
     from trident.coordinators.registered import Keep
     from trident.engine.recommended import recommended_options
     from trident.engine.staging import Staging
@@ -93,7 +93,7 @@ _MODULES = {
     ),
     "trident.language.timing": ("batch_time",),
     "trident.coordinators.ledger": ("MemoryLedger", "PostgresLedger", "SqliteLedger"),
-    "trident.coordinators.options": ("OnRunning", "RunOptions"),
+    "trident.coordinators.options": ("Audit", "OnRunning", "RunOptions"),
     "trident.coordinators.registered": ("Keep",),
     "trident.coordinators.holding.run": ("RunSummary",),
     "trident.managing.deciding": ("divert", "drop", "retry", "status", "undo"),
@@ -114,6 +114,7 @@ __all__ = [
     "Aggregation",
     "Aggregator",
     "ApproxCountDistinct",
+    "Audit",
     "BoolAnd",
     "BoolOr",
     "CollectList",

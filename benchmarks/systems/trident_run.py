@@ -11,7 +11,7 @@ import psycopg
 
 from benchmarks.systems.arguments import Arguments, parse
 from examples.payments import payments_topology
-from trident import MemoryLedger, PostgresLedger, Topology
+from trident import Audit, MemoryLedger, PostgresLedger, RunOptions, Topology
 from trident.local.session import local_session
 
 _LOOK_SECONDS = 0.2
@@ -57,14 +57,18 @@ def log_everything() -> None:
         logging.getLogger(chatty).setLevel(logging.ERROR)
 
 
-def run(build: Build, arguments: Arguments) -> None:
+def run(build: Build, arguments: Arguments, audit: Audit = Audit.OFF) -> None:
     """Run to the end, with the ledger in the database."""
     with psycopg.connect(arguments.dsn, autocommit=True) as connection:
-        run_on(PostgresLedger(arguments.dsn), lambda: _records(connection), build, arguments)
+        run_on(PostgresLedger(arguments.dsn), lambda: _records(connection), build, arguments, audit)
 
 
 def run_on(
-    ledger: PostgresLedger | MemoryLedger, counted: Callable[[], int], build: Build, arguments: Arguments
+    ledger: PostgresLedger | MemoryLedger,
+    counted: Callable[[], int],
+    build: Build,
+    arguments: Arguments,
+    audit: Audit = Audit.OFF,
 ) -> None:
     """Run until so many records are counted as are expected."""
     log_everything()
@@ -72,7 +76,7 @@ def run_on(
     try:
         topology = build(arguments.bootstrap_servers, arguments.topic, arguments.max_records)
         with _stopped_when_done(topology, counted, arguments.expected_records):
-            topology.run(spark, ledger=ledger)
+            topology.run(spark, ledger=ledger, options=RunOptions(audit=audit))
     finally:
         spark.stop()
 

@@ -21,11 +21,13 @@ from trident.base.secrets import Secret
 from trident.base.timeouts import Timeouts
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
+from trident.coordinators.options import Audit
 from trident.engine.compiled import CompiledTopology
 from trident.engine.processor import SparkProcessor
 from trident.engine.staging import Staging
 from trident.spouts.arrow_types import arrow_schema
 from trident.spouts.base import BadRecord, Limits, LostOffsets, SmallBatch, Source, SpoutKind, Start
+from trident.spouts.tally import position_digest
 from trident.state.capabilities import Capabilities
 from trident.state.layout import StateKind, StateLayout
 from trident.state.staged import HeldUpdates, StagingWriter
@@ -201,8 +203,9 @@ class WriterStore:
 
 
 def manifest(edge: Edge) -> RangeManifest:
+    id_ = edge.range.id
     positions = np.arange(edge.range.start, edge.range.stop)
-    return RangeManifest(edge.id, edge.range.id, edge.range.stop, Digest.of(hash64(1, positions)))
+    return RangeManifest(edge.id, id_, edge.range.stop, position_digest(id_.topic, id_.partition, positions))
 
 
 def edges_of(source: Source, first: int = 1) -> tuple[Edge, ...]:
@@ -222,10 +225,11 @@ def run(
     staging: Staging = Staging.AUTO,
     stores: dict[str, Target] | None = None,
     diverts: tuple[str, ...] = (),
+    audit: Audit = Audit.OFF,
 ) -> ProcessResult:
     """Process all rows of all spouts as one batch."""
     sources = {name: spout.open(name) for name, spout in compiled.spouts.items()}
-    processor = SparkProcessor(compiled, spark, sources, stores or {}, staging=staging)
+    processor = SparkProcessor(compiled, spark, sources, stores or {}, staging=staging, audit=audit)
     return processor.process(replace(request_for(compiled, sources), diverts=diverts))
 
 

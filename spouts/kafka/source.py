@@ -226,7 +226,8 @@ class KafkaSource:
         if not isinstance(asked, KnowsRecords):
             raise ConfigurationError(
                 f"the decoder of stream {self._name!r}, {self._decoder.describe()}, has no ordered(), so it can't say "
-                "which record a row is of: its rows can be aggregated, but not sent one by one. Nothing was read"
+                "which record a row is of: its rows can be aggregated, but neither sent one by one nor audited. "
+                "Nothing was read"
             )
         return asked.ordered()
 

@@ -80,8 +80,10 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "Mapping[str, str] | None": (*THING, {"a": 5}, {5: "a"}, {"a": b"b"}),
     "None": (5, "3", timedelta(seconds=1)),
     # policies
-    **dict.fromkeys(("OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)),
-    **dict.fromkeys(("SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
+    **dict.fromkeys(
+        ("Audit", "OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)
+    ),
+    **dict.fromkeys(("Audit | str", "SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
     "Literal['stopped', 'caught_up'] | None": POLICY,
     "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
     "ResetStart | StartAt | datetime | str | None": (*POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001

@@ -10,7 +10,7 @@ import pytest
 
 from trident import MemoryLedger, Topology, reset
 from trident.base.errors import ConfigurationError
-from trident.coordinators.options import LONGEST_WAIT, OnRunning, RunOptions
+from trident.coordinators.options import LONGEST_WAIT, Audit, OnRunning, RunOptions
 from trident.spouts import BadRecord, FixedBatchSpout, LostOffsets, OpaqueKafkaSpout, SpoutKind, StartAt
 from trident.state import MemoryState, PostgresState, SqliteState, StateKind
 
@@ -25,6 +25,7 @@ def test_a_policy_is_taken_by_its_name() -> None:
     assert named.on_bad_record is BadRecord.DEAD_LETTER
     assert named.on_lost_offsets is LostOffsets.RESUME_AT_EARLIEST
     assert RunOptions(on_running="refuse").on_running is OnRunning.REFUSE  # type: ignore[arg-type]
+    assert RunOptions(audit="on").audit is Audit.ON  # type: ignore[arg-type]
     assert FixedBatchSpout("n int", [], kind="opaque").kind is SpoutKind.OPAQUE
     for state in (MemoryState, PostgresState, SqliteState):
         assert state("totals", kind="transactional").kind is StateKind.TRANSACTIONAL  # type: ignore[arg-type]

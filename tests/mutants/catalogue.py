@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.acking import ACKING
 from tests.mutants.asking import ASKING
+from tests.mutants.auditing import AUDITING
 from tests.mutants.doctor import DOCTOR
 from tests.mutants.dropping import DROPPING
 from tests.mutants.expiring import EXPIRING
@@ -2897,5 +2898,6 @@ MUTANTS = (
     *STARTING,
     *TURNING,
     *ASKING,
+    *AUDITING,
     *PREPARING,
 )

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
-
-import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId
@@ -14,18 +10,9 @@ from trident.base.secrets import Secret
 from trident.coordinators.batches.processor import ProcessRequest
 from trident.engine.collecting import Collected, read_table
 from trident.engine.staging import WORDS_ONLY, StageRows, Staging, StagingChoice
+from trident.engine.updates import Updates
 from trident.graph.nodes import CarriedNode, PersistNode, Way
 from trident.state.target import Target
-
-
-class Updates(Protocol):
-    """How an end's staged updates and the control rows come about."""
-
-    def table(self) -> pa.Table:
-        """Return them, for `read_table` to read."""
-
-    def frame(self) -> DataFrame:
-        """Return the frame of them, for tasks to go on with."""
 
 
 class Ends:
@@ -47,7 +34,7 @@ class Ends:
     def collect(self, end: Way, updates: Updates, request: ProcessRequest, width: int) -> Collected:
         """Return what the end's job says; `width` is how many positions of sources the batch has for it."""
         is_diverted = end.name in request.diverts
-        by_tasks = None if is_diverted else self._stage_rows(end, request.batch, width)
+        by_tasks = None if is_diverted else self._stage_rows(end, updates.audited_as, request.batch, width)
         if by_tasks is None:
             collected = read_table(updates.table(), end.schema)
         else:
@@ -55,7 +42,7 @@ class Ends:
         self._learn(end.name, width, collected)
         return collected
 
-    def _stage_rows(self, end: Way, batch: BatchId, width: int) -> StageRows | None:
+    def _stage_rows(self, end: Way, audited_as: str | None, batch: BatchId, width: int) -> StageRows | None:
         if not self._choices[end.name].by_executors(width):
             return None
         if isinstance(end, CarriedNode):
@@ -69,7 +56,7 @@ class Ends:
                 )
             return None
         self._hand_out(writing.secrets)
-        return StageRows(writing.writer(batch), end.schema, writing.secrets)
+        return StageRows(writing.writer(batch), end.schema, writing.secrets, audited_as)
 
     def _learn(self, name: str, width: int, collected: Collected) -> None:
         if collected.rows is not None:

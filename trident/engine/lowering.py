@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -12,6 +12,10 @@ from pyspark.sql import functions as F
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
+from trident.base.ranges import Edge
+from trident.engine.audited import Step
+from trident.engine.collecting import Collected
+from trident.engine.updates import Updates
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import (
     NewValuesNode,
@@ -25,6 +29,16 @@ from trident.graph.nodes import (
     sources_of,
 )
 from trident.operations.base import BatchContext, control
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """A frame that others begin with; of an audit, the step behind which its records were counted."""
+
+    frame: DataFrame
+    step: str = ""
+    before: tuple[Step, ...] = ()
+    """That step and all that led to it, where another action may use them."""
 
 
 class Lowering:
@@ -45,6 +59,10 @@ class Lowering:
             found = self._frames[node] = self._lower(node)
         return found
 
+    def as_top(self, node: Node, keep: Callable[[DataFrame], DataFrame]) -> Counted:
+        """Return the node's frame as Spark keeps it, for others to begin with."""
+        return Counted(keep(self.frame(node)))
+
     def updates(self, end: Way, *, for_driver: bool, is_diverted: bool = False) -> DataFrame:
         """Return the end's staged updates and the control rows; `for_driver` says that `read_table` reads it.
 
@@ -58,9 +76,13 @@ class Lowering:
         batch = replace(self._batch, is_diverted=is_diverted or self._batch.is_diverted, needs=end.needs)
         return aggregate.lower_last(before, batch) if for_driver else aggregate.lower(before, batch)
 
-    def of(self, end: Way) -> LoweredUpdates:
+    def of(self, end: Way) -> Updates:
         """Return the end's updates as `Ends` takes them."""
         return LoweredUpdates(self, end)
+
+    def vouched(self, collected: Collected, edges: Mapping[str, Sequence[Edge]]) -> Collected:
+        """Return what an action on its frames has returned; raises `RetryableError` where it does not vouch for it."""
+        return collected
 
     def _words_of(self, node: RecordOperationNode) -> list[DataFrame]:
         return [self._tops[source].select(control()) for source in sources_of(node)]
@@ -70,9 +92,10 @@ class Lowering:
             case OperationNode():
                 return node.operation.lower(self.frame(node.input), replace(self._batch, needs=node.needs))
             case RecordOperationNode():
-                inputs = [_records(self.frame(each)) for each in node.inputs]
+                inputs = [records_of(self.frame(each)) for each in node.inputs]
                 batch = replace(self._batch, needs=node.needs)
-                return _with_words(node.operation.lower(inputs, batch), self._words_of(node))
+                made = node.operation.lower(inputs, batch).withColumn(CONTROL, F.lit(None).cast("string"))
+                return with_words(made, self._words_of(node))
             case SourceNode():
                 raise ConfigurationError(f"the stream {node.name!r} is not read in this job")
             case QueryNode() | NewValuesNode():
@@ -85,6 +108,11 @@ class LoweredUpdates:
 
     lowering: Lowering
     end: Way
+
+    @property
+    def audited_as(self) -> str | None:
+        """They are not."""
+        return None
 
     def table(self) -> pa.Table:
         """Run the frame."""
@@ -110,12 +138,13 @@ def words_of(frame: DataFrame) -> DataFrame:
     return frame.filter(control().isNotNull()).select(control())
 
 
-def _records(frame: DataFrame) -> DataFrame:
+def records_of(frame: DataFrame) -> DataFrame:
+    """Return the records alone, without the control column."""
     return frame.filter(control().isNull()).drop(CONTROL)
 
 
-def _with_words(records: DataFrame, words: Sequence[DataFrame]) -> DataFrame:
-    together = records.withColumn(CONTROL, F.lit(None).cast("string"))
+def with_words(together: DataFrame, words: Sequence[DataFrame]) -> DataFrame:
+    """Return the frame, and with it the control rows of others."""
     for frame in words:
         together = together.unionByName(frame.filter(control().isNotNull()), allowMissingColumns=True)
     return together

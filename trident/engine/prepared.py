@@ -186,6 +186,11 @@ class SmallUpdates:
     batch: SmallBatch
     context: BatchContext
 
+    @property
+    def audited_as(self) -> str | None:
+        """They are not."""
+        return None
+
     def rows(self) -> DataFrame:
         """Return the batch as a frame."""
         return frame_of(self.spark, self.batch)

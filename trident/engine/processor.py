@@ -16,14 +16,16 @@ from trident.base.identity import BatchId
 from trident.base.ranges import Edge
 from trident.base.signals import StopSignal
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, TurnRequest
+from trident.coordinators.options import Audit
 from trident.engine.acting import AFTER_STOP, acting
+from trident.engine.auditing import AuditedLowering, Keep, audited_from_source
 from trident.engine.collecting import Collected, Readings, carrying, empty_result, joined, read_table, words_in
 from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
 from trident.engine.errors import SPARK_FAILURES, of_state
-from trident.engine.lowering import Lowering, from_source, words_of
+from trident.engine.lowering import Counted, Lowering, from_source, words_of
 from trident.engine.parallel import FirstAlone, run_all
-from trident.engine.prepared import PreparedPlans, SmallUpdates
+from trident.engine.prepared import PreparedPlans, SmallUpdates, frame_of
 from trident.engine.reading import ONE_TASKS, Readers, width_of
 from trident.engine.spark import cancel_tagged, engine_session, is_classic, parallelism_of
 from trident.engine.staging import DEFAULT_THRESHOLD, Staging
@@ -44,7 +46,8 @@ T = TypeVar("T")
 class SparkProcessor:
     """See `Processor`. Called from several threads at once; keeps nothing of a batch but sizes.
 
-    `parallelism` is the number of tasks of a large batch, by default what Spark offers.
+    `parallelism` is the number of tasks of a large batch, by default what Spark offers. With an audit every action has
+    to account for its records, step by step; without one nothing is lowered differently.
     """
 
     def __init__(
@@ -57,10 +60,12 @@ class SparkProcessor:
         staging: Staging = Staging.AUTO,
         staging_threshold: int = DEFAULT_THRESHOLD,
         parallelism: int | None = None,
+        audit: Audit = Audit.OFF,
     ) -> None:
         if staging_threshold < 1 or (parallelism is not None and parallelism < 1):
             raise ConfigurationError("staging_threshold and parallelism must be above zero")
         self._jobs = compiled.jobs
+        self._is_audited = audit is Audit.ON
         self._stages = compiled.stages
         self._stores = stores
         for name in self._stages.asked:
@@ -138,7 +143,7 @@ class SparkProcessor:
 
     def _small_batch(self, attempt: _Attempt) -> SmallBatch | None:
         (trunk,) = attempt.job.trunks
-        name, edges, in_order = trunk.source.name, attempt.edges(trunk), attempt.is_ordered(trunk)
+        name, edges, in_order = trunk.source.name, attempt.edges(trunk), self._is_read_in_order(attempt, trunk)
         # the source may ask Spark for what its decoder is made of
         return self._on_spark(
             attempt,
@@ -162,28 +167,30 @@ class SparkProcessor:
 
     def _collect_small(self, attempt: _Attempt, end: Way, batch: SmallBatch) -> Collected:
         (trunk,) = attempt.job.trunks
-        updates = SmallUpdates(self._spark, self._plans, end, trunk.source, batch, attempt.context_of(end))
-        return self._on_spark(
-            attempt,
-            _job_of(end, trunk.source.name),
-            lambda: self._ends.collect(end, updates, attempt.request, attempt.width),
-            end.name,
-        )
+
+        def action() -> Collected:
+            if self._is_audited:
+                return self._ended(attempt, end, self._begun(attempt, trunk, frame_of(self._spark, batch), end))
+            updates = SmallUpdates(self._spark, self._plans, end, trunk.source, batch, attempt.context_of(end))
+            return self._ends.collect(end, updates, attempt.request, attempt.width)
+
+        return self._on_spark(attempt, _job_of(end, trunk.source.name), action, end.name)
 
     def _chain(self, attempt: _Attempt) -> ProcessResult:
         """One action does all: what it returns vouches for what it read."""
         (trunk,), (end,) = attempt.job.trunks, attempt.job.ends
 
         def action(frame: DataFrame) -> Collected:
-            lowering = from_source(trunk.source, frame, attempt.context_of(end))
-            return self._ends.collect(end, lowering.of(end), attempt.request, attempt.width)
+            return self._ended(attempt, end, self._begun(attempt, trunk, frame, end))
 
         readings = Readings(attempt.request.edges)
         name = trunk.source.name
         collected = self._on_spark(
             attempt,
             _job_of(end, name),
-            lambda: self._readers.collect(name, attempt.edges(trunk), action, in_order=attempt.is_ordered(trunk)),
+            lambda: self._readers.collect(
+                name, attempt.edges(trunk), action, in_order=self._is_read_in_order(attempt, trunk)
+            ),
             end.name,
         )
         readings.add(name, collected.words)
@@ -204,9 +211,9 @@ class SparkProcessor:
                 readings.add(trunk.source.name, collected.words)
                 if (first := attempt.job.first_on(trunk)) is not None:
                     found[first.name] = collected
-            tops = {trunk: frame for trunk, (frame, _) in zip(attempt.job.trunks, opened, strict=True)}
+            tops = {trunk: top for trunk, (top, _) in zip(attempt.job.trunks, opened, strict=True)}
             others = [end for end in attempt.job.ends if end.name not in found]
-            results = run_all([partial(self._collect, attempt, end, tops) for end in others], cancel)
+            results = run_all([partial(self._collect, attempt, end, tops, keep) for end in others], cancel)
         for end, collected in zip(others, results, strict=True):
             readings.require_agreement(end, collected)
             found[end.name] = collected
@@ -214,17 +221,18 @@ class SparkProcessor:
 
     def _open(
         self, attempt: _Attempt, trunk: Trunk, keep: Callable[[DataFrame], DataFrame]
-    ) -> tuple[DataFrame, Collected]:
+    ) -> tuple[Counted, Collected]:
         """Read a source and keep the top of its trunk, by the action of an end on it or by one for the words alone."""
-        tops: list[DataFrame] = []
+        tops: list[Counted] = []
         name, first = trunk.source.name, attempt.job.first_on(trunk)
 
         def action(frame: DataFrame) -> Collected:
-            tops.append(keep(from_source(trunk.source, frame, attempt.context).frame(trunk.top)))
-            if first is None:
-                return read_table(words_of(tops[-1]).toArrow(), None)
-            lowering = Lowering({trunk: tops[-1]}, attempt.context_of(first))
-            return self._ends.collect(first, lowering.of(first), attempt.request, attempt.width)
+            begun = self._begun(attempt, trunk, frame)
+            tops.append(begun.as_top(trunk.top, keep))
+            if first is not None:
+                return self._ended(attempt, first, self._behind({trunk: tops[-1]}, attempt, first, keep))
+            words = read_table(words_of(tops[-1].frame).toArrow(), None)
+            return begun.vouched(words, attempt.request.edges)
 
         collected = self._on_spark(
             attempt,
@@ -233,7 +241,7 @@ class SparkProcessor:
                 name,
                 attempt.edges(trunk),
                 action,
-                in_order=attempt.is_ordered(trunk),
+                in_order=self._is_read_in_order(attempt, trunk),
                 may_be_here=not self._may_part(attempt.job),
                 runs_user_code=attempt.job.runs_user_code,
             ),
@@ -241,14 +249,31 @@ class SparkProcessor:
         )
         return tops[-1], collected
 
-    def _collect(self, attempt: _Attempt, end: Way, tops: Mapping[Trunk, DataFrame]) -> Collected:
-        lowering = Lowering(tops, attempt.context_of(end))
-        return self._on_spark(
-            attempt,
-            f"job of {end.name!r}",
-            lambda: self._ends.collect(end, lowering.of(end), attempt.request, attempt.width),
-            end.name,
-        )
+    def _collect(self, attempt: _Attempt, end: Way, tops: Mapping[Trunk, Counted], keep: Keep) -> Collected:
+        lowering = self._behind(tops, attempt, end, keep)
+        return self._on_spark(attempt, f"job of {end.name!r}", lambda: self._ended(attempt, end, lowering), end.name)
+
+    def _is_read_in_order(self, attempt: _Attempt, trunk: Trunk) -> bool:
+        return self._is_audited or attempt.is_ordered(trunk)
+
+    def _begun(self, attempt: _Attempt, trunk: Trunk, frame: DataFrame, end: Way | None = None) -> Lowering:
+        """Return a lowering of what hangs on a source; of one end where it is named."""
+        context = attempt.context if end is None else attempt.context_of(end)
+        if not self._is_audited:
+            return from_source(trunk.source, frame, context)
+        return audited_from_source(trunk.source, frame, context, keeps_order=attempt.is_ordered(trunk))
+
+    def _behind(self, tops: Mapping[Trunk, Counted], attempt: _Attempt, end: Way, keep: Keep) -> Lowering:
+        """Return a lowering of what hangs on kept frames."""
+        context = attempt.context_of(end)
+        if not self._is_audited:
+            return Lowering({trunk: top.frame for trunk, top in tops.items()}, context)
+        return AuditedLowering(f"end {end.name}", tops, context, keep)
+
+    def _ended(self, attempt: _Attempt, end: Way, lowering: Lowering) -> Collected:
+        """Run an end's action."""
+        collected = self._ends.collect(end, lowering.of(end), attempt.request, attempt.width)
+        return lowering.vouched(collected, attempt.request.edges)
 
     @contextmanager
     def _storage(self) -> Iterator[Callable[[DataFrame], DataFrame]]:

@@ -103,7 +103,7 @@ class Readers:
         if not isinstance(source, KnowsOrder):
             raise ConfigurationError(
                 f"the source of stream {name!r} has no read_in_order, so it can't say which record a row is of: its "
-                "rows can be aggregated, but not sent one by one. Nothing was read"
+                "rows can be aggregated, but neither sent one by one nor audited. Nothing was read"
             )
         return source.read_in_order
 

@@ -46,7 +46,7 @@ def make_run(
             raise session_stopped("beginning the run")
         before_batches()
         try:
-            return SparkProcessor(compiled, spark, sources, stores, staging=staging)
+            return SparkProcessor(compiled, spark, sources, stores, staging=staging, audit=options.audit)
         except SPARK_FAILURES as error:
             raise classify(error, "beginning the run") from None
 

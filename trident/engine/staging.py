@@ -7,13 +7,16 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql.types import StringType, StructField, StructType
 
-from trident.base.control import CONTROL
+from trident.base.audit import Accounts, AuditWord
+from trident.base.control import CONTROL, encode
 from trident.base.errors import FatalError
 from trident.base.secrets import Secret
+from trident.engine.measuring import accounts_of
 from trident.operations.arrow import split
 from trident.spouts.handing_out import learn
 from trident.state.staged import StagingWriter
@@ -86,24 +89,33 @@ class StageRows:
     layout: pa.Schema
     secrets: tuple[Secret, ...] = ()
     """What the writer needs to know in a task."""
+    audited_as: str | None = None
+    """The step under which it says what it has given to the writer, while the topology is audited."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run over one task's batches."""
         learn(self.secrets)
         words: list[str] = []
-        rows = self._rows(batches, words)
+        staged: list[Accounts] = []
+        rows = self._rows(batches, words, staged)
         first = next(rows, None)
         if first is not None:
             words.extend(self.writer(itertools.chain([first], rows)))
             if next(rows, None) is not None:
                 raise FatalError("a state's writer left rows unread; nothing of the batch was applied")
+        if self.audited_as is not None and staged:
+            words.append(encode(AuditWord(self.audited_as, reduce(Accounts.__add__, staged))))
         if words:
             yield pa.RecordBatch.from_arrays([pa.array(words, pa.string())], names=[CONTROL])
 
-    def _rows(self, batches: Iterable[pa.RecordBatch], words: list[str]) -> Iterator[pa.RecordBatch]:
+    def _rows(
+        self, batches: Iterable[pa.RecordBatch], words: list[str], staged: list[Accounts]
+    ) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             rows, control = split(batch)
             if control is not None:
                 words.extend(str(word) for word in control.column(CONTROL).to_pylist())
             if rows.num_rows:
+                if self.audited_as is not None:
+                    staged.append(accounts_of(rows))
                 yield rows.select(self.layout.names).cast(self.layout)

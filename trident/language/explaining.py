@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from trident.coordinators.options import Audit
+from trident.engine.auditing import account_of
 from trident.engine.compiled import CompiledTopology
 from trident.graph.nodes import (
     CarriedNode,
@@ -22,7 +24,7 @@ from trident.graph.nodes import (
 )
 from trident.graph.turns import is_late
 from trident.operations.aggregate import Aggregate
-from trident.operations.base import Operation, RecordOperation, Told
+from trident.operations.called import called, shortened
 from trident.operations.needs import TaskNeeds
 from trident.spouts.base import lives_in_process
 from trident.spouts.queue.spout import QueueSpout
@@ -30,8 +32,6 @@ from trident.state.layout import Merge
 from trident.state.row_tables.sink import RowSink
 
 _NONE: Final[Mapping[Node | Way, str]] = {}
-_LONGEST: Final = 200
-"""Of what a step was given; an expression may be of any length."""
 _PROCESSING: Final = "processing, of several batches at once:"
 _IN_TURN: Final = "commit turn, one batch at a time, once the txid before is done:"
 
@@ -55,10 +55,14 @@ class Step:
 
 
 def steps_of(
-    compiled: CompiledTopology, names: Mapping[Node | Way, str] = _NONE, loose: Sequence[Node] = ()
+    compiled: CompiledTopology,
+    names: Mapping[Node | Way, str] = _NONE,
+    loose: Sequence[Node] = (),
+    audit: Audit = Audit.OFF,
 ) -> tuple[Step, ...]:
     """Return the steps of a topology, each behind those that it needs; what a turn is carried is its input's affair.
 
+    With an audit each says whether it is held to account.
     `names` are those that streams were given behind their sources; `loose` are the nodes that nothing follows yet.
     """
     numbers: dict[Node | Way, int] = {}
@@ -70,9 +74,10 @@ def steps_of(
         inputs = (node.persist,) if isinstance(node, NewValuesNode) else node.inputs
         before = tuple(dict.fromkeys(add(each) for each in inputs))
         numbers[node] = len(numbers) + 1
-        called = f" (stream {names[node]!r})" if node in names else ""
+        name = f" (stream {names[node]!r})" if node in names else ""
         ends = ", and ends in nothing yet" if node in loose else ""
-        found.append(Step(numbers[node], f"{_said(node)}{called}{ends}", before, is_late(node)))
+        audited = f"; {_audited(node)}" if audit is Audit.ON else ""
+        found.append(Step(numbers[node], f"{_said(node)}{name}{ends}{audited}", before, is_late(node)))
         return numbers[node]
 
     for end in (*compiled.stages.processing, *compiled.stages.turn):
@@ -84,10 +89,14 @@ def steps_of(
 
 
 def explained(
-    compiled: CompiledTopology, form: ExplainForm, names: Mapping[Node | Way, str] = _NONE, loose: Sequence[Node] = ()
+    compiled: CompiledTopology,
+    form: ExplainForm,
+    names: Mapping[Node | Way, str] = _NONE,
+    loose: Sequence[Node] = (),
+    audit: Audit = Audit.OFF,
 ) -> str:
     """Return the steps in one of the forms; see `steps_of`."""
-    steps = steps_of(compiled, names, loose)
+    steps = steps_of(compiled, names, loose, audit)
     match form:
         case ExplainForm.TEXT:
             return _text(compiled.name, steps)
@@ -145,6 +154,14 @@ def _entities(text: str) -> str:
     return text.replace('"', "'").replace("<", "#lt;").replace(">", "#gt;")
 
 
+def _audited(node: Node | Way) -> str:
+    if is_late(node):
+        return "not audited"
+    if isinstance(node, OperationNode | RecordOperationNode) and account_of(node.operation) is None:
+        return "not audited, its rows are counted as new ones"
+    return "audited"
+
+
 def _said(node: Node | Way) -> str:
     match node:
         case SourceNode():
@@ -162,7 +179,7 @@ def _said(node: Node | Way) -> str:
         case OperationNode():
             return _said_of_operation(node)
         case RecordOperationNode():
-            return f"{_called(node.operation)}: {_work_of(node)}, within the batch"
+            return f"{called(node.operation)}: {_work_of(node)}, within the batch"
         case NewValuesNode():
             return (
                 f"new values of state {node.persist.name!r}: a batch's net change by key, by its own rules of merging"
@@ -176,7 +193,7 @@ def _said(node: Node | Way) -> str:
                 return f"state {node.name!r} ({node.state.kind.value}) {by}: what its updater says, once per txid"
             by = "" if node.aggregate.keys else "in one row: "
             return (
-                f"state {node.name!r} ({node.state.kind.value}) {by}{_short(node.aggregate.told())}; "
+                f"state {node.name!r} ({node.state.kind.value}) {by}{shortened(node.aggregate.told())}; "
                 f"{_counted(node.aggregate, node.needs)} per batch, one merge per txid over all"
             )
         case SinkNode():
@@ -188,8 +205,8 @@ def _said(node: Node | Way) -> str:
 def _said_of_operation(node: OperationNode) -> str:
     operation = node.operation
     if isinstance(operation, Aggregate):
-        return f"{_called(operation)}; {_counted(operation, node.needs)}, per batch"
-    return f"{_called(operation)}: {_work_of(node)}"
+        return f"{called(operation)}; {_counted(operation, node.needs)}, per batch"
+    return f"{called(operation)}: {_work_of(node)}"
 
 
 def _work_of(node: OperationNode | RecordOperationNode) -> str:
@@ -202,17 +219,6 @@ def _counted(aggregate: Aggregate, needs: TaskNeeds) -> str:
 
 def _needed(needs: TaskNeeds) -> str:
     return f", {needs.told()}" if needs.told() else ""
-
-
-def _called(operation: Operation | RecordOperation) -> str:
-    """Return the verb and what it was given."""
-    told = _short(operation.told()) if isinstance(operation, Told) else ""
-    return f"{operation.verb} {told}".rstrip()
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def _said_of_sink(node: SinkNode) -> str:

@@ -92,7 +92,7 @@ def joined_with_table(stream: Stream, table: DataFrame, on: Keys, how: str, *, u
             fields_of(stream._sample).require(name, "join_static: on")
     read = read_once(table, "join_static", "make a stream of it")
     rows = stream._sample.sparkSession.createDataFrame(read, table.schema)
-    operation = StaticJoin(rows, names, keeps=how == "left")
+    operation = StaticJoin(rows, names, keeps=how == "left", is_unique=unique)
     with about(stream._name):
         sample = apply_own(operation, stream._sample)
         if unique:

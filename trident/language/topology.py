@@ -17,7 +17,7 @@ from trident.base.names import check_given_name
 from trident.base.policies import policy_of
 from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger
-from trident.coordinators.options import RunOptions, Until, refuse_bare_options
+from trident.coordinators.options import Audit, RunOptions, Until, refuse_bare_options
 from trident.engine.building import fields_of, prototype
 from trident.engine.compiled import CompiledTopology
 from trident.engine.running import make_run, run_to_end
@@ -132,16 +132,17 @@ class Topology:
         """
         return static_state_of(source, keys)
 
-    def explain(self, form: ExplainForm | str = ExplainForm.TEXT) -> str:
+    def explain(self, form: ExplainForm | str = ExplainForm.TEXT, *, audit: Audit | str = Audit.OFF) -> str:
         """Return what the topology will do: its steps, in which stage, lowered to what, per batch or over all.
 
         As text, or as a graph for Mermaid or Graphviz ("mermaid", "dot"). Reads nothing and runs nothing. A topology
-        that is not finished is shown as far as it is.
+        that is not finished is shown as far as it is. With `audit="on"` each step says whether an audit holds it to
+        account.
         """
-        chosen = policy_of(ExplainForm, form, "form")
+        chosen, asked = policy_of(ExplainForm, form, "form"), policy_of(Audit, audit, "audit")
         followed = {before for node in (*self._nodes, *self._ends) for before in node.inputs}
         loose = [node for node in self._nodes if node not in followed]
-        return explained(self._frozen(), chosen, self._called, loose)
+        return explained(self._frozen(), chosen, self._called, loose, asked)
 
     def compile(self) -> CompiledTopology:
         """Return the topology as it is now, for a coordinator to run; may be called again."""

@@ -18,6 +18,7 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.exact import InexactError, exact_array
 from trident.base.nested_text import is_told
+from trident.operations.accounting import Account, is_audited, summed, sums_of, with_new_ids
 from trident.operations.aggregators.base import Aggregation, OneColumn, StoredColumn
 from trident.operations.aggregators.by_row import result_field
 from trident.operations.aggregators.combiner import Combiner
@@ -55,6 +56,7 @@ class Aggregate:
 
     verb = "aggregate"
     makes_groups = True
+    account = Account.GATHERS
 
     def __init__(self, keys: tuple[str, ...], aggregators: Mapping[str, Aggregation], *, stored: bool = False) -> None:
         self.keys = keys
@@ -141,9 +143,10 @@ class Aggregate:
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        grouped = self._grouped(frame, batch).select(*self._selected)
-        folded = self.folded(grouped, batch)
-        return folded.select(*self._shown) if self._shown else folded
+        grouped = self._grouped(frame, batch)
+        folded = self.folded(grouped.select(*self._selected, *sums_of(grouped)), batch)
+        shown = folded.select(*self._shown, *sums_of(folded)) if self._shown else folded
+        return with_new_ids(shown) if is_audited(frame) else shown
 
     def lower_last(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """As `lower`, for the driver to read: it may leave `COPIES` beside the words, to save a step of planning."""
@@ -153,7 +156,9 @@ class Aggregate:
 
     def _grouped(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         results = [self._result_of(column, batch).alias(name) for name, column in self.kept.items()]
-        return with_one_zero(frame).groupBy(*self._grouping).agg(*results, F.count(F.lit(1)).alias(COPIES))
+        return (
+            with_one_zero(frame).groupBy(*self._grouping).agg(*results, *summed(frame), F.count(F.lit(1)).alias(COPIES))
+        )
 
     def _result_of(self, column: StoredColumn, batch: BatchContext) -> Column:
         """Return what is computed: a group inside the stream is right or fails, since others are made of it."""

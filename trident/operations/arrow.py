@@ -10,12 +10,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trident.base.audit import ID, made_ids
 from trident.base.control import CONTROL
 from trident.base.conversions import converted
 from trident.base.errors import ConfigurationError
 from trident.base.exact import InexactError
 from trident.base.order import ORDER, below, log_of
 from trident.base.partitions import PARTITION
+from trident.operations.accounting import as_ids, id_column, marks
 from trident.operations.user_objects import ready, told_of
 
 AnyArray: TypeAlias = "pa.Array[pa.Scalar[pa.DataType]]"
@@ -142,11 +144,13 @@ class Records:
     """Which record each row is of, where that was asked for."""
     partition: AnyArray | None = None
     """Which logical partition each row is in, where that was asked for."""
+    ids: AnyArray | None = None
+    """Each row's id, while the topology is audited."""
 
     @property
     def hidden(self) -> dict[str, AnyArray]:
         """The columns that go along as they are."""
-        columns = {ORDER: self.order, PARTITION: self.partition}
+        columns = {ORDER: self.order, PARTITION: self.partition, ID: self.ids}
         return {name: column for name, column in columns.items() if column is not None}
 
     def runs(self) -> Iterator[Records]:
@@ -171,14 +175,15 @@ class Records:
         return (self._part(row, 1) for row in range(self.fields.num_rows))
 
     def _part(self, start: int, count: int) -> Records:
-        parts = (None if each is None else each.slice(start, count) for each in (self.order, self.partition))
+        beside = (self.order, self.partition, self.ids)
+        parts = (None if each is None else each.slice(start, count) for each in beside)
         return Records(self.fields.slice(start, count), *parts)
 
 
 def _records(batch: pa.RecordBatch) -> Records:
     fields = batch.drop_columns([CONTROL])
-    found = {name: fields.column(name) for name in (ORDER, PARTITION) if name in fields.schema.names}
-    return Records(fields.drop_columns(list(found)), found.get(ORDER), found.get(PARTITION))
+    found = {name: fields.column(name) for name in (ORDER, PARTITION, ID) if name in fields.schema.names}
+    return Records(fields.drop_columns(list(found)), found.get(ORDER), found.get(PARTITION), found.get(ID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +206,10 @@ class Keep:
         hidden = {name: array.filter(mask) for name, array in records.hidden.items()}
         # a task's batches must agree in their schema, and records alone may come without nulls
         yield assemble([*kept.columns, *hidden.values()], [*kept.schema.names, *hidden], self.schema)
+        if records.ids is not None:
+            is_kept = np.asarray(mask.fill_null(False), dtype=bool)
+            left_out = as_ids(records.ids)[~is_kept]
+            yield marks(left_out, np.zeros(len(left_out), dtype=np.int64), self.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,5 +283,18 @@ class Expand:
             hidden: dict[str, AnyArray] = {} if first is None else {ORDER: below(first, count, rows)}
             if records.partition is not None:
                 hidden[PARTITION] = pa.array([records.partition[0].as_py()] * rows, pa.int32())
+            if records.ids is not None:
+                hidden[ID] = _made_of_first(records.ids, count, rows)
             yield assemble([*arrays, *hidden.values()], [*self.declared.names, *hidden], self.schema)
             count += len(arrays[0])
+        if records.ids is not None:
+            # all rows count as made of the first record
+            counts = np.zeros(len(records.ids), dtype=np.int64)
+            counts[0] = count
+            yield marks(as_ids(records.ids), counts, self.schema)
+
+
+def _made_of_first(ids: AnyArray, before: int, rows: int) -> AnyArray:
+    """Return the ids of some rows of those that are made of a run's first record."""
+    made = made_ids(as_ids(ids.slice(0, 1)), np.array([before + rows], dtype=np.int64))
+    return id_column(made[before:])

@@ -10,9 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trident.base.audit import ID, made_ids
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
+from trident.operations.accounting import as_ids, id_column, marks
 from trident.operations.arrow import AnyArray, Arrays, Records, assemble, check_rows, fit, over_records
 
 ListsFunction = Callable[[pa.RecordBatch], Arrays]
@@ -47,6 +49,10 @@ class Repeat:
             columns[ORDER] = _orders(records.order, parents, counts)
         if records.partition is not None:
             columns[PARTITION] = records.partition.take(parents)
+        if records.ids is not None:
+            ids = as_ids(records.ids)
+            columns[ID] = id_column(made_ids(ids, counts))
+            yield marks(ids, counts, self.schema)
         yield assemble(list(columns.values()), list(columns), self.schema)
 
 

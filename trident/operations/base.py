@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import CharType, DoubleType, FloatType, StructField, StructType, VarcharType
 
+from trident.base.audit import ID
 from trident.base.checks import check_text, may_hold_a_secret, refused
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
@@ -23,7 +24,7 @@ RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"
 """The hidden column that `batch_time()` names; it is there only while an expression that uses it is evaluated."""
 
-HIDDEN: Final = (ORDER, PARTITION, CONTROL)
+HIDDEN: Final = (ORDER, PARTITION, ID, CONTROL)
 """The columns that go along without being fields."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -202,7 +203,7 @@ def text_of(expression: Column) -> str:
 
 
 def hidden(frame: DataFrame) -> list[Column]:
-    """Return the columns that go along without being fields: order and partition where there are such, and control."""
+    """Return the columns that go along without being fields: order, partition, id where there are such; control."""
     return [field(name) for name in HIDDEN if name in frame.columns]
 
 

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from trident.base.audit import DONE, ID
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
+from trident.operations.accounting import Account, done_instead, is_audited, made_id
 from trident.operations.base import (
     BATCH_TIME,
     HIDDEN,
@@ -28,6 +31,7 @@ from trident.operations.base import (
 )
 
 _POSITION = "__trident_position"
+_COUNT = "__trident_count"
 
 
 class FilterColumn:
@@ -36,6 +40,7 @@ class FilterColumn:
     verb = "filter"
     makes_groups = False
     runs_user_code = False
+    account = Account.SELECTS
 
     def __init__(self, condition: Column, check: Callable[[Fields], None] = lambda fields: None) -> None:
         self._check = check
@@ -54,8 +59,11 @@ class FilterColumn:
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         if self._uses_time:
-            return with_batch_time(frame, batch).filter(self._kept).drop(BATCH_TIME)
-        return frame.filter(self._kept)
+            return self._filtered(with_batch_time(frame, batch)).drop(BATCH_TIME)
+        return self._filtered(frame)
+
+    def _filtered(self, frame: DataFrame) -> DataFrame:
+        return done_instead(frame, self._kept) if is_audited(frame) else frame.filter(self._kept)
 
 
 class EachColumns:
@@ -64,6 +72,7 @@ class EachColumns:
     verb = "each"
     makes_groups = False
     runs_user_code = False
+    account = Account.KEEPS
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
@@ -93,6 +102,7 @@ class MapColumns:
     verb = "map"
     makes_groups = False
     runs_user_code = False
+    account = Account.KEEPS
 
     def __init__(self, columns: dict[str, Column]) -> None:
         check_columns(columns, self.verb)
@@ -118,6 +128,7 @@ class FlatMapColumn:
 
     makes_groups = False
     runs_user_code = False
+    account = Account.MAKES
 
     def __init__(self, columns: dict[str, Column], verb: str = "flat_map", *, keeps: bool = False) -> None:
         self.verb = verb
@@ -152,11 +163,31 @@ def exploded(frame: DataFrame, array: Column, name: str, own: Sequence[str]) -> 
     # a control row gets an array of one null, so that it comes out of explode once, as it went in
     elements = F.when(control().isNull(), array).otherwise(F.array(F.lit(None)))
     kept = [field(each) for each in own]
-    rows = frame.select(*kept, F.posexplode(elements).alias(_POSITION, name), *hidden(frame))
+    if is_audited(frame):
+        rows = _accounted(frame, array, name, kept)
+    else:
+        rows = frame.select(*kept, F.posexplode(elements).alias(_POSITION, name), *hidden(frame))
     if ORDER in frame.columns:
         level = F.unhex(F.lpad(F.hex(field(_POSITION)), 8, "0"))
         rows = rows.withColumn(ORDER, F.concat(order(), level))
     return rows.select(*kept, field(name), *hidden(frame))
+
+
+def _accounted(frame: DataFrame, array: Column, name: str, kept: Sequence[Column]) -> DataFrame:
+    """Return the rows of `exploded` with ids, and before those of a record a mark that says how many there are."""
+    is_record, nothing = control().isNull(), F.array(F.lit(None))
+    count = F.greatest(F.coalesce(F.size(array), F.lit(0)), F.lit(0))  # of a missing array it may be -1
+    elements = F.when(is_record & (count > 0), F.concat(nothing, array)).otherwise(nothing)
+    said = F.when(is_record, count).alias(_COUNT)
+    rows = frame.select(*kept, said, F.posexplode(elements).alias(_POSITION, name), *hidden(frame))
+    position = field(_POSITION)
+    mark = F.when(is_record & (position == 0), F.concat(F.lit(DONE), field(_COUNT).cast("string")))
+    changed = {
+        CONTROL: F.coalesce(control(), mark),
+        ID: F.when(is_record & (position > 0), made_id(position)).otherwise(field(ID)),
+        _POSITION: position - 1,
+    }
+    return rows.withColumns(changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +210,11 @@ class Project:
     def runs_user_code(self) -> bool:
         """None."""
         return False
+
+    @property
+    def account(self) -> Account:
+        """Every record is passed on."""
+        return Account.KEEPS
 
     def check(self, fields: Fields) -> None:
         """Every field must be there, and be named once."""
@@ -206,6 +242,7 @@ class Rename:
     verb = "rename"
     makes_groups = False
     runs_user_code = False
+    account = Account.KEEPS
 
     def check(self, fields: Fields) -> None:
         """The old names must be there, and the new ones differ from all that stay."""

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField, StructType
 
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
+from trident.operations.accounting import Account
 from trident.operations.arrow import Add, BatchFunction, Expand, Keep, MaskFunction, Replace, RowsFunction
 from trident.operations.arrow_lists import ListsFunction, Look, Repeat
 from trident.operations.base import HIDDEN, BatchContext, Fields, check_new_names, field, hidden, nullable, order
@@ -35,6 +36,7 @@ class FilterFunction:
     """Keeps the records for which the function's boolean array is true (null is not)."""
 
     makes_groups = False
+    account = Account.SELECTS
     runs_user_code = True
 
     def __init__(self, function: MaskFunction, verb: str = "filter") -> None:
@@ -59,6 +61,7 @@ class EachFunction:
 
     verb = "each"
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = True
 
     def __init__(self, function: BatchFunction, declared: StructType) -> None:
@@ -84,6 +87,7 @@ class MapFunction:
     """Replaces all fields by the declared ones; the function returns one value per record for each of them."""
 
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = True
 
     def __init__(self, function: BatchFunction, declared: StructType, verb: str = "map") -> None:
@@ -114,6 +118,7 @@ class FlatMapFunction:
 
     verb = "flat_map"
     makes_groups = False
+    account = Account.MAKES
     runs_user_code = True
 
     def __init__(self, function: RowsFunction, declared: StructType, *, in_runs: bool) -> None:
@@ -146,6 +151,7 @@ class Peek:
 
     verb = "peek"
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = True
 
     def __init__(self, function: Callable[[pa.RecordBatch], object]) -> None:
@@ -168,6 +174,7 @@ class FlatMapLists:
     """Makes rows of each record by lists that a function returns; `keeps` its fields, or replaces them."""
 
     makes_groups = False
+    account = Account.MAKES
     runs_user_code = True
 
     def __init__(self, function: ListsFunction, declared: StructType, verb: str, *, keeps: bool) -> None:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, DataType, StringType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
+from trident.operations.accounting import Account
 from trident.operations.arrow import BatchFunction
 from trident.operations.base import (
     BUILD_CONTEXT,
@@ -53,6 +54,7 @@ class KafkaRecords:
 
     verb = "to_kafka"
     makes_groups = False
+    account = Account.KEEPS
 
     def __init__(self, parts: RecordParts) -> None:
         functions = ((name, _function(part)) for name, part in ((KEY, parts.key), (VALUE, parts.value)))

@@ -14,9 +14,12 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import IntegerType, IntegralType, StructField, StructType
 
+from trident.base.audit import DONE, ID
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
+from trident.operations.accounting import Account, is_audited, made_id
 from trident.operations.arrow import AnyArray, Records, assemble, check_rows, fit, over_records
 from trident.operations.base import (
     UNCOMPUTABLE,
@@ -52,6 +55,7 @@ class SetPartition:
     """Puts each record into the partition that an expression says."""
 
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = False
 
     def __init__(
@@ -137,6 +141,7 @@ class Broadcast:
     verb = "broadcast"
     makes_groups = False
     runs_user_code = False
+    account = Account.MAKES
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
@@ -146,13 +151,21 @@ class Broadcast:
 
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
-        everywhere = F.array(*(F.lit(number) for number in range(self._partitions)))
+        first = -1 if is_audited(frame) else 0
+        everywhere = F.array(*(F.lit(number) for number in range(first, self._partitions)))
         own = F.when(control().isNull(), everywhere).otherwise(F.array(F.lit(None).cast("int")))
         rows = frame.drop(PARTITION).withColumn(PARTITION, F.explode(own))
         if ORDER in frame.columns:
             level = F.unhex(F.lpad(F.hex(field(PARTITION)), 8, "0"))
             rows = rows.withColumn(ORDER, guarded(F.concat(order(), level)))
-        return rows
+        return self._accounted(rows) if is_audited(frame) else rows
+
+    def _accounted(self, rows: DataFrame) -> DataFrame:
+        """Return the rows with ids, and the one before the first partition's as a mark of the record."""
+        at = field(PARTITION)
+        ids = F.when(at >= 0, made_id(at + 1)).otherwise(field(ID))
+        mark = F.when(at < 0, F.lit(f"{DONE}{self._partitions}"))
+        return rows.withColumns({ID: ids, CONTROL: F.coalesce(control(), mark)})
 
 
 @dataclass(frozen=True)
@@ -163,6 +176,7 @@ class Shuffle:
 
     verb = "shuffle"
     wants_order = True
+    account = Account.KEEPS
     runs_user_code = False
 
     def result(self, schemas: Sequence[StructType]) -> StructType:
@@ -174,7 +188,8 @@ class Shuffle:
         """See `RecordOperation.lower`."""
         (frame,) = frames
         names = [name for name in frame.columns if name not in (ORDER, PARTITION)]
-        orderable = [field(each.name) for each in frame.schema.fields if "map<" not in each.dataType.simpleString()]
+        fields = [each for each in frame.schema.fields if each.name != ID]
+        orderable = [field(each.name) for each in fields if "map<" not in each.dataType.simpleString()]
         # rows of an aggregation have no order: theirs is that of their values
         place = F.row_number().over(Window.orderBy(*([order()] if ORDER in frame.columns else []), *orderable))
         dealt = F.pmod(place - 1, F.lit(self.partitions)).cast("int").alias(PARTITION)
@@ -187,6 +202,7 @@ class PartitionFunction:
 
     verb = "partition"
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = True
 
     def __init__(self, function: Callable[[pa.RecordBatch], AnyArray], partitions: int) -> None:
@@ -228,6 +244,6 @@ class Place:
                 f"the function given to partition returned what is no partition for a record: they are 0 to "
                 f"{self.partitions - 1}; nothing of the batch was applied"
             )
-        hidden = {} if records.order is None else {ORDER: records.order}
+        hidden = {name: column for name, column in records.hidden.items() if name != PARTITION}
         names = [*records.fields.schema.names, *hidden, PARTITION]
         yield assemble([*records.fields.columns, *hidden.values(), said], names, self.schema)

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from trident.base.errors import ConfigurationError
+from trident.operations.accounting import Account, done_instead, is_audited
 from trident.operations.base import HIDDEN, BatchContext, Fields, control, field, hidden
 from trident.operations.several import aliased, check_same_key
 
@@ -19,16 +20,19 @@ _COUNT = "__trident_rows"
 class StaticJoin:
     """Adds the fields of a table's rows to the records with equal keys: in each combination, as joins do.
 
-    `keeps` says that a record without a row stays, its new fields null. Keys are equal as in `group_by`.
+    `keeps` says that a record without a row stays, its new fields null; `is_unique` that no key has several rows. Keys
+    are equal as in `group_by`.
     """
 
     verb = "join_static"
     makes_groups = False
     runs_user_code = False
 
-    def __init__(self, table: DataFrame, on: tuple[str, ...], *, keeps: bool) -> None:
+    def __init__(self, table: DataFrame, on: tuple[str, ...], *, keeps: bool, is_unique: bool) -> None:
         self._on = on
         self._keeps = keeps
+        kept = Account.KEEPS if keeps else Account.SELECTS
+        self.account = kept if is_unique else None
         self._fields = Fields(table.schema)
         self._added = [name for name in table.columns if name not in on]
         marked = aliased(table, "static.").withColumn(_MATCHED, F.lit(True))
@@ -52,7 +56,8 @@ class StaticJoin:
         equal = [control().isNull(), *(field(name).eqNullSafe(field(f"static.{name}")) for name in self._on)]
         joined = frame.join(self._table, reduce(Column.__and__, equal), "left")
         if not self._keeps:
-            joined = joined.filter(control().isNotNull() | field(_MATCHED))
+            has_row = control().isNotNull() | field(_MATCHED)
+            joined = done_instead(joined, has_row) if is_audited(frame) else joined.filter(has_row)
         own = [name for name in frame.columns if name not in HIDDEN]
         added = [field(f"static.{name}").alias(name) for name in self._added]
         return joined.select(*(field(name) for name in own), *added, *hidden(frame))

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from trident.operations.accounting import Account
 from trident.operations.arrow_lists import Repeat
 from trident.operations.asking import FOUND, Asking, QueryFunction
 from trident.operations.base import (
@@ -102,6 +103,11 @@ class TableQuery:
             check_same_key(self.verb, fields.schema[name], "of the stream", key, "that is a key of the table")
         fields.refuse([each.name for each in self._table.added], self.verb)
 
+    @property
+    def account(self) -> Account:
+        """A record is passed on once, or as a row for each of the table's."""
+        return Account.MAKES if self._several else Account.KEEPS
+
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         # a control row has no partner, so it comes out of a left join once, as it went in
@@ -123,6 +129,7 @@ class FunctionQuery:
     verb = _VERB
     makes_groups = False
     runs_user_code = True
+    account = Account.MAKES
 
     def __init__(
         self, function: QueryFunction[Any], keys: tuple[str, ...], declared: StructType, source: object = None

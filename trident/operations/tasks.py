@@ -12,6 +12,7 @@ from pyspark.resource import ExecutorResourceRequests, ResourceProfile, Resource
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from trident.operations.accounting import Account
 from trident.operations.base import BatchContext, Fields
 
 _PROFILES: Final = 64
@@ -26,6 +27,7 @@ class InTasks:
 
     verb = "parallelism"
     makes_groups = False
+    account = Account.KEEPS
     runs_user_code = False
 
     def check(self, fields: Fields) -> None:

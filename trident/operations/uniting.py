@@ -10,8 +10,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from trident.base.audit import ID
+from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, PLACE_BYTES, level_of
+from trident.operations.accounting import Account
 from trident.operations.base import BatchContext, field, order
 from trident.operations.several import fields_without_order, named, order_or_none, same_type
 
@@ -25,6 +28,7 @@ class MergeStreams:
 
     verb = "merge"
     wants_order = False
+    account = Account.KEEPS
     runs_user_code = False
 
     def result(self, schemas: Sequence[StructType]) -> StructType:
@@ -81,4 +85,6 @@ def _place(frame: DataFrame, number: int) -> Column:
 
 def _named(frame: DataFrame, names: Sequence[str], more: Sequence[Column]) -> DataFrame:
     columns = [field(old).alias(new) for old, new in zip(fields_without_order(frame), names, strict=True)]
-    return frame.select(*columns, *more)
+    # records alone have no control column; those of an audit come with the words about them
+    along = [field(name) for name in (ID, CONTROL) if name in frame.columns]
+    return frame.select(*columns, *more, *along)
