@@ -12,7 +12,7 @@ import trident
 import trident.spouts
 import trident.state
 import trident.testing
-from trident.local import kafka, kafka_cluster, postgres, session, spark_cluster
+from trident.local import kafka, kafka_cluster, postgres, rabbitmq, redis, session, spark_cluster
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.spark import SparkReader
 
@@ -23,6 +23,8 @@ BESIDE: tuple[object, ...] = (  # documented by module, in no package's list of 
     kafka.LocalKafka,
     kafka_cluster.LocalKafkaCluster,
     postgres.LocalPostgres,
+    rabbitmq.LocalRabbit,
+    redis.LocalRedis,
     spark_cluster.LocalSparkCluster,
     session.local_session,
 )
@@ -86,6 +88,13 @@ FOR_LIBRARY = {
     "places",
     "condition",
     "array",
+    "next_tuple",
+    "ack",
+    "fail",
+    "activate",
+    "deactivate",
+    "identity",
+    "values",
 }
 """Methods of spouts, decoders, states, readers and aggregators that the library calls on what a user has made; of
 ledgers all are."""

@@ -24,7 +24,7 @@ from trident.engine.staging import Staging
 from trident.graph.nodes import SourceNode
 from trident.language.stream import Stream
 from trident.language.trident_state import TridentState
-from trident.local import kafka, kafka_cluster, postgres, session, spark_cluster
+from trident.local import kafka, kafka_cluster, postgres, rabbitmq, redis, session, spark_cluster
 from trident.spouts import (
     BadRecord,
     FixedBatchSpout,
@@ -135,6 +135,14 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "ByRow": (None, *THING, Count()),
     "Aggregation | ByRow": (None, *THING),
     "Column | Condition | MaskFunction": (None, "a text", 5, b"bytes", int),
+    "Body": (None, *THING),
+    "Mapping[str, tuple[str, str, str]] | None": (
+        *THING,
+        {"a": 5},
+        {5: ("", "", "")},
+        {"a": ("", "")},
+        {"a": (1, 2, 3)},
+    ),
     **{f"{each} | None": ("a text", 5, b"bytes", int) for each in ("BatchFunction", "RowsFunction", "ListsFunction")},
 }
 """What an argument of that annotation must refuse."""
@@ -148,7 +156,7 @@ MAY: Final[Mapping[str, Sequence[object]]] = {
     "Stream.each(schema)": (None,),
 }
 """What one of them may be, unlike the others of its annotation."""
-SECRET: Final = {"dsn", "client_options"}
+SECRET: Final = {"dsn", "client_options", "url"}
 ADDRESSES: Final = ("postgresql://ann:hunter2@127.0.0.1:9/none", "host=127.0.0.1 password=hunter2", "ann:hunter2@db")
 
 
@@ -351,6 +359,10 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "FileSpout": (trident.spouts.FileSpout, {"folder": "in", "schema": "n int", "format": "csv"}),
     "Json": (Json, {"schema": "n int"}),
     "Raw": (trident.spouts.Raw, {}),
+    "FieldsBody": (trident.spouts.FieldsBody, {"schema": "n int"}),
+    "JsonBody": (trident.spouts.JsonBody, {"schema": "n int"}),
+    "RawBody": (trident.spouts.RawBody, {}),
+    "RabbitSpout": (trident.spouts.RabbitSpout, {"queue": "q", "url": "amqp://ann:hunter2@127.0.0.1:9/"}),
     "OpaqueKafkaSpout": (OpaqueKafkaSpout, KAFKA),
     "TransactionalKafkaSpout": (TransactionalKafkaSpout, KAFKA),
     "ArrowReader": (ArrowReader, {}),
@@ -379,6 +391,9 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "LocalKafkaCluster.transaction_coordinator": ("transaction_coordinator", {"transactional_id": "t.s"}),
     "LocalKafkaCluster.is_in_sync": ("is_in_sync", {"topic": "t"}),
     "LocalPostgres": (postgres.LocalPostgres, {}),
+    "LocalRabbit": (rabbitmq.LocalRabbit, {}),
+    "LocalRabbit.url_of": ("url_of", {"user": "trident"}),
+    "LocalRedis": (redis.LocalRedis, {}),
     "LocalSparkCluster": (spark_cluster.LocalSparkCluster, {}),
 }
 """How each is called rightly: a method by its name, on what is made for its class."""
@@ -390,6 +405,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "MemoryState": lambda: MemoryState("s"),
     "TopologyTest": lambda: TopologyTest(EMPTY, SPARK),  # type: ignore[arg-type]
     "LocalKafka": lambda: kafka.LocalKafka(),
+    "LocalRabbit": lambda: rabbitmq.LocalRabbit(),
     "LocalKafkaCluster": lambda: kafka_cluster.LocalKafkaCluster(),
 }
 WAITING = ("start", "stop", "launch", "wait", "close", "kill", "prepare", "create_database")
