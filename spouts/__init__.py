@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from trident.spouts.memory import FeederBatchSpout, FixedBatchSpout
     from trident.spouts.python.non_transactional import NonTransactionalSpout
     from trident.spouts.python.spout import PythonSpout
+    from trident.spouts.queue.bodies import FieldsBody, JsonBody, RawBody
+    from trident.spouts.queue.rabbitmq import RabbitSpout
 
 _MODULES = {
     "trident.spouts.base": (
@@ -40,21 +42,31 @@ _MODULES = {
     ),
     "trident.spouts.python.non_transactional": ("NonTransactionalSpout",),
     "trident.spouts.python.spout": ("PythonSpout",),
+    "trident.spouts.queue.bodies": (
+        "FieldsBody",
+        "JsonBody",
+        "RawBody",
+    ),
+    "trident.spouts.queue.rabbitmq": ("RabbitSpout",),
 }
 
 __all__ = [
     "BadRecord",
     "FeederBatchSpout",
+    "FieldsBody",
     "FileFormat",
     "FileSpout",
     "FixedBatchSpout",
     "Json",
+    "JsonBody",
     "LostOffsets",
     "NonTransactionalSpout",
     "OffsetsLostError",
     "OpaqueKafkaSpout",
     "PythonSpout",
+    "RabbitSpout",
     "Raw",
+    "RawBody",
     "SpoutKind",
     "StartAt",
     "TransactionalKafkaSpout",
