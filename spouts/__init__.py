@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from trident.spouts.python.spout import PythonSpout
     from trident.spouts.queue.bodies import FieldsBody, JsonBody, RawBody
     from trident.spouts.queue.rabbitmq import RabbitSpout
+    from trident.spouts.queue.redis_streams import RedisStreamSpout
 
 _MODULES = {
     "trident.spouts.base": (
@@ -48,6 +49,7 @@ _MODULES = {
         "RawBody",
     ),
     "trident.spouts.queue.rabbitmq": ("RabbitSpout",),
+    "trident.spouts.queue.redis_streams": ("RedisStreamSpout",),
 }
 
 __all__ = [
@@ -67,6 +69,7 @@ __all__ = [
     "RabbitSpout",
     "Raw",
     "RawBody",
+    "RedisStreamSpout",
     "SpoutKind",
     "StartAt",
     "TransactionalKafkaSpout",

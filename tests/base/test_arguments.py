@@ -81,6 +81,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "None": (5, "3", timedelta(seconds=1)),
     # policies
     **dict.fromkeys(("OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)),
+    "StartAt": (None, *POLICY),
     **dict.fromkeys(("SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
     "Literal['stopped', 'caught_up'] | None": POLICY,
     "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
@@ -363,6 +364,10 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "JsonBody": (trident.spouts.JsonBody, {"schema": "n int"}),
     "RawBody": (trident.spouts.RawBody, {}),
     "RabbitSpout": (trident.spouts.RabbitSpout, {"queue": "q", "url": "amqp://ann:hunter2@127.0.0.1:9/"}),
+    "RedisStreamSpout": (
+        trident.spouts.RedisStreamSpout,
+        {"streams": "s", "group": "g", "url": "redis://ann:hunter2@127.0.0.1:9/0"},
+    ),
     "OpaqueKafkaSpout": (OpaqueKafkaSpout, KAFKA),
     "TransactionalKafkaSpout": (TransactionalKafkaSpout, KAFKA),
     "ArrowReader": (ArrowReader, {}),
