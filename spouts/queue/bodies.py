@@ -46,6 +46,8 @@ class JsonBody:
 
     def values(self, received: Received) -> Values:
         """See `Body`."""
+        if received.body is None:
+            raise UnreadableError("it has no body")
         try:
             found = json.loads(received.body.decode(), parse_float=Decimal, parse_constant=_refuse)
         except UnicodeDecodeError:

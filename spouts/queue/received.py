@@ -19,7 +19,8 @@ class Received:
     id: str
     source: str
     """The queue, stream or topic, or the path of a request."""
-    body: bytes = field(repr=False)
+    body: bytes | None = field(repr=False)
+    """None where the source has none, which is not an empty one: a tombstone, or an entry without the field."""
     key: bytes | None = field(default=None, repr=False)
     """A routing key, or a record's key."""
     attributes: Mapping[str, bytes | None] = field(default_factory=dict, repr=False)

@@ -178,7 +178,7 @@ class RedisStreamSpout(AckingSpout):
         attributes = {name.decode(errors="replace"): value for name, value in entry.fields.items()}
         body = attributes.get(self._field)
         try:
-            values = self._body.values(Received(id_, stream, body or b"", None, attributes))
+            values = self._body.values(Received(id_, stream, body, None, attributes))
         except UnreadableError as error:
             missing = "" if body is not None else f" (it has no field {self._field!r})"
             way_on = f"It comes again with the next run: XACK {stream} {self._group} {entry.id} leaves it out"

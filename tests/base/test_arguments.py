@@ -360,6 +360,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "FileSpout": (trident.spouts.FileSpout, {"folder": "in", "schema": "n int", "format": "csv"}),
     "Json": (Json, {"schema": "n int"}),
     "Raw": (trident.spouts.Raw, {}),
+    "AckingKafkaSpout": (trident.spouts.AckingKafkaSpout, {**KAFKA, "group": "g"}),
     "FieldsBody": (trident.spouts.FieldsBody, {"schema": "n int"}),
     "JsonBody": (trident.spouts.JsonBody, {"schema": "n int"}),
     "RawBody": (trident.spouts.RawBody, {}),

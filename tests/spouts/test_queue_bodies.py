@@ -19,7 +19,7 @@ from trident.spouts.queue.received import Received, UnreadableError, id_problem
 SECRET = "of-ann-only"
 
 
-def of(body: bytes = b"", **attributes: bytes | None) -> Received:
+def of(body: bytes | None = b"", **attributes: bytes | None) -> Received:
     return Received("m-1", "q", body, b"key", attributes)
 
 
@@ -123,6 +123,11 @@ def test_a_json_value_that_is_not_what_was_declared(declared: str, said: str) ->
 def test_a_body_that_is_no_json_object(body: bytes) -> None:
     with pytest.raises(UnreadableError, match=r"not UTF-8|not JSON|no object"):
         JsonBody("f int").values(of(body))
+
+
+def test_no_body_is_no_json_object() -> None:
+    with pytest.raises(UnreadableError, match="has no body"):
+        JsonBody("f int").values(of(None))
 
 
 @given(st.binary(max_size=60))
