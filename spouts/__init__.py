@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from trident.spouts.python.non_transactional import NonTransactionalSpout
     from trident.spouts.python.spout import PythonSpout
     from trident.spouts.queue.bodies import FieldsBody, JsonBody, RawBody
+    from trident.spouts.queue.http_push import HttpPushSpout
     from trident.spouts.queue.kafka_acking import AckingKafkaSpout
     from trident.spouts.queue.rabbitmq import RabbitSpout
     from trident.spouts.queue.redis_streams import RedisStreamSpout
@@ -49,6 +50,7 @@ _MODULES = {
         "JsonBody",
         "RawBody",
     ),
+    "trident.spouts.queue.http_push": ("HttpPushSpout",),
     "trident.spouts.queue.kafka_acking": ("AckingKafkaSpout",),
     "trident.spouts.queue.rabbitmq": ("RabbitSpout",),
     "trident.spouts.queue.redis_streams": ("RedisStreamSpout",),
@@ -62,6 +64,7 @@ __all__ = [
     "FileFormat",
     "FileSpout",
     "FixedBatchSpout",
+    "HttpPushSpout",
     "Json",
     "JsonBody",
     "LostOffsets",

@@ -6,7 +6,7 @@ import importlib.util
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
-from trident.base.checks import check_text, refused
+from trident.base.checks import check_text, may_hold_a_secret, refused
 from trident.base.errors import ConfigurationError
 
 
@@ -33,6 +33,14 @@ def checked_address(given: object, schemes: tuple[str, ...], example: str, port:
     if parts.scheme not in schemes or not host:
         raise refused("url", allowed, given, secret=True)
     return Address(url, f"{host}:{given_port or port}", unquote(parts.path[1:]))
+
+
+def check_name(what: str, given: object, allowed: str) -> str:
+    """Return the name of a queue and its like, which errors and the ledger show; an address in its place is refused."""
+    name = check_text(what, given, allowed=allowed)
+    if "://" in name or (may_hold_a_secret(name) and "@" in name):
+        raise refused(what, f"{allowed}, and no address", given, secret=True)
+    return name
 
 
 def require_client(module: str, spout: str) -> None:

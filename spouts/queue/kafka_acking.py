@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from trident.base.checks import check_flag, check_text, check_texts
+from trident.base.checks import check_flag, check_texts
 from trident.base.errors import ConfigurationError
 from trident.base.kafka.clients import for_librdkafka
 from trident.base.policies import policy_of
@@ -15,6 +15,7 @@ from trident.spouts.base import StartAt
 from trident.spouts.kafka.options import KafkaOptions
 from trident.spouts.kafka.topics import checked_topics
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.addresses import check_name
 from trident.spouts.queue.bodies import Body, RawBody, checked_body
 from trident.spouts.queue.kafka_offsets import TopicPartition
 from trident.spouts.queue.message import Message
@@ -66,7 +67,7 @@ class AckingKafkaSpout(AckingSpout):
         client_options: Mapping[str, str] | None = None,
     ) -> None:
         self._topics = checked_topics(topics, None)
-        self._group = check_text("group", group, allowed="the name of a consumer group")
+        self._group = check_name("group", group, "the name of a consumer group")
         given = check_texts("client_options", {} if client_options is None else client_options, secret=True)
         self._options = _checked(KafkaOptions(bootstrap_servers, check_flag("read_committed", read_committed), given))
         self._brokers = bootstrap_servers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from trident.base.checks import check_count, check_text
 from trident.base.errors import FatalError
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
-from trident.spouts.queue.addresses import checked_address, require_client
+from trident.spouts.queue.addresses import check_name, checked_address, require_client
 from trident.spouts.queue.bodies import Body, RawBody, checked_body
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.received import Received, UnreadableError, id_problem, shown_id, unreadable
@@ -50,7 +50,7 @@ class RabbitSpout(AckingSpout):
         max_pending: int = 50_000,
     ) -> None:
         """`max_pending`: how many messages the broker delivers ahead of their acks, at most 65,535."""
-        self._queue = check_text("queue", queue, allowed="the name of a queue")
+        self._queue = check_name("queue", queue, "the name of a queue")
         self._address = checked_address(url, ("amqp", "amqps"), "amqp://user:password@host:5672/vhost", 5672)
         self._body = checked_body(body)
         self.schema = body.schema  # type: ignore[misc]  # each object has its own

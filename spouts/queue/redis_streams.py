@@ -15,7 +15,7 @@ from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.policies import policy_of
 from trident.spouts.base import StartAt
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
-from trident.spouts.queue.addresses import Address, checked_address, require_client
+from trident.spouts.queue.addresses import Address, check_name, checked_address, require_client
 from trident.spouts.queue.bodies import Body, RawBody, checked_body
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.received import Received, UnreadableError, unreadable
@@ -77,13 +77,13 @@ class RedisStreamSpout(AckingSpout):
         Where a group was destroyed by mistake, that makes it anew at `start`: leave it off once the group is there.
         """
         self._streams = _checked_streams(streams)
-        self._group = check_text("group", group, allowed="the name of a consumer group")
+        self._group = check_name("group", group, "the name of a consumer group")
         self._address = checked_address(url, ("redis", "rediss"), "redis://user:password@host:6379/0", 6379)
         _check_options(self._address)
         self._body = checked_body(body)
         self.schema = body.schema  # type: ignore[misc]  # each object has its own
         self._field = check_text("field", field)
-        self._consumer = check_text("consumer", consumer)
+        self._consumer = check_name("consumer", consumer, "the name of a consumer")
         self._idle_ms = (
             int(check_duration("min_idle", min_idle, longest=_LONGEST_IDLE) / timedelta(milliseconds=1)) or 1
         )
@@ -217,7 +217,7 @@ def _checked_streams(given: object) -> tuple[str, ...]:
     several = (given,) if isinstance(given, str) else given
     if not isinstance(several, Sequence) or isinstance(several, bytes) or not several:
         raise refused("streams", allowed, given)
-    streams = tuple(check_text("streams", each, allowed=allowed) for each in several)
+    streams = tuple(check_name("streams", each, allowed) for each in several)
     if len(set(streams)) < len(streams):
         raise ConfigurationError("streams: a stream is named twice; nothing was started")
     return streams

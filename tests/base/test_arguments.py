@@ -155,9 +155,10 @@ MAY: Final[Mapping[str, Sequence[object]]] = {
     "SqliteLedger(busy_seconds)": (0,),
     "LocalKafkaCluster.leader(partition)": (0,),
     "Stream.each(schema)": (None,),
+    "HttpPushSpout(port)": (0,),
 }
 """What one of them may be, unlike the others of its annotation."""
-SECRET: Final = {"dsn", "client_options", "url"}
+SECRET: Final = {"dsn", "client_options", "token", "url"}
 ADDRESSES: Final = ("postgresql://ann:hunter2@127.0.0.1:9/none", "host=127.0.0.1 password=hunter2", "ann:hunter2@db")
 
 
@@ -361,6 +362,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Json": (Json, {"schema": "n int"}),
     "Raw": (trident.spouts.Raw, {}),
     "AckingKafkaSpout": (trident.spouts.AckingKafkaSpout, {**KAFKA, "group": "g"}),
+    "HttpPushSpout": (trident.spouts.HttpPushSpout, {"port": 0}),
     "FieldsBody": (trident.spouts.FieldsBody, {"schema": "n int"}),
     "JsonBody": (trident.spouts.JsonBody, {"schema": "n int"}),
     "RawBody": (trident.spouts.RawBody, {}),

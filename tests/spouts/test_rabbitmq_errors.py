@@ -50,6 +50,12 @@ def test_a_consumer_that_was_ended_is_opened_anew() -> None:
     assert isinstance(cancelled(PLACE), RetryableError)
 
 
+def test_an_address_is_no_name() -> None:
+    with pytest.raises(FatalError, match="queue must be the name of a queue, and no address") as caught:
+        RabbitSpout("amqp://ann:hunter2@h/q", url="amqp://h/")
+    assert "hunter2" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "url", ["http://h/", "amqp://", "amqp://ann:hunter2@h:port/", "amqp://[ann:hunter2", "hunter2"]
 )
