@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from trident.spouts.queue.http_push import HttpPushSpout
     from trident.spouts.queue.kafka_acking import AckingKafkaSpout
     from trident.spouts.queue.rabbitmq import RabbitSpout
+    from trident.spouts.queue.received import Received, UnreadableError
     from trident.spouts.queue.redis_streams import RedisStreamSpout
 
 _MODULES = {
@@ -53,6 +54,10 @@ _MODULES = {
     "trident.spouts.queue.http_push": ("HttpPushSpout",),
     "trident.spouts.queue.kafka_acking": ("AckingKafkaSpout",),
     "trident.spouts.queue.rabbitmq": ("RabbitSpout",),
+    "trident.spouts.queue.received": (
+        "Received",
+        "UnreadableError",
+    ),
     "trident.spouts.queue.redis_streams": ("RedisStreamSpout",),
 }
 
@@ -75,10 +80,12 @@ __all__ = [
     "RabbitSpout",
     "Raw",
     "RawBody",
+    "Received",
     "RedisStreamSpout",
     "SpoutKind",
     "StartAt",
     "TransactionalKafkaSpout",
+    "UnreadableError",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _MODULES)

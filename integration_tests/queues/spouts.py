@@ -56,6 +56,34 @@ def ids(messages: list[Message]) -> list[str | None]:
     return [message.id for message in messages]
 
 
+def acked_by_a_process_that_is_killed(made: str, seconds: float) -> list[str]:
+    """Have a process take messages and ack each, kill it so long after it was open, and return the ids it has taken."""
+    code = textwrap.dedent(
+        f"""
+        import time
+        from trident.spouts.queue.acking import SpoutContext
+        spout = {made}
+        spout.open(SpoutContext("in", 1))
+        spout.activate()
+        print("open", flush=True)
+        while True:
+            message = spout.next_tuple()
+            if message is None:
+                time.sleep(0.001)
+                continue
+            print(message.id, flush=True)
+            spout.ack(message.id)
+        """
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        time.sleep(seconds)
+        process.send_signal(signal.SIGKILL)
+        said = process.stdout.read()
+    return [line for line in said.split("\n")[:-1] if line]  # the last one may be cut
+
+
 def taken_by_a_process_that_is_killed(made: str, count: int) -> None:
     """Have a process of its own take so many messages of the spout that an expression makes, ack none, and die."""
     code = textwrap.dedent(

@@ -179,6 +179,14 @@ def test_a_header_may_be_too_long_for_an_id(rabbitmq: LocalRabbit, queue: str) -
         taken(spout, 1)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_property_that_the_client_can_not_read_is_said(rabbitmq: LocalRabbit, queue: str) -> None:
+    publish(rabbitmq, queue, [(b"\xff", b"")])  # type: ignore[list-item]
+    said = refused(RabbitSpout(queue, url=rabbitmq.url))
+    assert "the client pika failed" in said or "no text" in said
+    assert waiting(rabbitmq, queue) == 1
+
+
 def test_without_a_memory_a_message_needs_no_id(rabbitmq: LocalRabbit, queue: str) -> None:
     publish(rabbitmq, queue, [(None, b"a"), (None, b"b")])
     spout = RabbitSpout(queue, url=rabbitmq.url)

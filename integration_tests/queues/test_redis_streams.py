@@ -180,6 +180,16 @@ def test_several_streams(redis_server: LocalRedis, stream: Stream) -> None:
     other.client.delete(other.name)
 
 
+def test_a_busy_stream_does_not_keep_another_waiting(redis_server: LocalRedis, stream: Stream) -> None:
+    stream.add(3_000)
+    other = Stream(redis_server)
+    other.add(1)
+    with opened(RedisStreamSpout([stream.name, other.name], "g", url=stream.url)) as spout:
+        found = taken(spout, 1_001)
+    assert any((id_ or "").startswith(f"{other.name}/") for id_ in ids(found))
+    other.client.delete(other.name)
+
+
 def test_fields_by_name(stream: Stream) -> None:
     stream.add(1)
     with opened(stream.spout(body=FieldsBody("n bigint, body string"))) as spout:
@@ -244,6 +254,10 @@ def test_the_least_rights_are_enough_and_less_is_said(redis_server: LocalRedis, 
         spout.fail(added[1])
         spout.ack(taken(spout, 1)[0].id)
     assert stream.pending() == 0
+    for right in ("xinfo|stream", "xinfo|groups", "multi", "exec", "xautoclaim"):
+        stream.client.execute_command("ACL", "SETUSER", "reader", f"-{right}")
+        assert PAYLOAD not in refused(stream.spout(url=url), "the rights that are needed")
+        stream.client.execute_command("ACL", "SETUSER", "reader", f"+{right}")
     stream.client.execute_command("ACL", "SETUSER", "reader", "-xreadgroup")
     assert PAYLOAD not in refused(stream.spout(url=url), "the rights that are needed")
 

@@ -156,11 +156,12 @@ class _PushHandler(BaseHTTPRequestHandler):
             return HTTPStatus.UNAUTHORIZED, "the token is missing or wrong"
         if self.path != rules.path:
             return HTTPStatus.NOT_FOUND, "no messages are taken at this path"
-        length = self.headers.get("Content-Length")
-        if length is None or self.headers.get("Transfer-Encoding") is not None:
+        lengths = self.headers.get_all("Content-Length", [])
+        if not lengths or self.headers.get("Transfer-Encoding") is not None:
             return HTTPStatus.LENGTH_REQUIRED, "a body has to have its Content-Length"
-        if not (length.isascii() and length.isdigit()):
-            return HTTPStatus.BAD_REQUEST, "Content-Length is no number"
+        length = lengths[0]
+        if len(lengths) > 1 or not (length.isascii() and length.isdigit()):
+            return HTTPStatus.BAD_REQUEST, "Content-Length is no number"  # of two a proxy may have taken the other
         if len(length) > len(str(rules.max_body)) + 1 or int(length) > rules.max_body:
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {rules.max_body} bytes"
         return None

@@ -49,9 +49,14 @@ def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace) -> Tride
     if isinstance(error, OSError | exceptions.AMQPConnectionError):
         # the name alone: the client's texts quote what it was configured with
         return RetryableError(f"{place}: the connection was refused or lost ({type(error).__name__}). {_KEPT}")
+    return failed(place, f" ({type(error).__name__})")
+
+
+def failed(place: RabbitPlace, how: str = "") -> FatalError:
+    """Return the error for a client that could not go on with what it was sent or told."""
     return FatalError(
-        f"{place}: the client pika failed ({type(error).__name__}). {_KEPT}. Look at the version of pika, and at the "
-        "options in the address"
+        f"{place}: the client pika failed{how}. {_KEPT}. Look at the options in the address, at the version of pika, "
+        "and at the newest messages: a property or a header that is not UTF-8 can't be read"
     )
 
 

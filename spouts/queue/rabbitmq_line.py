@@ -19,7 +19,7 @@ from pika.exceptions import AMQPError, ConnectionWrongStateError
 from pika.spec import Basic, BasicProperties
 
 from trident.base.errors import FatalError, RetryableError, TridentError
-from trident.spouts.queue.rabbitmq_errors import RabbitPlace, cancelled, classify, stream_refused
+from trident.spouts.queue.rabbitmq_errors import RabbitPlace, cancelled, classify, failed, stream_refused
 
 _TURN_S: Final = 1
 """How long one look at the connection waits; what is to be settled ends it."""
@@ -115,6 +115,9 @@ class RabbitLine:
         except (AMQPError, OSError) as error:
             self._error = classify(error, self._place)
         finally:
+            if self._error is None and not self._is_ending:
+                # the client has failed with what is no error of its own: whoever asks must not wait for ever
+                self._error = failed(self._place)
             self._is_open.set()
 
     def _parameters(self) -> pika.URLParameters:

@@ -12,6 +12,8 @@ from trident.base.errors import FatalError, RetryableError, TridentError
 
 _SHOWN: Final = 5
 _LONGEST: Final = 200
+_REFUSALS: Final = ("NOAUTH", "WRONGPASS", "NOPERM", "EXEC without MULTI")
+"""The last is what follows a MULTI that was refused."""
 _IN_PIPELINE: Final = "of pipeline caused error: "
 """Behind what the client puts in front of an answer to one of several commands."""
 _KEPT: Final = "Nothing was acked by this: what was delivered and not acked stays pending in the group"
@@ -49,7 +51,7 @@ def classify(error: exceptions.RedisError | OSError, place: RedisPlace) -> Tride
     An answer that is not known is fatal: going on after what nobody understood could lose data.
     """
     said = str(error).rpartition(_IN_PIPELINE)[2]
-    if isinstance(error, _DENIED) or said.startswith(("NOAUTH", "WRONGPASS", "NOPERM")):
+    if isinstance(error, _DENIED) or any(word in said for word in _REFUSALS):
         return FatalError(
             f"{place}: Redis has refused the login or the command. {_KEPT}. Check user and password in url; the rights "
             "that are needed: ACL SETUSER user ~STREAM +xreadgroup +xautoclaim +xclaim +xack +xinfo|stream "
@@ -67,12 +69,17 @@ def classify(error: exceptions.RedisError | OSError, place: RedisPlace) -> Tride
     if said.startswith("WRONGTYPE"):
         return FatalError(f"{place}: the key holds no stream. Nothing was read or changed. Correct the name")
     if said.startswith("unknown command") or "unknown subcommand" in said:
-        return FatalError(f"{place}: the server is too old; Redis 7 or newer is needed. {_KEPT}")
+        return too_old(place)
     if isinstance(error, exceptions.MovedError | exceptions.AskError) or said.startswith(("MOVED", "CROSSSLOT")):
         return FatalError(f"{place}: the server is part of a cluster, which this spout does not follow. {_KEPT}")
     # what the server answers quotes no login; what the client says of itself may
     shown = f": {said[:_LONGEST]}" if isinstance(error, exceptions.ResponseError) else ""
     return FatalError(f"{place}: Redis has refused the command ({type(error).__name__}{shown}). {_KEPT}")
+
+
+def too_old(place: RedisPlace) -> FatalError:
+    """Return the error for a server that can't say what the guarantee needs."""
+    return FatalError(f"{place}: the server is too old; Redis 7 or newer is needed. {_KEPT}")
 
 
 def lost_entries(place: RedisPlace, ids: Sequence[str]) -> FatalError:

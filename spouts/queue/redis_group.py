@@ -13,10 +13,12 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from trident.base.errors import FatalError
-from trident.spouts.queue.redis_errors import RedisPlace, classify, exchanged, lost_entries, lost_unread
+from trident.spouts.queue.redis_errors import RedisPlace, classify, exchanged, lost_entries, lost_unread, too_old
 
 _BEGINNING: Final = "0-0"
 _PATIENCE_S: Final = 10.0
+_OF_REDIS_7: Final = 3
+"""Parts of an answer to XAUTOCLAIM; older servers do not say what is gone, and would emit it without fields."""
 _AT_ONCE: Final = 1_000
 """How many ids one command names."""
 _Answer = Sequence[tuple[bytes, Mapping[bytes, bytes] | None]]
@@ -115,6 +117,8 @@ class StreamGroup:
                     count=_AT_ONCE,
                 )
             )
+            if len(cast("Sequence[object]", answer)) < _OF_REDIS_7:
+                raise too_old(place)
             following, entries, deleted = cast("tuple[bytes, _Answer, Sequence[bytes]]", answer)
             taken = [Entry(_text(id_), fields, True) for id_, fields in entries if fields]
             found += [entry for entry in taken if entry.id not in held]

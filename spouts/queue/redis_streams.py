@@ -157,13 +157,14 @@ class RedisStreamSpout(AckingSpout):
             self._keep(reading, entries)
 
     def _fetch(self, reading: _Reading) -> None:
+        before = len(self._fetched)
         self._fetch_old(reading)
         if reading.own is None and time.monotonic() >= reading.look_at:
             entries, is_more = reading.group.idle(self._idle_ms, _AT_ONCE, reading.held)
             # several looks in the time after which something is left: it waits little longer than that
             reading.look_at = time.monotonic() + (0.0 if is_more else self._idle_ms / 4_000)
             self._keep(reading, entries)
-        if not self._fetched:
+        if len(self._fetched) == before:  # of this stream: a busy one must not keep others waiting
             self._keep(reading, reading.group.new(_AT_ONCE))
 
     def _keep(self, reading: _Reading, entries: Sequence[Entry]) -> None:

@@ -38,6 +38,7 @@ NOT_ASKED: Mapping[str, str] = {
     "TimedValue": _RESULT + "; made for every key of a batch",
     "TransactionalValue": _RESULT + "; made for every key of a batch",
     "PlayedBatch": _RESULT,
+    "Received": _RESULT,
     "RunSummary": _RESULT,
     "OperationContext": _RESULT,
     "Equals": "asked with two fields, as it needs, in test_row_verbs.py",

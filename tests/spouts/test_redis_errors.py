@@ -7,6 +7,7 @@ from redis import exceptions
 
 from trident.base.errors import FatalError, RetryableError
 from trident.spouts.queue.redis_errors import RedisPlace, classify
+from trident.spouts.queue.redis_group import StreamGroup
 from trident.spouts.queue.redis_streams import RedisStreamSpout
 
 PLACE = RedisPlace("127.0.0.1:9", "s", "g")
@@ -39,6 +40,19 @@ def test_an_answer_is_named_by_what_to_do(error: exceptions.RedisError, kind: ty
     assert type(found) is kind
     assert said in str(found)
     assert "hunter2" not in str(found)
+
+
+class OldClient:
+    """Answers as Redis 6.2 does, which does not say what is gone."""
+
+    def xautoclaim(self, *_: object, **__: object) -> list[object]:
+        return [b"0-0", []]
+
+
+def test_a_server_that_does_not_say_what_is_gone_is_refused() -> None:
+    group = StreamGroup(OldClient(), PLACE, "me")  # type: ignore[arg-type]
+    with pytest.raises(FatalError, match="Redis 7 or newer"):
+        group.idle(1, 1, ())
 
 
 @pytest.mark.parametrize("streams", [[], ["a", "a"], ["a", ""], 5, b"a"])
