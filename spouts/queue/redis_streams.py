@@ -169,10 +169,8 @@ class RedisStreamSpout(AckingSpout):
 
     def _keep(self, reading: _Reading, entries: Sequence[Entry]) -> None:
         name = next(name for name, each in self._readings.items() if each is reading)
-        for entry in entries:
-            if entry.id not in reading.held:
-                reading.held.add(entry.id)
-                self._fetched.append((name, entry))
+        reading.held.update(entry.id for entry in entries)
+        self._fetched.extend((name, entry) for entry in entries)
 
     def _message(self, stream: str, entry: Entry) -> Message:
         id_ = entry.id if len(self._streams) == 1 else f"{stream}/{entry.id}"

@@ -160,7 +160,7 @@ def _found(program: str) -> str:
     found = shutil.which(program)
     if found is None:
         raise ConfigurationError(
-            "RabbitMQ's server is not installed: install the package rabbitmq-server (Debian: `apt-get install "
-            "rabbitmq-server`), or give the address of a server that runs"
+            "RabbitMQ's server is not installed: install the system's package rabbitmq-server (Debian, as root: "
+            "`sh docker/queues`)"
         )
     return found

@@ -48,8 +48,8 @@ class LocalRedis(LocalServer):
         program = shutil.which(_PROGRAM)
         if program is None:
             raise ConfigurationError(
-                "Redis' server is not installed: install the package redis-server (Debian: `apt-get install "
-                "redis-server`), or give the address of a server that runs"
+                "Redis' server is not installed: install the system's package redis-server (Debian, as root: "
+                "`sh docker/queues`)"
             )
         settings = self._folder / "redis.conf"
         if not settings.exists():
