@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import psutil
 import pytest
@@ -14,7 +16,7 @@ from trident.local.rabbitmq import LocalRabbit
 from trident.local.redis import LocalRedis
 
 
-def processes_of_a_starter_that_is_killed(made: str) -> list[psutil.Process]:
+def processes_of_a_starter_that_is_killed(made: str, folder: Path) -> list[psutil.Process]:
     code = textwrap.dedent(
         f"""
         import time
@@ -23,7 +25,9 @@ def processes_of_a_starter_that_is_killed(made: str) -> list[psutil.Process]:
         time.sleep(600)
         """
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as starter:
+    environment = {**os.environ, "TMPDIR": str(folder)}  # what it can't delete is deleted with the test's
+    words = [sys.executable, "-c", code]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=environment) as starter:
         assert starter.stdout is not None
         assert starter.stdout.readline() == "up\n"
         started = psutil.Process(starter.pid).children(recursive=True)
@@ -36,15 +40,16 @@ def still_running(processes: list[psutil.Process]) -> list[str]:
     return [each.name() for each in alive if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
 
 
-def test_a_rabbitmq_ends_with_its_killed_starter(rabbitmq: LocalRabbit) -> None:
+def test_a_rabbitmq_ends_with_its_killed_starter(rabbitmq: LocalRabbit, tmp_path: Path) -> None:
     made = "from trident.local.rabbitmq import LocalRabbit; LocalRabbit().start()"
-    started = processes_of_a_starter_that_is_killed(made)
+    started = processes_of_a_starter_that_is_killed(made, tmp_path)
     assert len(started) >= 2
     assert still_running(started) == []
 
 
-def test_a_redis_ends_with_its_killed_starter(redis_server: LocalRedis) -> None:
-    started = processes_of_a_starter_that_is_killed("from trident.local.redis import LocalRedis; LocalRedis().start()")
+def test_a_redis_ends_with_its_killed_starter(redis_server: LocalRedis, tmp_path: Path) -> None:
+    made = "from trident.local.redis import LocalRedis; LocalRedis().start()"
+    started = processes_of_a_starter_that_is_killed(made, tmp_path)
     assert len(started) == 1
     assert still_running(started) == []
 
