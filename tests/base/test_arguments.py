@@ -6,9 +6,11 @@ one, or of something public that is new, the first two tests fail until it is sa
 
 from __future__ import annotations
 
+import atexit
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from types import SimpleNamespace
 from typing import Final, Literal
 
@@ -250,6 +252,14 @@ def state() -> TridentState:
     return TridentState(MemoryState("s"), None, persist, stream(), None)  # type: ignore[arg-type]
 
 
+@cache
+def local_rabbit() -> rabbitmq.LocalRabbit:
+    """Return one that is never started: each has a folder, which goes with this process."""
+    made = rabbitmq.LocalRabbit()
+    atexit.register(made.close)
+    return made
+
+
 KAFKA = {"topics": "clicks", "bootstrap_servers": "127.0.0.1:9"}
 SINK = {"name": "s", "bootstrap_servers": "127.0.0.1:9"}
 DECIDING = {"topology": Topology("t"), "ledger": MemoryLedger(), "txid": 1}
@@ -413,7 +423,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "MemoryState": lambda: MemoryState("s"),
     "TopologyTest": lambda: TopologyTest(EMPTY, SPARK),  # type: ignore[arg-type]
     "LocalKafka": lambda: kafka.LocalKafka(),
-    "LocalRabbit": lambda: rabbitmq.LocalRabbit(),
+    "LocalRabbit": lambda: local_rabbit(),
     "LocalKafkaCluster": lambda: kafka_cluster.LocalKafkaCluster(),
 }
 WAITING = ("start", "stop", "launch", "wait", "close", "kill", "prepare", "create_database")
