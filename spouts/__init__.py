@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from trident.spouts.python.non_transactional import NonTransactionalSpout
     from trident.spouts.python.spout import PythonSpout
     from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
+    from trident.spouts.queue.bodies import FieldsBody, JsonBody, RawBody
+    from trident.spouts.queue.http_push import HttpPushSpout
+    from trident.spouts.queue.kafka_acking import AckingKafkaSpout
     from trident.spouts.queue.message import Failure, Message
+    from trident.spouts.queue.rabbitmq import RabbitSpout
+    from trident.spouts.queue.received import Received, UnreadableError
+    from trident.spouts.queue.redis_streams import RedisStreamSpout
     from trident.spouts.queue.waits import ProgressiveWait, SleepWait, WaitStrategy
 
 _MODULES = {
@@ -44,19 +50,36 @@ _MODULES = {
     "trident.spouts.python.non_transactional": ("NonTransactionalSpout",),
     "trident.spouts.python.spout": ("PythonSpout",),
     "trident.spouts.queue.acking": ("AckingSpout", "SpoutContext", "SpoutHook"),
+    "trident.spouts.queue.bodies": (
+        "FieldsBody",
+        "JsonBody",
+        "RawBody",
+    ),
+    "trident.spouts.queue.http_push": ("HttpPushSpout",),
+    "trident.spouts.queue.kafka_acking": ("AckingKafkaSpout",),
     "trident.spouts.queue.message": ("Failure", "Message"),
+    "trident.spouts.queue.rabbitmq": ("RabbitSpout",),
+    "trident.spouts.queue.received": (
+        "Received",
+        "UnreadableError",
+    ),
+    "trident.spouts.queue.redis_streams": ("RedisStreamSpout",),
     "trident.spouts.queue.waits": ("ProgressiveWait", "SleepWait", "WaitStrategy"),
 }
 
 __all__ = [
+    "AckingKafkaSpout",
     "AckingSpout",
     "BadRecord",
     "Failure",
     "FeederBatchSpout",
+    "FieldsBody",
     "FileFormat",
     "FileSpout",
     "FixedBatchSpout",
+    "HttpPushSpout",
     "Json",
+    "JsonBody",
     "LostOffsets",
     "Message",
     "NonTransactionalSpout",
@@ -64,13 +87,18 @@ __all__ = [
     "OpaqueKafkaSpout",
     "ProgressiveWait",
     "PythonSpout",
+    "RabbitSpout",
     "Raw",
+    "RawBody",
+    "Received",
+    "RedisStreamSpout",
     "SleepWait",
     "SpoutContext",
     "SpoutHook",
     "SpoutKind",
     "StartAt",
     "TransactionalKafkaSpout",
+    "UnreadableError",
     "WaitStrategy",
 ]
 

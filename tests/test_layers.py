@@ -219,6 +219,10 @@ SPARK_FREE = (
     "trident.coordinators.ledger.view",
     "trident.state.postgres.state",
     "trident.spouts.base",
+    "trident.spouts.queue.http_push",
+    "trident.spouts.queue.kafka_acking",
+    "trident.spouts.queue.rabbitmq",
+    "trident.spouts.queue.redis_streams",
     "trident.graph.jobs",
     "trident.cli.app",
 )

@@ -26,6 +26,8 @@ TASK_CLOCKS = (
     "spouts/files/folder.py",
     "spouts/kafka/progress.py",
     "spouts/kafka/topics.py",
+    "spouts/queue/kafka_member.py",
+    "spouts/queue/redis_streams.py",
     "state/kafka/clients/producing.py",
     "state/kafka/clients/python_cluster.py",
     "state/postgres/looking.py",

@@ -12,7 +12,7 @@ import trident
 import trident.spouts
 import trident.state
 import trident.testing
-from trident.local import kafka, kafka_cluster, postgres, session, spark_cluster
+from trident.local import kafka, kafka_cluster, postgres, rabbitmq, redis, session, spark_cluster
 from trident.spouts.kafka.readers.arrow import ArrowReader
 from trident.spouts.kafka.readers.spark import SparkReader
 
@@ -23,6 +23,8 @@ BESIDE: tuple[object, ...] = (  # documented by module, in no package's list of 
     kafka.LocalKafka,
     kafka_cluster.LocalKafkaCluster,
     postgres.LocalPostgres,
+    rabbitmq.LocalRabbit,
+    redis.LocalRedis,
     spark_cluster.LocalSparkCluster,
     session.local_session,
 )
@@ -36,6 +38,7 @@ NOT_ASKED: Mapping[str, str] = {
     "TimedValue": _RESULT + "; made for every key of a batch",
     "TransactionalValue": _RESULT + "; made for every key of a batch",
     "PlayedBatch": _RESULT,
+    "Received": _RESULT,
     "RunSummary": _RESULT,
     "OperationContext": _RESULT,
     "Equals": "asked with two fields, as it needs, in test_row_verbs.py",
@@ -93,6 +96,13 @@ FOR_LIBRARY = {
     "places",
     "condition",
     "array",
+    "next_tuple",
+    "ack",
+    "fail",
+    "activate",
+    "deactivate",
+    "identity",
+    "values",
 }
 """Methods of spouts, decoders, states, readers and aggregators that the library calls on what a user has made; of
 ledgers all are."""

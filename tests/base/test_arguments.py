@@ -6,9 +6,11 @@ one, or of something public that is new, the first two tests fail until it is sa
 
 from __future__ import annotations
 
+import atexit
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from types import SimpleNamespace
 from typing import Final, Literal
 
@@ -24,7 +26,7 @@ from trident.engine.staging import Staging
 from trident.graph.nodes import SourceNode
 from trident.language.stream import Stream
 from trident.language.trident_state import TridentState
-from trident.local import kafka, kafka_cluster, postgres, session, spark_cluster
+from trident.local import kafka, kafka_cluster, postgres, rabbitmq, redis, session, spark_cluster
 from trident.spouts import (
     BadRecord,
     FixedBatchSpout,
@@ -84,6 +86,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
         ("Audit", "OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)
     ),
     **dict.fromkeys(("Audit | str", "SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
+    "StartAt": (None, *POLICY),
     "Literal['stopped', 'caught_up'] | None": POLICY,
     "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
     "ResetStart | StartAt | datetime | str | None": (*POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001
@@ -139,6 +142,14 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "ByRow": (None, *THING, Count()),
     "Aggregation | ByRow": (None, *THING),
     "Column | Condition | MaskFunction": (None, "a text", 5, b"bytes", int),
+    "Body": (None, *THING),
+    "Mapping[str, tuple[str, str, str]] | None": (
+        *THING,
+        {"a": 5},
+        {5: ("", "", "")},
+        {"a": ("", "")},
+        {"a": (1, 2, 3)},
+    ),
     **{f"{each} | None": ("a text", 5, b"bytes", int) for each in ("BatchFunction", "RowsFunction", "ListsFunction")},
 }
 """What an argument of that annotation must refuse."""
@@ -152,9 +163,10 @@ MAY: Final[Mapping[str, Sequence[object]]] = {
     "SqliteLedger(busy_seconds)": (0,),
     "LocalKafkaCluster.leader(partition)": (0,),
     "Stream.each(schema)": (None,),
+    "HttpPushSpout(port)": (0,),
 }
 """What one of them may be, unlike the others of its annotation."""
-SECRET: Final = {"dsn", "client_options"}
+SECRET: Final = {"dsn", "client_options", "token", "url"}
 ADDRESSES: Final = ("postgresql://ann:hunter2@127.0.0.1:9/none", "host=127.0.0.1 password=hunter2", "ann:hunter2@db")
 
 
@@ -244,6 +256,14 @@ def state() -> TridentState:
     """Return a state by the key `a` that has nothing behind it."""
     persist = SimpleNamespace(aggregate=SimpleNamespace(keys=("a",), results={}))
     return TridentState(MemoryState("s"), None, persist, stream(), None)  # type: ignore[arg-type]
+
+
+@cache
+def local_rabbit() -> rabbitmq.LocalRabbit:
+    """Return one that is never started: each has a folder, which goes with this process."""
+    made = rabbitmq.LocalRabbit()
+    atexit.register(made.close)
+    return made
 
 
 KAFKA = {"topics": "clicks", "bootstrap_servers": "127.0.0.1:9"}
@@ -359,6 +379,16 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "FileSpout": (trident.spouts.FileSpout, {"folder": "in", "schema": "n int", "format": "csv"}),
     "Json": (Json, {"schema": "n int"}),
     "Raw": (trident.spouts.Raw, {}),
+    "AckingKafkaSpout": (trident.spouts.AckingKafkaSpout, {**KAFKA, "group": "g"}),
+    "HttpPushSpout": (trident.spouts.HttpPushSpout, {"port": 0}),
+    "FieldsBody": (trident.spouts.FieldsBody, {"schema": "n int"}),
+    "JsonBody": (trident.spouts.JsonBody, {"schema": "n int"}),
+    "RawBody": (trident.spouts.RawBody, {}),
+    "RabbitSpout": (trident.spouts.RabbitSpout, {"queue": "q", "url": "amqp://ann:hunter2@127.0.0.1:9/"}),
+    "RedisStreamSpout": (
+        trident.spouts.RedisStreamSpout,
+        {"streams": "s", "group": "g", "url": "redis://ann:hunter2@127.0.0.1:9/0"},
+    ),
     "OpaqueKafkaSpout": (OpaqueKafkaSpout, KAFKA),
     "TransactionalKafkaSpout": (TransactionalKafkaSpout, KAFKA),
     "ArrowReader": (ArrowReader, {}),
@@ -387,6 +417,9 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "LocalKafkaCluster.transaction_coordinator": ("transaction_coordinator", {"transactional_id": "t.s"}),
     "LocalKafkaCluster.is_in_sync": ("is_in_sync", {"topic": "t"}),
     "LocalPostgres": (postgres.LocalPostgres, {}),
+    "LocalRabbit": (rabbitmq.LocalRabbit, {}),
+    "LocalRabbit.url_of": ("url_of", {"user": "trident"}),
+    "LocalRedis": (redis.LocalRedis, {}),
     "LocalSparkCluster": (spark_cluster.LocalSparkCluster, {}),
 }
 """How each is called rightly: a method by its name, on what is made for its class."""
@@ -398,6 +431,7 @@ MADE: Final[Mapping[str, Callable[[], object]]] = {
     "MemoryState": lambda: MemoryState("s"),
     "TopologyTest": lambda: TopologyTest(EMPTY, SPARK),  # type: ignore[arg-type]
     "LocalKafka": lambda: kafka.LocalKafka(),
+    "LocalRabbit": lambda: local_rabbit(),
     "LocalKafkaCluster": lambda: kafka_cluster.LocalKafkaCluster(),
 }
 WAITING = ("start", "stop", "launch", "wait", "close", "kill", "prepare", "create_database")

@@ -13,6 +13,7 @@ from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
+from tests.mutants.queues import QUEUES
 from tests.mutants.received import RECEIVED
 from tests.mutants.sinks import SINKS
 from tests.mutants.sources import SOURCES
@@ -2890,6 +2891,7 @@ MUTANTS = (
     *SINKS,
     *SOURCES,
     *WRONG_FILES,
+    *QUEUES,
     *RECEIVED,
     *ACKING,
     *DOCTOR,

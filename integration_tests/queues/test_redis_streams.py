@@ -1,0 +1,402 @@
+"""The spout over a real Redis: what is acked is pending no more, all else comes again, what is wrong is said."""
+
+from __future__ import annotations
+
+import pickle
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from integration_tests.fix_servers import or_skip
+from integration_tests.queues.spouts import ids, none_within, opened, taken, taken_by_a_process_that_is_killed
+from trident.base.errors import FatalError, RetryableError
+from trident.local.redis import LocalRedis
+from trident.spouts import FieldsBody, JsonBody, RedisStreamSpout, StartAt
+
+PAYLOAD = "of-ann-only"
+SOON = timedelta(milliseconds=300)
+
+
+class Stream:
+    """A stream with a group, of the test's own."""
+
+    def __init__(self, server: LocalRedis, name: str | None = None) -> None:
+        self.name = name or f"s-{uuid.uuid4().hex[:12]}"
+        self.url = server.url
+        self.client: Any = Redis.from_url(server.url, protocol=2)
+        self.client.xgroup_create(self.name, "g", id="0", mkstream=True)
+
+    def add(self, count: int, first: int = 0) -> list[str]:
+        with self.client.pipeline() as several:
+            for number in range(first, first + count):
+                several.xadd(self.name, {"body": f'{{"n": {number}}}', "n": number})
+            return [id_.decode() for id_ in several.execute()]
+
+    def pending(self) -> int:
+        return int(self.client.xpending(self.name, "g")["pending"])
+
+    def spout(self, **given: Any) -> RedisStreamSpout:
+        return RedisStreamSpout(self.name, "g", **{"url": self.url, "body": JsonBody("n int"), **given})
+
+
+@pytest.fixture
+def stream(redis_server: LocalRedis) -> Iterator[Stream]:
+    made = Stream(redis_server)
+    yield made
+    made.client.delete(made.name)
+    made.client.close()
+
+
+def test_what_is_acked_is_done_and_all_else_comes_again(stream: Stream) -> None:
+    added = stream.add(5)
+    with opened(stream.spout()) as spout:
+        messages = taken(spout, 5)
+        assert ids(messages) == added
+        assert [message.values for message in messages] == [{"n": n} for n in range(5)]
+        assert not any(message.is_redelivered for message in messages)
+        spout.ack(added[0])
+        spout.ack(added[3])
+    assert stream.pending() == 3
+    with opened(stream.spout(), instance=2) as spout:
+        stream.add(1, first=5)
+        again = taken(spout, 4)
+        assert ids(again)[:3] == [added[1], added[2], added[4]]
+        assert [message.is_redelivered for message in again] == [True, True, True, False]
+        for message in again:
+            spout.ack(message.id)
+    assert stream.pending() == 0
+
+
+def test_ten_thousand_in_order(stream: Stream) -> None:
+    added = stream.add(10_000)
+    with opened(stream.spout()) as spout:
+        messages = taken(spout, 10_000, seconds=60)
+        assert ids(messages) == added
+        for message in messages:
+            spout.ack(message.id)
+    assert stream.pending() == 0
+
+
+def test_ten_thousand_that_were_pending_in_order(stream: Stream) -> None:
+    added = stream.add(10_000)
+    with opened(stream.spout()) as spout:
+        taken(spout, 10_000, seconds=60)
+    with opened(stream.spout()) as spout:
+        again = taken(spout, 10_000, seconds=60)
+        assert ids(again) == added
+        assert none_within(spout)
+
+
+def test_what_failed_comes_again_and_outlives_the_process(stream: Stream) -> None:
+    added = stream.add(3)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+        spout.ack(added[0])
+        spout.fail(added[1])
+        (again,) = taken(spout, 1)
+        assert (again.id, again.is_redelivered) == (added[1], True)
+        spout.fail(added[1])
+        spout.deactivate()
+        assert stream.pending() == 2
+    with opened(stream.spout(consumer="another")) as spout:  # at once: it looks as if it was left for long
+        assert ids(taken(spout, 1)) == [added[1]]
+        assert none_within(spout)
+
+
+def test_what_was_failed_may_be_acked_later_once_it_came_again(stream: Stream) -> None:
+    (id_,) = stream.add(1)
+    with opened(stream.spout()) as spout:
+        taken(spout, 1)
+        spout.fail(id_)
+        spout.ack(id_)  # of no emission: says nothing
+        taken(spout, 1)
+        spout.ack(id_)
+        assert none_within(spout)
+    assert stream.pending() == 0
+
+
+def test_acks_are_sent_when_nothing_more_is_asked(stream: Stream) -> None:
+    added = stream.add(3)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+        spout.ack(added[0])
+        spout.deactivate()
+        assert stream.pending() == 2
+        spout.ack(added[1])
+        assert stream.pending() == 1
+
+
+def test_a_killed_process_loses_nothing(stream: Stream) -> None:
+    added = stream.add(20)
+    made = (
+        "__import__('trident.spouts', fromlist=['RedisStreamSpout'])"
+        f".RedisStreamSpout({stream.name!r}, 'g', url={stream.url!r})"
+    )
+    taken_by_a_process_that_is_killed(made, 20)
+    with opened(stream.spout()) as spout:
+        assert ids(taken(spout, 20)) == added
+
+
+def test_what_another_consumer_has_left_is_taken_over(stream: Stream) -> None:
+    added = stream.add(2)
+    with opened(stream.spout(consumer="dead")) as spout:
+        taken(spout, 2)
+    with opened(stream.spout(min_idle=timedelta(hours=1))) as spout:
+        assert none_within(spout)
+    with opened(stream.spout(min_idle=SOON)) as spout:
+        again = taken(spout, 2)
+        assert ids(again) == added
+        assert all(message.is_redelivered for message in again)
+
+
+def test_what_is_under_way_for_long_is_not_emitted_twice(stream: Stream) -> None:
+    added = stream.add(2)
+    with opened(stream.spout(min_idle=SOON)) as spout:
+        taken(spout, 2)
+        assert none_within(spout, seconds=1)
+        for id_ in added:
+            spout.ack(id_)
+    assert stream.pending() == 0
+
+
+def test_several_streams(redis_server: LocalRedis, stream: Stream) -> None:
+    other = Stream(redis_server, f"{stream.name}/more")
+    ours, theirs = stream.add(2), other.add(2)
+    with opened(stream.spout(), instance=1) as spout:
+        assert spout.identity()["streams"] == stream.name
+    both = RedisStreamSpout([stream.name, other.name], "g", url=stream.url)
+    with opened(both) as several:
+        found = taken(several, 4)
+        assert ids(found) == [f"{stream.name}/{id_}" for id_ in ours] + [f"{other.name}/{id_}" for id_ in theirs]
+        several.ack(f"{other.name}/{theirs[0]}")
+        several.fail(f"{stream.name}/{ours[1]}")
+        assert ids(taken(several, 1)) == [f"{stream.name}/{ours[1]}"]
+    assert (stream.pending(), other.pending()) == (2, 1)
+    other.client.delete(other.name)
+
+
+def test_a_busy_stream_does_not_keep_another_waiting(redis_server: LocalRedis, stream: Stream) -> None:
+    stream.add(3_000)
+    other = Stream(redis_server)
+    other.add(1)
+    with opened(RedisStreamSpout([stream.name, other.name], "g", url=stream.url)) as spout:
+        found = taken(spout, 1_001)
+    assert any((id_ or "").startswith(f"{other.name}/") for id_ in ids(found))
+    other.client.delete(other.name)
+
+
+def test_fields_by_name(stream: Stream) -> None:
+    stream.add(1)
+    with opened(stream.spout(body=FieldsBody("n bigint, body string"))) as spout:
+        (message,) = taken(spout, 1)
+    assert message.values == {"n": 0, "body": '{"n": 0}'}
+
+
+def test_a_group_is_made_only_where_that_is_asked(redis_server: LocalRedis) -> None:
+    name = f"s-{uuid.uuid4().hex[:12]}"
+    refused(RedisStreamSpout(name, "g", url=redis_server.url), "no such stream, or it has no such group")
+    with opened(RedisStreamSpout(name, "g", url=redis_server.url, create_group=True)) as spout:
+        assert none_within(spout)
+    with Redis.from_url(redis_server.url, protocol=2) as client:
+        client.xadd(name, {"body": "old"})
+        from_now_on = RedisStreamSpout(name, "h", url=redis_server.url, create_group=True, start=StartAt.LATEST)
+        with opened(from_now_on) as spout:
+            assert none_within(spout)
+            id_ = client.xadd(name, {"body": "new"})
+            assert isinstance(id_, bytes)
+            assert ids(taken(spout, 1)) == [id_.decode()]
+        with opened(RedisStreamSpout(name, "g", url=redis_server.url, create_group=True)) as spout:
+            assert len(taken(spout, 2)) == 2
+        client.delete(name)
+
+
+def refused(spout: RedisStreamSpout, said: str, kind: type[Exception] = FatalError) -> str:
+    with pytest.raises(kind, match=said) as caught, opened(spout):
+        taken(spout, 1)
+    assert type(caught.value) is kind
+    assert caught.value.__cause__ is None
+    return str(caught.value)
+
+
+def test_an_entry_that_can_not_be_read_is_named_by_its_id_alone(stream: Stream) -> None:
+    id_ = stream.client.xadd(stream.name, {"body": f'{{"n": "{PAYLOAD}"}}'}).decode()
+    assert PAYLOAD not in refused(stream.spout(), f"'{id_}' can't be read: field 'n'.*XACK {stream.name} g {id_}")
+    assert stream.pending() == 1
+    stream.client.xack(stream.name, "g", id_)
+    stream.client.xadd(stream.name, {"other": PAYLOAD})
+    assert PAYLOAD not in refused(stream.spout(), "it has no field 'body'")
+
+
+def test_a_key_that_is_no_stream(redis_server: LocalRedis, stream: Stream) -> None:
+    stream.client.set(f"{stream.name}-text", "v")
+    refused(RedisStreamSpout(f"{stream.name}-text", "g", url=redis_server.url), "holds no stream")
+
+
+@pytest.mark.parametrize("login", ["", f"ann:{PAYLOAD}@", f":{PAYLOAD}@"])
+def test_a_login_that_is_refused(redis_server: LocalRedis, login: str) -> None:
+    url = f"redis://{login}{redis_server.address}/0"
+    assert PAYLOAD not in refused(RedisStreamSpout("s", "g", url=url), "has refused the login")
+
+
+def test_the_least_rights_are_enough_and_less_is_said(redis_server: LocalRedis, stream: Stream) -> None:
+    rights = ["+xreadgroup", "+xautoclaim", "+xclaim", "+xack", "+xinfo|stream", "+xinfo|groups", "+multi", "+exec"]
+    stream.client.execute_command("ACL", "SETUSER", "reader", "on", f">{PAYLOAD}", f"~{stream.name}", *rights)
+    url = f"redis://reader:{PAYLOAD}@{redis_server.address}/0"
+    added = stream.add(2)
+    with opened(stream.spout(url=url)) as spout:
+        taken(spout, 2)
+        spout.ack(added[0])
+        spout.fail(added[1])
+        spout.ack(taken(spout, 1)[0].id)
+    assert stream.pending() == 0
+    for right in ("xinfo|stream", "xinfo|groups", "multi", "exec", "xautoclaim"):
+        stream.client.execute_command("ACL", "SETUSER", "reader", f"-{right}")
+        assert PAYLOAD not in refused(stream.spout(url=url), "the rights that are needed")
+        stream.client.execute_command("ACL", "SETUSER", "reader", f"+{right}")
+    stream.client.execute_command("ACL", "SETUSER", "reader", "-xreadgroup")
+    assert PAYLOAD not in refused(stream.spout(url=url), "the rights that are needed")
+
+
+def test_a_user_whose_rights_are_taken_away_while_it_reads(redis_server: LocalRedis, stream: Stream) -> None:
+    stream.client.execute_command("ACL", "SETUSER", "soon", "on", f">{PAYLOAD}", "~*", "+@all")
+    stream.add(1)
+    with opened(stream.spout(url=f"redis://soon:{PAYLOAD}@{redis_server.address}/0")) as spout:
+        (message,) = taken(spout, 1)
+        stream.client.execute_command("ACL", "SETUSER", "soon", "-xack")
+        spout.ack(message.id)
+        with pytest.raises(FatalError, match="the rights that are needed"):
+            spout.next_tuple()
+        stream.client.execute_command("ACL", "SETUSER", "soon", "+xack")
+
+
+def test_an_entry_that_was_deleted_while_pending_stops_once(stream: Stream) -> None:
+    added = stream.add(3)
+    with opened(stream.spout()) as spout:
+        taken(spout, 3)
+    stream.client.xdel(stream.name, added[1])
+    refused(stream.spout(), f"1 entries were deleted or trimmed before they were acked: {added[1]}")
+    with opened(stream.spout()) as spout:
+        assert ids(taken(spout, 2)) == [added[0], added[2]]
+
+
+def test_an_entry_that_another_consumer_had_and_that_was_deleted_stops_once(stream: Stream) -> None:
+    added = stream.add(2)
+    with opened(stream.spout(consumer="dead")) as spout:
+        taken(spout, 2)
+    stream.client.xdel(stream.name, added[0])
+    time.sleep(SOON.total_seconds())
+    refused(stream.spout(min_idle=SOON), added[0])
+    with opened(stream.spout(min_idle=SOON)) as spout:
+        assert ids(taken(spout, 1)) == [added[1]]
+
+
+def test_an_entry_that_was_deleted_here_under_way_is_no_loss_until_it_fails(stream: Stream) -> None:
+    added = stream.add(2)
+    with opened(stream.spout(min_idle=SOON)) as spout:
+        taken(spout, 2)
+        stream.client.xdel(stream.name, *added)
+        assert none_within(spout, seconds=1)
+        spout.ack(added[0])
+        spout.fail(added[1])
+        with pytest.raises(FatalError, match=f"before they were acked: {added[1]}"):
+            spout.next_tuple()
+
+
+def test_entries_that_were_trimmed_unread_stop_once(stream: Stream) -> None:
+    stream.add(2)
+    with opened(stream.spout()) as spout:
+        for message in taken(spout, 2):
+            spout.ack(message.id)
+    stream.add(10)
+    stream.client.xtrim(stream.name, maxlen=4, approximate=False)
+    refused(stream.spout(), "6 entries were deleted or trimmed before the group had read them")
+    with opened(stream.spout()) as spout:
+        assert len(taken(spout, 4)) == 4
+
+
+def test_a_trim_of_what_is_done_is_no_loss(stream: Stream) -> None:
+    added = stream.add(5)
+    with opened(stream.spout()) as spout:
+        for message in taken(spout, 5):
+            spout.ack(message.id)
+        stream.client.xtrim(stream.name, maxlen=0, approximate=False)
+        assert none_within(spout)
+        later = stream.add(1)
+        assert ids(taken(spout, 1)) == later
+    assert added
+
+
+def test_a_stream_that_is_deleted_while_it_is_read(stream: Stream) -> None:
+    stream.add(1)
+    with opened(stream.spout()) as spout:
+        taken(spout, 1)
+        stream.client.delete(stream.name)
+        with pytest.raises(FatalError, match="deleted or exchanged"):
+            taken(spout, 1)
+
+
+def test_a_group_that_is_destroyed_while_it_is_read(stream: Stream) -> None:
+    stream.add(1)
+    with opened(stream.spout(create_group=True)) as spout:
+        taken(spout, 1)
+        stream.client.xgroup_destroy(stream.name, "g")
+        with pytest.raises(FatalError, match="the group was destroyed"):
+            taken(spout, 1)
+
+
+def test_a_stream_that_was_exchanged_with_its_group(stream: Stream) -> None:
+    stream.add(1)
+    with opened(stream.spout()) as spout:
+        taken(spout, 1)
+        stream.client.delete(stream.name)
+        stream.client.xadd(stream.name, {"body": "{}"}, id="1-1")
+        stream.client.xgroup_create(stream.name, "g", id="0")
+        with pytest.raises(FatalError, match="the newest that the stream has ever had is 1-1"):
+            taken(spout, 1)
+
+
+def test_nobody_listens() -> None:
+    spout = RedisStreamSpout("s", "g", url=f"redis://ann:{PAYLOAD}@127.0.0.1:9/0")
+    assert PAYLOAD not in refused(spout, "127.0.0.1:9", RetryableError)
+
+
+def test_options_that_the_client_does_not_have(redis_server: LocalRedis) -> None:
+    for options in (f"?nonsense={PAYLOAD}", f"?socket_timeout={PAYLOAD}"):
+        assert PAYLOAD not in refused(RedisStreamSpout("s", "g", url=redis_server.url + options), "the address")
+
+
+def test_options_of_the_client_that_change_its_answers_are_refused() -> None:
+    with pytest.raises(FatalError, match="'protocol' can't be set"):
+        RedisStreamSpout("s", "g", url="redis://127.0.0.1:9/0?protocol=3")
+
+
+def test_a_database_that_is_not_there(redis_server: LocalRedis) -> None:
+    refused(RedisStreamSpout("s", "g", url=redis_server.url[:-1] + "77"), "DB index is out of range")
+
+
+def test_a_server_that_dies_is_said_and_what_it_had_comes_again(pytestconfig: pytest.Config) -> None:
+    with or_skip(pytestconfig, LocalRedis) as server:
+        stream = Stream(server)
+        added = stream.add(3)
+        with opened(stream.spout()) as spout:
+            taken(spout, 3)
+            server.kill()
+            with pytest.raises(RetryableError, match="away"):
+                taken(spout, 1)
+            spout.ack(added[0])  # it is kept back, and the process ends with what was raised
+        server.start()
+        with opened(stream.spout()) as spout:
+            assert ids(taken(spout, 3)) == added
+        stream.client.close()
+
+
+def test_it_shows_no_secret_and_is_pickled(redis_server: LocalRedis) -> None:
+    spout = RedisStreamSpout("s", "g", url=redis_server.url)
+    assert repr(spout) == "RedisStreamSpout(['s'], 'g')"
+    assert spout.identity() == {"spout": "redis", "streams": "s", "group": "g", "database": "0"}
+    assert repr(pickle.loads(pickle.dumps(spout))) == repr(spout)

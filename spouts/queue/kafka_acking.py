@@ -1,0 +1,172 @@
+"""Records of Kafka topics as messages, each acked by itself, as Storm's `KafkaSpout` has it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast
+
+from trident.base.checks import check_flag, check_texts
+from trident.base.errors import ConfigurationError
+from trident.base.kafka.clients import for_librdkafka
+from trident.base.policies import policy_of
+from trident.spouts.base import StartAt
+from trident.spouts.kafka.options import KafkaOptions
+from trident.spouts.kafka.topics import checked_topics
+from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.addresses import check_name
+from trident.spouts.queue.bodies import Body, RawBody, checked_body
+from trident.spouts.queue.kafka_offsets import TopicPartition
+from trident.spouts.queue.message import Message
+from trident.spouts.queue.received import Received, UnreadableError, unreadable
+
+if TYPE_CHECKING:
+    from confluent_kafka import Message as Record
+
+    from trident.spouts.queue.kafka_member import GroupMember
+
+_TAKEN: Final = {
+    "group.id": "group=",
+    "partition.assignment.strategy": "nothing: partitions move as a whole, with what is under way",
+    "allow.auto.create.topics": "nothing: no topic is created",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Emitted:
+    partition: TopicPartition
+    offset: int
+    message: Message
+
+
+class AckingKafkaSpout(AckingSpout):
+    """Kafka topics, read by a consumer group: `AckingKafkaSpout("clicks", group="counts", bootstrap_servers=…)`.
+
+    Guarantee: a record is acked when its batch is in every state and sink, and the group's position is the lowest
+    record that is not. What is above it is read again after a crash or a rebalance; that counts once, since it has the
+    same id: topic, partition, offset, and the topic's own id where the brokers have one.
+
+    What failed is emitted again from here. Partitions may be shared with other members of the group; what is under way
+    of one that moves is emitted again by its new owner, and counts once only where that is the same topology: so a
+    group is of one. For exactly once over whole topics use `OpaqueKafkaSpout`, which needs no memory of ids.
+
+    `start` says where a group begins that has no position in a partition; nothing else ever resets one.
+    `client_options` are as those of `OpaqueKafkaSpout`, and shown in no repr.
+    """
+
+    def __init__(
+        self,
+        topics: str | Sequence[str],
+        *,
+        group: str,
+        bootstrap_servers: str,
+        body: Body = RawBody(),  # noqa: B008 - it is immutable
+        start: StartAt = StartAt.EARLIEST,
+        read_committed: bool = True,
+        client_options: Mapping[str, str] | None = None,
+    ) -> None:
+        self._topics = checked_topics(topics, None)
+        self._group = check_name("group", group, "the name of a consumer group")
+        given = check_texts("client_options", {} if client_options is None else client_options, secret=True)
+        self._options = _checked(KafkaOptions(bootstrap_servers, check_flag("read_committed", read_committed), given))
+        self._brokers = bootstrap_servers
+        self._body = checked_body(body)
+        self.schema = body.schema  # type: ignore[misc]  # each object has its own
+        self._start = policy_of(StartAt, start, "start")
+        self._member: GroupMember | None = None
+        self._emitted: dict[str, _Emitted] = {}
+        self._again: deque[str] = deque()
+
+    def __repr__(self) -> str:
+        return f"AckingKafkaSpout({list(self._topics)!r}, group={self._group!r})"
+
+    def identity(self) -> Mapping[str, str]:
+        """Return topics and group; the brokers may move."""
+        return {"spout": "kafka-acking", "topics": ",".join(self._topics), "group": self._group}
+
+    def open(self, context: SpoutContext) -> None:
+        """Look at the topics and join the group; raises `RetryableError` where the brokers are away."""
+        from trident.spouts.queue.kafka_errors import GroupPlace
+        from trident.spouts.queue.kafka_member import GroupMember
+
+        self._emitted.clear()
+        self._again.clear()
+        self._member = GroupMember(self._options, GroupPlace(self._brokers, self._topics, self._group), self._start)
+        self._member.open()
+
+    def next_tuple(self) -> Message | None:
+        """Return what failed before what is new."""
+        record = self._opened().take() if not self._again else None
+        if record is not None:
+            return self._first(record)
+        while self._again:
+            found = self._emitted.get(self._again.popleft())
+            if found is not None and self._is_ours(found):
+                return Message(found.message.values, found.message.id, True)
+        return None
+
+    def ack(self, id_: str | None) -> None:
+        """Let the group's position move on, where nothing below the record is under way."""
+        found = self._emitted.pop(id_ or "", None)
+        if found is not None:
+            self._opened().flight.ack(found.partition, found.offset)
+        self._opened().commit()
+
+    def fail(self, id_: str | None) -> None:
+        """Emit the record again; not where its partition is another member's, who does."""
+        found = self._emitted.get(id_ or "")
+        if found is None or not self._is_ours(found):
+            self._emitted.pop(id_ or "", None)
+        else:
+            self._again.append(id_ or "")
+
+    def deactivate(self) -> None:
+        """Commit what is acked; after `max.poll.interval.ms` the group gives the partitions to other members."""
+        self._opened().commit(at_once=True)
+
+    def close(self) -> None:
+        """Commit what is acked and leave the group."""
+        if self._member is not None:
+            self._member.close()
+            self._member = None
+
+    def _opened(self) -> GroupMember:
+        assert self._member is not None, "the spout was not opened"
+        return self._member
+
+    def _is_ours(self, emitted: _Emitted) -> bool:
+        return self._opened().flight.is_under_way(emitted.partition, emitted.offset)
+
+    def _first(self, record: Record) -> Message:
+        partition, offset = TopicPartition(record.topic() or "", record.partition() or 0), record.offset() or 0
+        made = self._opened().topic_id(partition.topic)
+        id_ = f"{partition.topic}/{partition.partition}/{offset}" + (f"@{made}" if made else "")
+        headers = _headers(record)
+        try:
+            values = self._body.values(Received(id_, partition.topic, record.value(), record.key(), headers))
+        except UnreadableError as error:
+            way_on = (
+                "It comes again with the next run: while no run is there, kafka-consumer-groups --reset-offsets "
+                f"--group {self._group} --topic {partition.topic}:{partition.partition} --to-offset {offset + 1} "
+                "leaves it out"
+            )
+            raise unreadable(f"topic {partition.topic!r}", id_, str(error), way_on) from None
+        message = Message(values, id_)
+        self._emitted[id_] = _Emitted(partition, offset, message)
+        return message
+
+
+def _headers(record: Record) -> dict[str, bytes | None]:
+    """Return a record's headers by name, the last of those that have one name."""
+    found = cast("Sequence[tuple[str, bytes | None]] | None", record.headers())
+    return dict(found or ())
+
+
+def _checked(options: KafkaOptions) -> dict[str, str]:
+    """Return the consumer's options as librdkafka has them; they are kept, since this object is what is pickled."""
+    for name in options.client_options:
+        if name in _TAKEN:
+            raise ConfigurationError(f"client option {name!r} can't be set; use {_TAKEN[name]}")
+    fixed = {"bootstrap.servers": options.bootstrap_servers, "isolation.level": options.isolation_level}
+    return {**for_librdkafka(options.client_options), **fixed}

@@ -1,0 +1,140 @@
+"""RabbitMQ's errors, named by what the caller must do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pika import exceptions
+
+from trident.base.errors import FatalError, RetryableError, TridentError
+
+_FORCED: Final = 320
+_ACCESS_REFUSED: Final = 403
+_NOT_FOUND: Final = 404
+_RESOURCE_LOCKED: Final = 405
+_PRECONDITION_FAILED: Final = 406
+_NOT_ALLOWED: Final = 530
+_NOT_IMPLEMENTED: Final = 540
+_INTERNAL: Final = 541
+_KEPT: Final = "Nothing was acked by this: what was delivered and not acked is in the queue again"
+_LOGIN: Final = (exceptions.ProbableAuthenticationError, exceptions.AuthenticationError)
+
+
+@dataclass(frozen=True, slots=True)
+class RabbitPlace:
+    """Which queue where, as errors name it."""
+
+    server: str
+    vhost: str
+    queue: str
+
+    def __str__(self) -> str:
+        return f"queue {self.queue!r} in the vhost {self.vhost!r} at RabbitMQ {self.server}"
+
+
+def classify(error: exceptions.AMQPError | OSError, place: RabbitPlace) -> TridentError:
+    """Return what an error of the client or of the broker means to the caller; no text holds an address' login.
+
+    A code that is not known is fatal: going on after what nobody understood could lose data.
+    """
+    if isinstance(error, exceptions.ChannelClosedByBroker):
+        return _of_channel(error, place)
+    if isinstance(error, _LOGIN):
+        return _login_refused(place)
+    if isinstance(error, exceptions.ProbableAccessDeniedError):
+        return _vhost_refused(place)
+    if isinstance(error, exceptions.ConnectionClosedByBroker):
+        return _of_connection(error, place)
+    if isinstance(error, OSError | exceptions.AMQPConnectionError):
+        # the name alone: the client's texts quote what it was configured with
+        return RetryableError(f"{place}: the connection was refused or lost ({type(error).__name__}). {_KEPT}")
+    return failed(place, f" ({type(error).__name__})")
+
+
+def failed(place: RabbitPlace, how: str = "") -> FatalError:
+    """Return the error for a client that could not go on with what it was sent or told."""
+    return FatalError(
+        f"{place}: the client pika failed{how}. {_KEPT}. Look at the options in the address, at the version of pika, "
+        "and at the newest messages: a property or a header that is not UTF-8 can't be read"
+    )
+
+
+def cancelled(place: RabbitPlace) -> TridentError:
+    """Return the error for a consumer that the broker has ended while the queue is there."""
+    return RetryableError(
+        f"{place}: the broker has ended the consumer, and the queue is there: it has moved to another node, or was "
+        f"deleted and made again, and then what was in it is gone. {_KEPT}"
+    )
+
+
+def stream_refused(place: RabbitPlace) -> FatalError:
+    """Return the error for a stream in a queue's place."""
+    return FatalError(
+        f"{place}: it is a stream (x-queue-type=stream), which keeps no single message until its ack. Nothing was "
+        "acked or changed. Read a classic or a quorum queue"
+    )
+
+
+def _of_connection(error: exceptions.ConnectionClosedByBroker, place: RabbitPlace) -> TridentError:
+    code = error.reply_code
+    if code == _ACCESS_REFUSED:
+        return _login_refused(place)
+    if code == _NOT_ALLOWED:
+        return _vhost_refused(place)
+    if code in (_FORCED, _INTERNAL):
+        return RetryableError(f"{place}: the broker has closed the connection ({code}: {error.reply_text}). {_KEPT}")
+    return FatalError(
+        f"{place}: the broker has closed the connection ({code}: {error.reply_text}). {_KEPT}. Its log says more"
+    )
+
+
+def _of_channel(error: exceptions.ChannelClosedByBroker, place: RabbitPlace) -> TridentError:
+    code, said = error.reply_code, error.reply_text
+    if code == _NOT_FOUND and ("is down" in said or "inaccessible" in said):
+        return RetryableError(f"{place}: the node that has the queue is away. {_KEPT}, once it is back")
+    if code == _NOT_FOUND:
+        return FatalError(
+            f"{place}: there is no such queue. If it was there before, it was deleted with all that was not acked; "
+            "what is done stays done. Declare it (durable, with a dead-letter exchange), or correct the name; the "
+            "spout declares none, since it can't know how"
+        )
+    if code == _ACCESS_REFUSED and "exclusive use" in said:
+        return FatalError(
+            f"{place}: another consumer reads it exclusively. Nothing was read. End that one: it may be a run of this "
+            "topology elsewhere"
+        )
+    if code == _ACCESS_REFUSED:
+        return FatalError(
+            f"{place}: the user may not read it. {_KEPT}. The right that is needed is read on the queue: "
+            "rabbitmqctl set_permissions -p VHOST USER '^$' '^$' '^QUEUE$'"
+        )
+    if code == _RESOURCE_LOCKED:
+        return FatalError(
+            f"{place}: it is exclusive to the connection that has declared it, and goes with that. Nothing was read. "
+            "Declare a queue that is durable and not exclusive"
+        )
+    if code == _PRECONDITION_FAILED and "timed out" in said:
+        return RetryableError(
+            f"{place}: a message was not acked within the broker's consumer_timeout. {_KEPT}. Where batches take so "
+            "long, raise consumer_timeout, or give smaller ones (max_batch_size, max_pending)"
+        )
+    if code == _NOT_IMPLEMENTED:
+        return stream_refused(place)
+    return FatalError(
+        f"{place}: the broker has refused the consumer ({code}: {said}). {_KEPT}. The broker's log says more"
+    )
+
+
+def _login_refused(place: RabbitPlace) -> FatalError:
+    return FatalError(
+        f"{place}: the login was refused. Nothing was read. Check user and password in url (characters such as @ and / "
+        "as %40 and %2F), and whether the user may log in from here (guest may from localhost only)"
+    )
+
+
+def _vhost_refused(place: RabbitPlace) -> FatalError:
+    return FatalError(
+        f"{place}: there is no such vhost, or the user has no right in it. Nothing was read. The path of url is the "
+        "vhost: '/' is said as %2F"
+    )

@@ -1,0 +1,176 @@
+"""A connection to RabbitMQ with one consumer, kept alive by a thread of its own.
+
+The client answers heartbeats only while it is called, and whoever uses a spout may not call it for as long as a batch
+takes. So the connection belongs to one thread, which never waits for anybody: what is delivered and what is settled
+goes through queues.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import pika
+from pika.adapters.blocking_connection import BlockingChannel, BlockingConnection
+from pika.exceptions import AMQPError, ConnectionWrongStateError
+from pika.spec import Basic, BasicProperties
+
+from trident.base.errors import FatalError, RetryableError, TridentError
+from trident.spouts.queue.rabbitmq_errors import RabbitPlace, cancelled, classify, failed, stream_refused
+
+_TURN_S: Final = 1
+"""How long one look at the connection waits; what is to be settled ends it."""
+_OPEN_S: Final = 60.0
+_CLOSE_S: Final = 10.0
+_OF_STREAMS: Final = "x-stream-offset"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """One delivery of a message; `tag` is valid on this connection only."""
+
+    tag: int
+    body: bytes = field(repr=False)
+    is_redelivered: bool
+    routing_key: str
+    message_id: str | None
+    headers: Mapping[str, object] = field(repr=False)
+
+
+class RabbitLine:
+    """One connection, from `open` to `close`; `take` and `settle` are for one thread, and never wait for the broker.
+
+    What ends the connection is raised by the next call of either, as the error that the spout raises: the broker has
+    then put everything that is not acked back into the queue.
+    """
+
+    def __init__(self, url: str, place: RabbitPlace, prefetch: int) -> None:
+        self._url = url
+        self._place = place
+        self._prefetch = prefetch
+        self._delivered: deque[Delivered] = deque()
+        self._settled: deque[tuple[int, bool]] = deque()
+        self._connection: BlockingConnection | None = None
+        self._error: TridentError | None = None
+        self._is_open = threading.Event()
+        self._is_ending = False
+        self._is_woken = False
+        self._was_cancelled = False
+        self._is_stream = False
+        self._thread = threading.Thread(target=self._serve, name=f"rabbitmq {place.queue}", daemon=True)
+
+    def open(self) -> None:
+        """Connect and begin to consume; raises what `classify` makes of what goes wrong."""
+        self._thread.start()
+        if not self._is_open.wait(_OPEN_S):
+            raise RetryableError(f"{self._place}: the broker did not answer within {_OPEN_S:.0f} s; nothing was read")
+        self._require_alive()
+
+    def take(self) -> Delivered | None:
+        """Return the next delivery, None when there is none."""
+        self._require_alive()
+        return self._delivered.popleft() if self._delivered else None
+
+    def settle(self, tag: int, *, is_acked: bool) -> None:
+        """Ack a delivery, or have the broker put it back into the queue."""
+        self._require_alive()
+        self._settled.append((tag, is_acked))
+        if not self._is_woken:
+            self._is_woken = True
+            self._wake()
+
+    def close(self) -> None:
+        """Send what is settled and end the connection; what is not settled goes back into the queue."""
+        self._is_ending = True
+        self._wake()
+        self._thread.join(_CLOSE_S)
+
+    def _require_alive(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _wake(self) -> None:
+        try:
+            if self._connection is not None:
+                self._connection.add_callback_threadsafe(_nothing)
+        except ConnectionWrongStateError:  # it is lost, and its thread says so
+            pass
+
+    def _serve(self) -> None:
+        try:
+            with BlockingConnection(self._parameters()) as self._connection:
+                channel = self._connection.channel()
+                self._consume(channel)
+                self._is_open.set()
+                while not self._is_ending:
+                    self._connection.process_data_events(_TURN_S)
+                    self._send_settled(channel)
+                    self._require_consumer(channel)
+                self._send_settled(channel)
+        except TridentError as error:
+            self._error = error
+        except (AMQPError, OSError) as error:
+            self._error = classify(error, self._place)
+        finally:
+            if self._error is None and not self._is_ending:
+                # the client has failed with what is no error of its own: whoever asks must not wait for ever
+                self._error = failed(self._place)
+            self._is_open.set()
+
+    def _parameters(self) -> pika.URLParameters:
+        try:
+            return pika.URLParameters(self._url)
+        except (ValueError, TypeError, AttributeError, SyntaxError):  # what it says quotes the address
+            raise FatalError(
+                f"{self._place}: the options in the address (url) are none that the client pika has; nothing was read"
+            ) from None
+
+    def _consume(self, channel: BlockingChannel) -> None:
+        # it names what is wrong with the queue, where a consumer's answer is one for several reasons
+        channel.queue_declare(self._place.queue, passive=True)
+        channel.basic_qos(prefetch_count=self._prefetch)
+        channel.add_on_cancel_callback(self._note_cancelled)
+        channel.basic_consume(self._place.queue, self._note)
+
+    def _note(self, _: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
+        assert method.delivery_tag is not None
+        headers = properties.headers or {}
+        # nothing else tells a stream from a queue without the right to declare one, and its acks keep nothing
+        self._is_stream = self._is_stream or _OF_STREAMS in headers
+        self._delivered.append(
+            Delivered(
+                method.delivery_tag,
+                body,
+                bool(method.redelivered),
+                method.routing_key or "",
+                properties.message_id,
+                headers,
+            )
+        )
+
+    def _note_cancelled(self, _: object) -> None:
+        self._was_cancelled = True
+
+    def _require_consumer(self, channel: BlockingChannel) -> None:
+        if self._is_stream:
+            raise stream_refused(self._place)
+        if self._was_cancelled:
+            channel.queue_declare(self._place.queue, passive=True)  # the broker says what has become of it
+            raise cancelled(self._place)
+
+    def _send_settled(self, channel: BlockingChannel) -> None:
+        self._is_woken = False
+        while self._settled:
+            tag, is_acked = self._settled.popleft()
+            if is_acked:
+                channel.basic_ack(tag)
+            else:
+                channel.basic_nack(tag, requeue=True)
+            self._is_woken = False  # what woke us meanwhile is sent here, and the next one has to wake us again
+
+
+def _nothing() -> None:
+    """Wake whoever waits for the connection."""

@@ -1,0 +1,111 @@
+"""Redis' errors, named by what the caller must do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from redis import exceptions
+
+from trident.base.errors import FatalError, RetryableError, TridentError
+
+_SHOWN: Final = 5
+_LONGEST: Final = 200
+_REFUSALS: Final = ("NOAUTH", "WRONGPASS", "NOPERM", "EXEC without MULTI")
+"""The last is what follows a MULTI that was refused."""
+_IN_PIPELINE: Final = "of pipeline caused error: "
+"""Behind what the client puts in front of an answer to one of several commands."""
+_KEPT: Final = "Nothing was acked by this: what was delivered and not acked stays pending in the group"
+_DENIED: Final = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
+_PASSING: Final = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.BusyLoadingError,
+    exceptions.ReadOnlyError,
+    exceptions.ClusterDownError,
+    exceptions.MasterDownError,
+    exceptions.OutOfMemoryError,
+    exceptions.TryAgainError,
+    OSError,
+)
+_WORDS: Final = ("LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "OOM", "MISCONF", "NOREPLICAS", "TRYAGAIN")
+"""The first words of answers that pass by themselves, for versions of the client that have no class for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class RedisPlace:
+    """Which stream and group where, as errors name them."""
+
+    server: str
+    stream: str
+    group: str
+
+    def __str__(self) -> str:
+        return f"stream {self.stream!r}, group {self.group!r} at Redis {self.server}"
+
+
+def classify(error: exceptions.RedisError | OSError, place: RedisPlace) -> TridentError:
+    """Return what an error of the client or an answer of the server means to the caller.
+
+    An answer that is not known is fatal: going on after what nobody understood could lose data.
+    """
+    said = str(error).rpartition(_IN_PIPELINE)[2]
+    if isinstance(error, _DENIED) or any(word in said for word in _REFUSALS):
+        return FatalError(
+            f"{place}: Redis has refused the login or the command. {_KEPT}. Check user and password in url; the rights "
+            "that are needed: ACL SETUSER user ~STREAM +xreadgroup +xautoclaim +xclaim +xack +xinfo|stream "
+            "+xinfo|groups +multi +exec (and +xgroup|create for create_group)"
+        )
+    if isinstance(error, _PASSING) or said.startswith(_WORDS):
+        return RetryableError(f"{place}: the server is away, or can't answer now ({type(error).__name__}). {_KEPT}")
+    if said.startswith("NOGROUP") or "no such key" in said:
+        return FatalError(
+            f"{place}: there is no such stream, or it has no such group. If they were there before, the stream was "
+            "deleted or exchanged, or the group was destroyed, and what was pending is known to nobody now; what is "
+            f"done stays done. Put it back, or say where to begin: XGROUP CREATE {place.stream} {place.group} 0 "
+            "MKSTREAM (0: all that the stream has, also what was done before; an entry's id: what follows it)"
+        )
+    if said.startswith("WRONGTYPE"):
+        return FatalError(f"{place}: the key holds no stream. Nothing was read or changed. Correct the name")
+    if said.startswith("unknown command") or "unknown subcommand" in said:
+        return too_old(place)
+    if isinstance(error, exceptions.MovedError | exceptions.AskError) or said.startswith(("MOVED", "CROSSSLOT")):
+        return FatalError(f"{place}: the server is part of a cluster, which this spout does not follow. {_KEPT}")
+    # what the server answers quotes no login; what the client says of itself may
+    shown = f": {said[:_LONGEST]}" if isinstance(error, exceptions.ResponseError) else ""
+    return FatalError(f"{place}: Redis has refused the command ({type(error).__name__}{shown}). {_KEPT}")
+
+
+def too_old(place: RedisPlace) -> FatalError:
+    """Return the error for a server that can't say what the guarantee needs."""
+    return FatalError(f"{place}: the server is too old; Redis 7 or newer is needed. {_KEPT}")
+
+
+def lost_entries(place: RedisPlace, ids: Sequence[str]) -> FatalError:
+    """Return the error for entries that were pending and are in the stream no more."""
+    named = ", ".join(ids[:_SHOWN]) + (" …" if len(ids) > _SHOWN else "")
+    return FatalError(
+        f"{place}: {len(ids):,} entries were deleted or trimmed before they were acked: {named}. They are lost; all "
+        "others are as they were, and the next run goes on without these. Keep entries until the group has acked them "
+        "(XTRIM with MINID below what XPENDING names), or trim later"
+    )
+
+
+def lost_unread(place: RedisPlace, count: int) -> FatalError:
+    """Return the error for entries that are gone from the stream and were never delivered to the group."""
+    return FatalError(
+        f"{place}: {count:,} entries were deleted or trimmed before the group had read them. They are lost; all others "
+        "are as they were, and the next run goes on without these. Give the stream more room (MAXLEN) than what is "
+        "added while no run is there"
+    )
+
+
+def exchanged(place: RedisPlace, read: str, newest: str) -> FatalError:
+    """Return the error for a stream whose newest entry is older than what was read."""
+    return FatalError(
+        f"{place}: the entry {read} was read, and the newest that the stream has ever had is {newest}: it was deleted "
+        "and made again, or put back from a backup. Its ids may name other entries now, so nothing more was read or "
+        f"acked. Put the stream back, or destroy the group and say where to begin: XGROUP CREATE {place.stream} "
+        f"{place.group} 0"
+    )

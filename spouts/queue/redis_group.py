@@ -1,0 +1,210 @@
+"""One stream of Redis as one consumer of a group reads it: what it asks, and what the answers say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, cast
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+from redis.retry import Retry
+
+from trident.base.errors import FatalError
+from trident.spouts.queue.redis_errors import RedisPlace, classify, exchanged, lost_entries, lost_unread, too_old
+
+_BEGINNING: Final = "0-0"
+_PATIENCE_S: Final = 10.0
+_OF_REDIS_7: Final = 3
+"""Parts of an answer to XAUTOCLAIM; older servers do not say what is gone, and would emit it without fields."""
+_AT_ONCE: Final = 1_000
+"""How many ids one command names."""
+_Answer = Sequence[tuple[bytes, Mapping[bytes, bytes] | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry of a stream, by its own id."""
+
+    id: str
+    fields: Mapping[bytes, bytes] = field(repr=False)
+    is_redelivered: bool
+
+
+def connected(url: str, place: RedisPlace) -> Redis:
+    """Return a client, which connects when it is first asked; it never sends a command twice by itself.
+
+    One whose answer was lost may have been carried out, and entries that nobody saw are found only by looking again.
+    """
+    try:
+        client = Redis.from_url(
+            url,
+            protocol=2,  # the form of answers that is read here
+            retry=Retry(NoBackoff(), 0),
+            socket_timeout=_PATIENCE_S,
+            socket_connect_timeout=_PATIENCE_S,
+        )
+        client.connection_pool.make_connection()  # which connects to nothing, but takes the options or does not
+    except (ValueError, TypeError):  # what it says quotes the address
+        raise FatalError(f"{place}: the address (url) is none that the client takes; nothing was read") from None
+    return client
+
+
+class StreamGroup:
+    """What is asked of one stream; every call raises what `classify` makes of what goes wrong."""
+
+    def __init__(self, client: Redis, place: RedisPlace, consumer: str) -> None:
+        self._client = client
+        self._place = place
+        self._consumer = consumer
+        self._read = (0, 0)
+        """The newest entry that was read here."""
+
+    def create(self, start: str) -> None:
+        """Make the group, and the stream, unless it is there."""
+        try:
+            self._client.xgroup_create(self._place.stream, self._place.group, id=start, mkstream=True)
+        except (RedisError, OSError) as error:
+            if not str(error).startswith("BUSYGROUP"):
+                raise classify(error, self._place) from None
+
+    def own(self, after: str, count: int) -> list[Entry]:
+        """Return what this consumer, or one of its name before it, was given and has not acked, behind an id.
+
+        Raises `FatalError` for those that are in the stream no more; they are pending no more then.
+        """
+        place = self._place
+        answer = self._asked(lambda: self._client.xreadgroup(place.group, self._consumer, {place.stream: after}, count))
+        return self._there(_of_one_stream(answer))
+
+    def new(self, count: int) -> list[Entry]:
+        """Return entries that the group was not given yet; raises `FatalError` where some are gone unread."""
+        place = self._place
+        with self._client.pipeline(transaction=True) as all_or_nothing:
+            all_or_nothing.xinfo_stream(place.stream)
+            all_or_nothing.xinfo_groups(place.stream)
+            all_or_nothing.xreadgroup(place.group, self._consumer, {place.stream: ">"}, count)
+            answer = self._asked(all_or_nothing.execute)
+        stream, groups, read = cast("tuple[Mapping[str, object], list[Mapping[str, object]], object]", answer)
+        self._require_same(stream)
+        self._require_all(stream, next((each for each in groups if _text(each["name"]) == place.group), {}))
+        entries = [Entry(_text(id_), fields or {}, False) for id_, fields in _of_one_stream(read)]
+        if entries:
+            self._read = max(self._read, _number(entries[-1].id))
+        return entries
+
+    def idle(self, min_idle_ms: int, most: int, held: Collection[str]) -> tuple[list[Entry], bool]:
+        """Take over what any consumer has left pending for so long, but what is held here; says whether there is more.
+
+        Raises `FatalError` for those that are in the stream no more; they are pending no more then. One that is held
+        is not lost: its values are here.
+        """
+        found: list[Entry] = []
+        gone: list[str] = []
+        cursor = _BEGINNING
+        place = self._place
+        while True:
+            answer = self._asked(
+                partial(
+                    self._client.xautoclaim,
+                    place.stream,
+                    place.group,
+                    self._consumer,
+                    min_idle_ms,
+                    cursor,
+                    count=_AT_ONCE,
+                )
+            )
+            if len(cast("Sequence[object]", answer)) < _OF_REDIS_7:
+                raise too_old(place)
+            following, entries, deleted = cast("tuple[bytes, _Answer, Sequence[bytes]]", answer)
+            taken = [Entry(_text(id_), fields, True) for id_, fields in entries if fields]
+            found += [entry for entry in taken if entry.id not in held]
+            gone += [id_ for id_ in map(_text, deleted) if id_ not in held]
+            cursor = _text(following)
+            if cursor == _BEGINNING or len(found) >= most:
+                break
+        if gone:
+            raise lost_entries(place, gone)
+        return found, cursor != _BEGINNING
+
+    def ack(self, ids: Sequence[str]) -> None:
+        """Ack entries; those that are pending no more are left as they are."""
+        for some in _cut(ids):
+            self._asked(partial(self._client.xack, self._place.stream, self._place.group, *some))
+
+    def give_back(self, ids: Sequence[str], idle_ms: int) -> None:
+        """Let entries look as if they had been left for so long: whoever looks for such takes them over.
+
+        They stay pending, so that they outlive this process. Raises `FatalError` for those that are gone.
+        """
+        place = self._place
+        for some in _cut(ids):
+            answer = self._asked(
+                partial(
+                    self._client.xclaim,
+                    place.stream,
+                    place.group,
+                    self._consumer,
+                    0,
+                    list(some),
+                    idle=idle_ms,
+                    justid=True,
+                )
+            )
+            kept = {_text(id_) for id_ in cast("Sequence[bytes]", answer)}
+            gone = [id_ for id_ in some if id_ not in kept]
+            if gone:
+                raise lost_entries(place, gone)
+
+    def _there(self, answer: _Answer) -> list[Entry]:
+        gone = [_text(id_) for id_, fields in answer if not fields]
+        if gone:
+            self.ack(gone)
+            raise lost_entries(self._place, gone)
+        return [Entry(_text(id_), fields or {}, True) for id_, fields in answer]
+
+    def _require_same(self, stream: Mapping[str, object]) -> None:
+        newest = _text(stream["last-generated-id"])
+        if _number(newest) < self._read:
+            raise exchanged(self._place, "-".join(map(str, self._read)), newest)
+
+    def _require_all(self, stream: Mapping[str, object], group: Mapping[str, object]) -> None:
+        """Raise for entries that are gone and were never given to the group.
+
+        Both are of the moment before the read. Redis counts what was ever added, and what was ever given to a group,
+        from its version 7 on and not in every case: where it does not know, nothing is said.
+        """
+        added, read, length = stream.get("entries-added"), group.get("entries-read"), stream["length"]
+        if not isinstance(added, int) or not isinstance(read, int) or not isinstance(length, int):
+            return
+        first = cast("tuple[bytes, object] | None", stream.get("first-entry"))
+        is_all_unread = first is None or _number(_text(first[0])) > _number(_text(group["last-delivered-id"]))
+        if is_all_unread and added - read - length > 0:
+            raise lost_unread(self._place, added - read - length)
+
+    def _asked(self, ask: Callable[[], object]) -> object:
+        try:
+            return ask()
+        except (RedisError, OSError) as error:
+            raise classify(error, self._place) from None
+
+
+def _of_one_stream(answer: object) -> _Answer:
+    streams = cast("Sequence[tuple[bytes, _Answer]] | None", answer)
+    return streams[0][1] if streams else ()
+
+
+def _cut(ids: Sequence[str]) -> list[Sequence[str]]:
+    return [ids[start : start + _AT_ONCE] for start in range(0, len(ids), _AT_ONCE)]
+
+
+def _number(id_: str) -> tuple[int, int]:
+    moment, _, serial = id_.partition("-")
+    return int(moment), int(serial or 0)
+
+
+def _text(given: object) -> str:
+    return given.decode(errors="replace") if isinstance(given, bytes) else str(given)

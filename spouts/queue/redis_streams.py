@@ -1,0 +1,222 @@
+"""Entries of Redis streams, read by a consumer group, each acked when its batch is done."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qs, urlsplit
+
+from trident.base.checks import check_duration, check_flag, check_text, refused
+from trident.base.errors import ConfigurationError, RetryableError
+from trident.base.policies import policy_of
+from trident.spouts.base import StartAt
+from trident.spouts.queue.acking import AckingSpout, SpoutContext
+from trident.spouts.queue.addresses import Address, check_name, checked_address, require_client
+from trident.spouts.queue.bodies import Body, RawBody, checked_body
+from trident.spouts.queue.message import Message
+from trident.spouts.queue.received import Received, UnreadableError, unreadable
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+    from trident.spouts.queue.redis_group import Entry, StreamGroup
+
+_AT_ONCE: Final = 1_000
+_RESERVED: Final = frozenset(("protocol", "decode_responses", "encoding", "encoding_errors"))
+_LONGEST_IDLE: Final = timedelta(days=365)
+_UNSENT: Final = 256
+"""How many acks are kept back to be sent by one command; never beyond the next call of `next_tuple`."""
+
+
+class _Reading:
+    """How far one stream is read."""
+
+    def __init__(self, group: StreamGroup) -> None:
+        self.group = group
+        self.held: set[str] = set()
+        """The entries that are here, emitted or about to be: a takeover may find one of them again."""
+        self.own: str | None = "0-0"
+        """Behind which entry that was given before this process began; None when there is none left."""
+        self.look_at = 0.0
+        self.acks: list[str] = []
+        self.fails: list[str] = []
+
+
+class RedisStreamSpout(AckingSpout):
+    """The entries of one stream or several, as one consumer of a group: `RedisStreamSpout("payments", "trident", …)`.
+
+    Guarantee: an entry is acked when its batch is in every state and sink. What a run, a process or a connection
+    leaves unacked stays pending in Redis, and is emitted again: that counts once, since it has the same id. What this
+    consumer's name has pending comes first, at once; what others in the group have left pending for `min_idle` is
+    taken over, so that must be longer than a message is under way anywhere. An entry that was deleted or trimmed
+    before it was acked stops the run, once, with its id.
+
+    The id is the entry's own, with the stream in front where there are several. A group has one run of one topology
+    under a `consumer`'s name. Neither `url` nor what is in it is shown anywhere; `rediss://` is TLS. Needs Redis 7.
+    """
+
+    def __init__(
+        self,
+        streams: str | Sequence[str],
+        group: str,
+        *,
+        url: str,
+        body: Body = RawBody(),  # noqa: B008 - it is immutable
+        field: str = "body",
+        consumer: str = "trident",
+        min_idle: timedelta = timedelta(minutes=1),
+        create_group: bool = False,
+        start: StartAt = StartAt.EARLIEST,
+    ) -> None:
+        """`field`: the one that `body` decodes. `create_group`: make a group that is not there, to read from `start`.
+
+        Where a group was destroyed by mistake, that makes it anew at `start`: leave it off once the group is there.
+        """
+        self._streams = _checked_streams(streams)
+        self._group = check_name("group", group, "the name of a consumer group")
+        self._address = checked_address(url, ("redis", "rediss"), "redis://user:password@host:6379/0", 6379)
+        _check_options(self._address)
+        self._body = checked_body(body)
+        self.schema = body.schema  # type: ignore[misc]  # each object has its own
+        self._field = check_text("field", field)
+        self._consumer = check_name("consumer", consumer, "the name of a consumer")
+        self._idle_ms = (
+            int(check_duration("min_idle", min_idle, longest=_LONGEST_IDLE) / timedelta(milliseconds=1)) or 1
+        )
+        self._creates = check_flag("create_group", create_group)
+        self._start = policy_of(StartAt, start, "start")
+        require_client("redis", "RedisStreamSpout")
+        self._client: Redis | None = None
+        self._readings: dict[str, _Reading] = {}
+        self._fetched: deque[tuple[str, Entry]] = deque()
+        self._is_active = False
+
+    def __repr__(self) -> str:
+        return f"RedisStreamSpout({list(self._streams)!r}, {self._group!r})"
+
+    def identity(self) -> Mapping[str, str]:
+        """Return streams, group and database; the server may move."""
+        database = self._address.path or "0"
+        return {"spout": "redis", "streams": ",".join(self._streams), "group": self._group, "database": database}
+
+    def open(self, context: SpoutContext) -> None:
+        """Connect and look at what is pending; raises `RetryableError` where the server is away."""
+        from trident.spouts.queue.redis_errors import RedisPlace
+        from trident.spouts.queue.redis_group import StreamGroup, connected
+
+        places = [RedisPlace(self._address.shown, stream, self._group) for stream in self._streams]
+        self._client = client = connected(self._address.url, places[0])
+        self._readings = {place.stream: _Reading(StreamGroup(client, place, self._consumer)) for place in places}
+        self._fetched.clear()
+        for reading in self._readings.values():
+            if self._creates:
+                reading.group.create("0" if self._start is StartAt.EARLIEST else "$")
+            self._fetch_old(reading)
+
+    def next_tuple(self) -> Message | None:
+        """Return the next entry: what was pending before what is new; never waits for one."""
+        self._send()
+        if not self._fetched:
+            for reading in self._readings.values():
+                self._fetch(reading)
+        return self._message(*self._fetched.popleft()) if self._fetched else None
+
+    def ack(self, id_: str | None) -> None:
+        """Ack the entry."""
+        self._settle(id_, is_acked=True)
+
+    def fail(self, id_: str | None) -> None:
+        """Leave the entry pending, for whoever looks next for those that were left."""
+        self._settle(id_, is_acked=False)
+
+    def activate(self) -> None:
+        """Hear that `next_tuple` sends acks from now on."""
+        self._is_active = True
+
+    def deactivate(self) -> None:
+        """Send all acks: there is no next call to do so."""
+        self._is_active = False
+        self._send()
+
+    def close(self) -> None:
+        """Send the last acks and end the connection."""
+        if self._client is not None:
+            with suppress(RetryableError):  # what was not acked is emitted again, and is known then
+                self._send()
+            self._client.close()
+            self._client = None
+
+    def _fetch_old(self, reading: _Reading) -> None:
+        if reading.own is not None:
+            entries = reading.group.own(reading.own, _AT_ONCE)
+            reading.own = entries[-1].id if entries else None
+            self._keep(reading, entries)
+
+    def _fetch(self, reading: _Reading) -> None:
+        before = len(self._fetched)
+        self._fetch_old(reading)
+        if reading.own is None and time.monotonic() >= reading.look_at:
+            entries, is_more = reading.group.idle(self._idle_ms, _AT_ONCE, reading.held)
+            # several looks in the time after which something is left: it waits little longer than that
+            reading.look_at = time.monotonic() + (0.0 if is_more else self._idle_ms / 4_000)
+            self._keep(reading, entries)
+        if len(self._fetched) == before:  # of this stream: a busy one must not keep others waiting
+            self._keep(reading, reading.group.new(_AT_ONCE))
+
+    def _keep(self, reading: _Reading, entries: Sequence[Entry]) -> None:
+        name = next(name for name, each in self._readings.items() if each is reading)
+        reading.held.update(entry.id for entry in entries)
+        self._fetched.extend((name, entry) for entry in entries)
+
+    def _message(self, stream: str, entry: Entry) -> Message:
+        id_ = entry.id if len(self._streams) == 1 else f"{stream}/{entry.id}"
+        attributes = {name.decode(errors="replace"): value for name, value in entry.fields.items()}
+        body = attributes.get(self._field)
+        try:
+            values = self._body.values(Received(id_, stream, body, None, attributes))
+        except UnreadableError as error:
+            missing = "" if body is not None else f" (it has no field {self._field!r})"
+            way_on = f"It comes again with the next run: XACK {stream} {self._group} {entry.id} leaves it out"
+            raise unreadable(f"stream {stream!r}", id_, f"{error}{missing}", way_on) from None
+        return Message(values, id_, entry.is_redelivered)
+
+    def _settle(self, id_: str | None, *, is_acked: bool) -> None:
+        stream, _, entry = (id_ or "").rpartition("/")
+        reading = self._readings.get(stream or self._streams[0])
+        if reading is None or entry not in reading.held:
+            return
+        reading.held.discard(entry)
+        (reading.acks if is_acked else reading.fails).append(entry)
+        if not self._is_active or len(reading.acks) + len(reading.fails) >= _UNSENT:
+            self._send()
+
+    def _send(self) -> None:
+        for reading in self._readings.values():
+            if reading.acks:
+                acks, reading.acks = reading.acks, []
+                reading.group.ack(acks)
+            if reading.fails:
+                fails, reading.fails = reading.fails, []
+                reading.look_at = 0.0
+                reading.group.give_back(fails, self._idle_ms)
+
+
+def _check_options(address: Address) -> None:
+    found = sorted(_RESERVED & set(parse_qs(urlsplit(address.url).query)))
+    if found:
+        raise ConfigurationError(f"url: the option {found[0]!r} can't be set: answers are read in one form only")
+
+
+def _checked_streams(given: object) -> tuple[str, ...]:
+    allowed = "the name of at least one stream"
+    several = (given,) if isinstance(given, str) else given
+    if not isinstance(several, Sequence) or isinstance(several, bytes) or not several:
+        raise refused("streams", allowed, given)
+    streams = tuple(check_name("streams", each, allowed) for each in several)
+    if len(set(streams)) < len(streams):
+        raise ConfigurationError("streams: a stream is named twice; nothing was started")
+    return streams

@@ -1,0 +1,164 @@
+"""Guards about queues: what is acked, what comes again, and what is gone at its source."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_BODIES = ("tests/spouts/test_queue_bodies.py",)
+_OFFSETS = ("tests/spouts/test_kafka_offsets.py",)
+_HTTP = ("tests/spouts/test_http_push.py",)
+_RABBIT = ("integration_tests/queues/test_rabbitmq.py",)
+_REDIS = ("integration_tests/queues/test_redis_streams.py",)
+_KAFKA = ("integration_tests/queues/test_kafka_acking.py",)
+
+QUEUES: Final = (
+    Mutant(
+        "queue: a group's position is the lowest offset that is not acked",
+        "spouts/queue/kafka_offsets.py",
+        "        while self.emitted and self.emitted[0] not in self.unacked:",
+        "        while self.emitted:",
+        _OFFSETS,
+    ),
+    Mutant(
+        "queue: acks of a revoked partition are dropped",
+        "spouts/queue/kafka_offsets.py",
+        "            self._assigned.pop(partition, None)",
+        "            pass",
+        _OFFSETS,
+    ),
+    Mutant(
+        "queue: a group's first position is committed where it begins at the end",
+        "spouts/queue/kafka_member.py",
+        "            self._flight.note_committed(partition, None)\n        elif",
+        "        elif",
+        _KAFKA,
+    ),
+    Mutant(
+        "queue: no reset of a position that is lost",
+        "spouts/queue/kafka_member.py",
+        '"auto.offset.reset": "error"',
+        '"auto.offset.reset": "earliest"',
+        _KAFKA,
+    ),
+    Mutant(
+        "queue: a record's id has its topic's own",
+        "spouts/queue/kafka_acking.py",
+        'f"@{made}" if made else ""',
+        '""',
+        _KAFKA,
+    ),
+    Mutant(
+        "queue: each delivery of an id is acked",
+        "spouts/queue/rabbitmq.py",
+        "        self._tags.setdefault(id_, deque()).append(delivered.tag)",
+        "        self._tags[id_] = deque([delivered.tag])",
+        _RABBIT,
+    ),
+    Mutant(
+        "queue: a consumer that the broker has ended is noticed",
+        "spouts/queue/rabbitmq_line.py",
+        "        if self._was_cancelled:",
+        "        if False:",
+        _RABBIT,
+    ),
+    Mutant(
+        "queue: a stream of RabbitMQ is no queue",
+        "spouts/queue/rabbitmq_line.py",
+        "        if self._is_stream:",
+        "        if False:",
+        _RABBIT,
+    ),
+    Mutant(
+        "queue: an entry that is under way here is not taken over from here",
+        "spouts/queue/redis_group.py",
+        "[entry for entry in taken if entry.id not in held]",
+        "taken",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: what this consumer had pending comes again at once",
+        "spouts/queue/redis_streams.py",
+        "        if reading.own is not None:\n            entries",
+        "        if False:\n            entries",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: entries that were trimmed unread are said",
+        "spouts/queue/redis_group.py",
+        "        if is_all_unread and added - read - length > 0:",
+        "        if False:",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: entries that are gone while pending are said",
+        "spouts/queue/redis_group.py",
+        "        if gone:\n            self.ack(gone)\n            raise lost_entries(self._place, gone)",
+        "        self.ack(gone)",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: a stream that was exchanged is noticed",
+        "spouts/queue/redis_group.py",
+        "        if _number(newest) < self._read:",
+        "        if False:",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: what failed looks as if it had been left",
+        "spouts/queue/redis_group.py",
+        "idle=idle_ms,",
+        "idle=0,",
+        _REDIS,
+    ),
+    Mutant(
+        "queue: an id that is posted again waits for the same answer",
+        "spouts/queue/http_desk.py",
+        "        if known is not None:",
+        "        if False:",
+        _HTTP,
+    ),
+    Mutant(
+        "queue: who waits is told when the run ends",
+        "spouts/queue/http_desk.py",
+        "                post.answer = Answer.FAILED\n                post.is_settled.set()",
+        "                pass",
+        _HTTP,
+    ),
+    Mutant(
+        "queue: no more than max_pending are under way",
+        "spouts/queue/http_desk.py",
+        "        if len(self._posts) >= self._max_pending:",
+        "        if False:",
+        _HTTP,
+    ),
+    Mutant(
+        "queue: half of a body is no message",
+        "spouts/queue/http_server.py",
+        '        if len(body) != int(self.headers["Content-Length"]):',
+        "        if False:",
+        _HTTP,
+    ),
+    Mutant(
+        "queue: who can be reached from elsewhere asks for a token",
+        "spouts/queue/http_push.py",
+        "        if token is None and not _is_loopback(self._host):",
+        "        if False:",
+        _HTTP,
+    ),
+    Mutant(
+        "queue: a field that is NOT NULL has a value",
+        "spouts/queue/fitting.py",
+        "    if given is None and field.is_required:",
+        "    if False:",
+        _BODIES,
+    ),
+    Mutant(
+        "queue: no digit of a decimal is rounded away",
+        "spouts/queue/fitting.py",
+        "    if places > type_.scale or",
+        "    if",
+        _BODIES,
+    ),
+)
