@@ -9,6 +9,7 @@ from typing import Final
 from trident.base.checks import check_count, check_duration
 from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision, Refusal, ResetDecision
+from trident.coordinators.lifecycle import Activity
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan, StartPosition
 
@@ -150,6 +151,7 @@ class Snapshot:
     """Attempts at the next txid of which the ledger says why they stopped, whether it has been decided since or not."""
     decisions: tuple[Decision, ...] = ()
     """What a person decided about txids that are not done, and is not finished; oldest first."""
+    activity: Activity = Activity.ACTIVE
     refused: tuple[Plan, ...] = ()
     """The plans of the attempts that these decisions are about, as far as the ledger has them."""
     added: Added = field(default=Added(), compare=False)

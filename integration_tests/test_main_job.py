@@ -223,7 +223,7 @@ def test_a_zombie_is_fenced(spark, kafka, postgres, topic):
         commit(owner, epoch, *rest)
 
     old_ledger.commit_together = held_up
-    old_ledger.renew = lambda *_: None
+    old_ledger.renew = lambda *_: False
 
     def run_old():
         try:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from trident.language.turning import MapGet, SnapshotGet
     from trident.local.session import local_session
     from trident.managing.deciding import divert, drop, retry, status, undo
+    from trident.managing.lifecycle import activate, deactivate, kill, rebalance
     from trident.managing.resets import reset
     from trident.operations.aggregators.base import Aggregation
     from trident.operations.aggregators.by_row import Aggregator, Reducer
@@ -101,6 +102,7 @@ _MODULES = {
     "trident.language.explaining": ("ExplainForm",),
     "trident.language.first": ("FirstN",),
     "trident.language.grouped": ("GroupedStream",),
+    "trident.managing.lifecycle": ("activate", "deactivate", "kill", "rebalance"),
     "trident.managing.resets": ("reset",),
     "trident.local.session": ("local_session",),
     "trident.engine.recommended": ("recommended_options",),
@@ -178,10 +180,14 @@ __all__ = [
     "Topology",
     "TridentError",
     "TridentState",
+    "activate",
     "batch_time",
+    "deactivate",
     "divert",
     "drop",
+    "kill",
     "local_session",
+    "rebalance",
     "recommended_options",
     "reset",
     "retry",

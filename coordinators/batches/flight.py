@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from trident.base.identity import BatchId
 from trident.coordinators.acking.acker import AckValue
+from trident.coordinators.acking.edges import BatchEdges, edge_ids
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.planned import Plan
 
@@ -29,3 +30,16 @@ class Flight(NamedTuple):
     """Once it is processed: all that its pin will say, and its staged updates."""
     blocked_by: BaseException | None = None
     """Why nothing more is tried with it; ends the run once everything before it is done."""
+
+    def stored(self, plan: Plan, now: float) -> Flight:
+        """Return it once its plan is stored."""
+        return self._replace(plan=plan, plan_ms=round((now - self.asked_at) * 1000))
+
+    def reading(self, edges: BatchEdges, deadline: float) -> Flight:
+        """Return it while its plan is read under these edges."""
+        return self._replace(acks=AckValue.expecting(edge_ids(edges)), deadline=deadline)
+
+    def overdue(self, batch_timeout: float) -> str:
+        """Return why it has failed once its deadline is over."""
+        what = "not processed" if self.outcome is None else "its work in the commit turn was not done"
+        return f"{what} within {batch_timeout:.0f} s"

@@ -13,34 +13,37 @@ from collections.abc import Callable
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError
 from trident.base.identity import BatchId
-from trident.coordinators.acking.acker import AckValue
-from trident.coordinators.acking.edges import BatchEdges, edge_ids
+from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.backlogs import NO_BACKLOGS, Backlogs
 from trident.coordinators.batches.failing import batch_of, fails_alone, reason_of
 from trident.coordinators.batches.flight import NEVER, Flight
 from trident.coordinators.batches.invariants import check
+from trident.coordinators.batches.next_plan import NextPlan
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.requests import (
+    BRINGS,
     ENDS_FIRST,
     Answer,
     BuildPlan,
-    CleanUp,
     CommitStep,
     Drop,
-    LetGo,
     Processed,
     RecordStop,
     Relay,
     Request,
     RunBatch,
     StorePlan,
+    TakeCommands,
     Tell,
     WorkTurn,
+    clean_ups,
+    events_of,
 )
 from trident.coordinators.batches.stopped import StoppedError, gave_up
 from trident.coordinators.planned import PartFull, Plan
 from trident.coordinators.protocol.messages import (
+    AnswerCommand,
     Apply,
     Broken,
     Cancel,
@@ -50,14 +53,17 @@ from trident.coordinators.protocol.messages import (
     DropFrom,
     Due,
     EndRun,
+    EndWithin,
     Event,
     GiveUp,
     Happened,
     MakePlan,
     Process,
     RecordDone,
+    ShareWork,
     StopRequested,
     TellSpouts,
+    WaitOver,
     WorkInTurn,
 )
 from trident.coordinators.protocol.state import Phase
@@ -65,8 +71,6 @@ from trident.coordinators.protocol.step import Step, step, wants_plan
 from trident.coordinators.protocol.transitions import Status, Word
 
 _log = logging.getLogger("trident.coordinator")
-_GOES_ON = (Phase.RUNNING, Phase.DRAINING)
-_BRINGS = {CommitTogether: Word.COMMITTED, DecidePin: Word.PINNED, Apply: Word.APPLIED, RecordDone: Word.FINISHED}
 
 
 class Loop:
@@ -93,11 +97,10 @@ class Loop:
         self.backlogs = backlogs
         self._waits_to_pin: CommitTogether | DecidePin | None = None
         """What is held back until sinks have sent enough of what waits in them."""
-        self.next_plan_at = -NEVER
-        """Not before then, and only if there is room."""
-        self._earliest_plan_at = -NEVER
-        self._part_full_since: float | None = -NEVER
-        """Since when records wait for a fuller batch, at first for whoever was here before; None where none do."""
+        self.next_plan = NextPlan()
+        self._ends_at = NEVER
+        """When the wait of a kill is over."""
+        self._is_asking = False  # for the commands that wait
         self._under_way = 0
         """Requests that have to end before a stopped coordinator may."""
         self._requests: list[Request] = []
@@ -122,16 +125,14 @@ class Loop:
     def is_running(self) -> bool:
         """Whether anything more is to be heard or awaited."""
         phase = self.state.phase
-        return phase is Phase.RUNNING or phase is Phase.DRAINING or (phase is Phase.STOPPED and self._under_way > 0)
+        return phase.goes_on or (phase is Phase.STOPPED and self._under_way > 0)
 
     @property
     def next_moment(self) -> float:
         """When `wake` is next to be called, unless a word comes before that; `NEVER` if only words are awaited."""
-        moment = self.next_plan_at if wants_plan(self.state) else NEVER
-        for flight in self.flights.values():
-            if flight.deadline < moment:
-                moment = flight.deadline
-        return moment
+        plan = self.next_plan.at if wants_plan(self.state) else NEVER
+        end = self._ends_at if self.state.live else NEVER
+        return min([plan, end, *(flight.deadline for flight in self.flights.values())])
 
     # what it hears; each returns what is to be done next
 
@@ -154,6 +155,10 @@ class Loop:
         elif type(request) is Relay:
             assert isinstance(answer, int)
             self._relayed(request, answer)
+        elif isinstance(request, TakeCommands | AnswerCommand):
+            self._is_asking = self._is_asking and type(request) is AnswerCommand
+            for event in events_of(request, answer):
+                self._advance(event, now)
         elif self.is_running:
             self._hear(request, answer, now)
         return self._settled(now)
@@ -180,6 +185,13 @@ class Loop:
         self._advance(StopRequested(), now)
         return self._settled(now)
 
+    def commands_wait(self, now: float) -> list[Request]:
+        """Read the life-cycle commands that wait in the ledger, unless the run ends. Any number of times."""
+        if not self._is_asking and self.state.phase in (Phase.RUNNING, Phase.INACTIVE):
+            self._is_asking = True
+            self._ask(TakeCommands(self.state.owner, self.state.epoch))
+        return self._settled(now)
+
     def break_off(self, error: BaseException, now: float) -> list[Request]:
         """End at once with this error."""
         self._advance(Broken(error), now)
@@ -198,11 +210,13 @@ class Loop:
         self._advance(Happened(batch, Word.STOPPED), now)
 
     def _settled(self, now: float) -> list[Request]:
-        if self.state.phase in _GOES_ON:
+        if self.state.phase.goes_on:
             self._time_out(now)
-            if now >= self.next_plan_at and wants_plan(self.state):
-                self._advance(Due(self._pace.waits(self.state.is_processing, self._part_full_since, now)), now)
-        if self.state.phase in _GOES_ON:  # a time-out may have been the last try
+            if now >= self.next_plan.at and wants_plan(self.state):
+                self._advance(Due(self._pace.waits(self.state.is_processing, self.next_plan.part_full_since, now)), now)
+            if self._pace.ends_caught_up and self.state.phase is Phase.INACTIVE and not self.state.live:
+                self._advance(StopRequested(), now)  # nothing will be planned that it could wait for
+        if self.state.phase.goes_on:  # a time-out may have been the last try
             check(self.state, self.flights)
         requests, self._requests = self._requests, []
         return requests
@@ -231,10 +245,7 @@ class Loop:
     def _built(self, command: MakePlan, plan: Plan | PartFull | None, now: float) -> None:
         if command.batch.attempt not in self.flights:
             return  # dropped meanwhile, by a command that drops from a lower txid on than this one would have
-        if not isinstance(plan, PartFull):
-            self._part_full_since = None if command.drop_from is None else self._part_full_since
-        elif self._part_full_since is None:
-            self._part_full_since = now
+        self.next_plan = self.next_plan.built(plan, is_retry=command.drop_from is not None, now=now)
         if isinstance(plan, PartFull) or (plan is None and command.drop_from is None):
             self._advance(Happened(command.batch, Word.NOTHING_TO_PLAN), now)  # there is nothing to write either
         else:
@@ -247,8 +258,7 @@ class Loop:
             return
         flight = self.flights.get(batch.attempt)
         if flight is not None:
-            plan_ms = round((now - flight.asked_at) * 1000)
-            self.flights[batch.attempt] = flight._replace(plan=plan, plan_ms=plan_ms)
+            self.flights[batch.attempt] = flight.stored(plan, now)
         self._advance(Happened(batch, Word.PLANNED), now)
 
     def _processed(self, batch: BatchId, processed: Processed, now: float) -> None:
@@ -272,11 +282,10 @@ class Loop:
         self._advance(Happened(batch, Word.TURN_WORKED), now)
 
     def _committed(self, command: CommitTogether | DecidePin | Apply | RecordDone, now: float) -> None:
-        batch, word = command.batch, _BRINGS[type(command)]
+        batch, word = command.batch, BRINGS[type(command)]
         if word in (Word.COMMITTED, Word.FINISHED) and batch.txid % self._pace.clean_up_every == 0:
-            self._ask(LetGo(batch))
-            for state in sorted(self.state.states):
-                self._ask(CleanUp(batch, state))
+            for request in clean_ups(batch, self.state.states):
+                self._ask(request)
         self._advance(Happened(batch, word, state=command.state if isinstance(command, Apply) else ""), now)
         self._relay()
 
@@ -293,48 +302,35 @@ class Loop:
         self.backlogs = self.backlogs.answered(request.sink, sent)
         self._relay()
         held = self._waits_to_pin
-        if held is not None and self.state.phase in _GOES_ON and not self.backlogs.hold_back(self.state.done):
+        if held is not None and self.state.phase.goes_on and not self.backlogs.hold_back(self.state.done):
             self._waits_to_pin = None
             self._ask(CommitStep(held, self._outcome(held.batch)))
 
     def _time_out(self, now: float) -> None:
+        if now >= self._ends_at:
+            self._ends_at = NEVER
+            self._advance(WaitOver(), now)
         for flight in tuple(self.flights.values()):
             if now < flight.deadline:
                 continue
-            what = "not processed" if flight.outcome is None else "its work in the commit turn was not done"
-            reason = f"{what} within {self._pace.batch_timeout:.0f} s"
+            reason = flight.overdue(self._pace.batch_timeout)
             self._advance(Happened(flight.batch, Word.FAILED, reason=reason), now)
 
     def _advance(self, event: Event, now: float) -> None:
         if self.state.phase is Phase.POISONED:
             return  # the first error counts
         if type(event) is Happened:
-            self._note(event, now)
+            self.next_plan = self.next_plan.heard(event, self._pace, len(self.state.live), now)
+            if event.word is Word.FAILED and event.batch.attempt in self.flights:
+                _log.warning("%s failed and is tried again with later ones: %s", event.batch, event.reason)
         self.state, commands = step(self.state, event)
         self._perform_all(commands, now)
         if self.state.phase is Phase.POISONED:
             self._end_with(self.state.error)
         elif type(event) is Happened and event.word is Word.NOTHING_TO_PLAN:
             self.flights.pop(event.batch.attempt, None)
-            if self._pace.ends_caught_up and not self.state.live and self._part_full_since is None:
+            if self._pace.ends_caught_up and not self.state.live and self.next_plan.part_full_since is None:
                 self._advance(StopRequested(), now)
-
-    def _note(self, event: Happened, now: float) -> None:
-        """Keep the moment of the next plan in step with what came back."""
-        match event.word:
-            case Word.PLANNED:
-                self.next_plan_at = self._earliest_plan_at = now + self._pace.emit_interval
-            case Word.NOTHING_TO_PLAN:
-                self.next_plan_at = self._pace.looks_again(self._part_full_since, now)
-            case Word.PROCESSED | Word.FAILED:
-                self._plan_soon(now)
-            case Word.COMMITTED | Word.FINISHED if self._pace.ends_caught_up and len(self.state.live) == 1:
-                self._plan_soon(now)  # what ends the run is a look that finds nothing when all is done
-        if event.word is Word.FAILED and event.batch.attempt in self.flights:
-            _log.warning("%s failed and is tried again with later ones: %s", event.batch, event.reason)
-
-    def _plan_soon(self, now: float) -> None:
-        self.next_plan_at = min(self.next_plan_at, max(now, self._earliest_plan_at))
 
     def _end_with(self, error: BaseException | None) -> None:
         if self.error is None:
@@ -371,6 +367,10 @@ class Loop:
                 del self.flights[batch.attempt]
             case GiveUp(batch, tries, reason):
                 self.flights[batch.attempt] = Flight(batch, now, blocked_by=gave_up(batch, tries, reason))
+            case AnswerCommand() | ShareWork():
+                self._ask(command)
+            case EndWithin(wait):
+                self._ends_at = now + wait.total_seconds()
             case EndRun(batch):
                 error = self.flights[batch.attempt].blocked_by
                 assert error is not None, "what ends the run has a reason"
@@ -380,8 +380,7 @@ class Loop:
         flight = self.flights[batch.attempt]
         assert flight.plan is not None
         edges = self._draw(flight.plan)
-        acks = AckValue.expecting(edge_ids(edges))
-        self.flights[batch.attempt] = flight._replace(acks=acks, deadline=now + self._pace.batch_timeout)
+        self.flights[batch.attempt] = flight.reading(edges, now + self._pace.batch_timeout)
         self._ask(RunBatch(batch, flight.plan, edges, flight.plan_ms))
 
     def _flight_of(self, batch: BatchId) -> Flight | None:

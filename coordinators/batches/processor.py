@@ -87,6 +87,14 @@ class TurnProcessor(Protocol):
         """
 
 
+@runtime_checkable
+class SharesWork(Protocol):
+    """A processor that can be told how many tasks share a large batch."""
+
+    def share_work(self, parallelism: int) -> None:
+        """Have so many tasks read each large batch that is begun from now on; returns at once."""
+
+
 class Processor(Protocol):
     """Turns planned ranges into staged updates, without any effect that a reader could see.
 

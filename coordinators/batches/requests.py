@@ -14,16 +14,23 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.lifecycle import Given
 from trident.coordinators.planned import PartFull, Plan
 from trident.coordinators.protocol.messages import (
+    AnswerCommand,
+    AnswerWritten,
     Apply,
     Cancel,
+    CommandGiven,
     CommitTogether,
     DecidePin,
     DropFrom,
+    Event,
     MakePlan,
     RecordDone,
+    ShareWork,
 )
+from trident.coordinators.protocol.transitions import Word
 
 
 class BuildPlan(NamedTuple):
@@ -101,6 +108,13 @@ class Tell(NamedTuple):
     plan: Plan
 
 
+class TakeCommands(NamedTuple):
+    """Read the life-cycle commands that wait, under this epoch; brings them as a `Taken`."""
+
+    owner: Owner
+    epoch: Epoch
+
+
 class RecordStop(NamedTuple):
     """Record why this coordinator stops, as its last write; brings the error to raise."""
 
@@ -121,8 +135,20 @@ Request = (
     | Relay
     | Tell
     | Cancel
+    | TakeCommands
+    | AnswerCommand
+    | ShareWork
     | RecordStop
 )
+
+
+BRINGS: Mapping[type, Word] = {
+    CommitTogether: Word.COMMITTED,
+    DecidePin: Word.PINNED,
+    Apply: Word.APPLIED,
+    RecordDone: Word.FINISHED,
+}
+"""The word that a step of the commit brings."""
 
 
 class Processed(NamedTuple):
@@ -132,7 +158,13 @@ class Processed(NamedTuple):
     outcome: Outcome
 
 
-Answer = Plan | PartFull | Processed | Outcome | int | BaseException | None
+class Taken(NamedTuple):
+    """The life-cycle commands that waited, in their order."""
+
+    commands: tuple[Given, ...]
+
+
+Answer = Plan | PartFull | Processed | Outcome | Taken | int | BaseException | None
 
 
 class Lane(StrEnum):
@@ -164,11 +196,27 @@ LANES: Mapping[type, Lane] = {
     CleanUp: Lane.COMMIT,
     LetGo: Lane.HISTORY,
     Relay: Lane.RELAY,
+    TakeCommands: Lane.HISTORY,
+    AnswerCommand: Lane.HISTORY,
     Tell: Lane.AT_ONCE,
     Cancel: Lane.AT_ONCE,
+    ShareWork: Lane.AT_ONCE,
     RecordStop: Lane.LAST,
 }
 ENDS_FIRST = frozenset(
     kind for kind, lane in LANES.items() if lane in (Lane.PLAN, Lane.COMMIT, Lane.HISTORY, Lane.RELAY)
 )
 """What has to end before a stopped coordinator may."""
+
+
+def events_of(request: TakeCommands | AnswerCommand, answer: Answer) -> tuple[Event, ...]:
+    """Return what follows for the protocol from what a request about life-cycle commands has brought."""
+    if isinstance(request, AnswerCommand):
+        return (AnswerWritten(request.number),)
+    assert isinstance(answer, Taken)
+    return tuple(map(CommandGiven, answer.commands))
+
+
+def clean_ups(batch: BatchId, states: frozenset[str]) -> tuple[Request, ...]:
+    """Return what lets go of all that a finished txid makes superfluous."""
+    return LetGo(batch), *(CleanUp(batch, state) for state in sorted(states))

@@ -51,6 +51,10 @@ class BatchCoordinator:
         """Ask for a graceful end: what is live is finished. Any thread or signal handler, any number of times."""
         self._words.put(self._loop.stop)
 
+    def commands_wait(self) -> None:
+        """Say that life-cycle commands wait in the ledger; any thread, any number of times."""
+        self._words.put(self._loop.commands_wait)
+
     def break_off(self, error: BaseException) -> None:
         """Ask for an immediate end with this error; any thread."""
         self._words.put(partial(self._loop.break_off, error))

@@ -6,6 +6,7 @@ who repeats a call whose answer was lost.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from trident.base.identity import BatchId
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.log import log_batch, log_dead_letters
 from trident.coordinators.batches.outcome import Outcome
+from trident.coordinators.batches.processor import SharesWork
 from trident.coordinators.batches.requests import (
     Answer,
     BuildPlan,
@@ -29,6 +31,8 @@ from trident.coordinators.batches.requests import (
     Request,
     RunBatch,
     StorePlan,
+    TakeCommands,
+    Taken,
     Tell,
     WorkTurn,
 )
@@ -39,12 +43,22 @@ from trident.coordinators.pinned import Commit
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
-from trident.coordinators.protocol.messages import Apply, Cancel, CommitTogether, DecidePin, RecordDone
+from trident.coordinators.protocol.messages import (
+    AnswerCommand,
+    Apply,
+    Cancel,
+    CommitTogether,
+    DecidePin,
+    RecordDone,
+    ShareWork,
+)
 from trident.coordinators.registered import Keep
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import ReceivesRows, ReportsPositions, Source
 from trident.state.capabilities import expired_keys, relaying_of
 from trident.state.target import Target
+
+_log = logging.getLogger("trident.coordinator")
 
 
 class TurnWorker(Protocol):
@@ -114,6 +128,16 @@ class Work:
                 return parts.repeater.call(f"sending what waits in sink {sink!r}", send)
             case Tell(batch, plan):
                 self._tell(batch, plan)
+            case TakeCommands(owner, epoch):
+                take = partial(parts.ledger.take_commands, owner, epoch)
+                return Taken(parts.repeater.call("reading the commands that wait", take))
+            case AnswerCommand(owner, epoch, number, reply):
+                _log.info("topology=%s command=%d %s: %s", owner.topology, number, reply.verdict, reply.text)
+                write = partial(parts.ledger.answer, owner, epoch, number, reply)
+                parts.repeater.call(f"answering command {number}", write)
+            case ShareWork(parallelism):
+                assert isinstance(parts.runner.processor, SharesWork), "only such a one is asked to"
+                parts.runner.processor.share_work(parallelism)
             case Cancel(batch):
                 parts.runner.processor.cancel(batch)
             case RecordStop(owner, epoch, error):

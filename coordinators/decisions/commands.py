@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 
-from trident.base.identity import Epoch
-from trident.base.signals import StopSignal
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
 from trident.coordinators.decisions.dropping import decide_drop
+from trident.coordinators.decisions.leasing import leased
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
-from trident.coordinators.holding.keeping import held
 from trident.coordinators.holding.opening import opened, opened_sources
 from trident.coordinators.holding.starts import nothing_wrong, require_begins
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.options import OnRunning, RunOptions
+from trident.coordinators.options import RunOptions
 from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Spout
@@ -30,7 +26,7 @@ from trident.state.target import OpensTarget
 
 def retry_topology(topology: str, ledger: Ledger, txid: int, options: RunOptions) -> Decision:
     """Record that a refused txid is to be tried again; needs no state. Raises LeaseHeldError, MismatchError."""
-    with opened(ledger, {}, {}, options.timeouts), _held(ledger, topology, options) as (epoch, repeater):
+    with opened(ledger, {}, {}, options.timeouts), leased(ledger, topology, options) as (epoch, repeater):
         return decide_retry(ledger, topology, epoch, txid, repeater)
 
 
@@ -46,7 +42,10 @@ def decide_topology(
     Raises LeaseHeldError while a coordinator runs the topology, CannotUndoError or MismatchError when
     it can't be done: nothing was changed then. One that was cut off before is finished and returned.
     """
-    with opened(ledger, {}, targets, options.timeouts) as parts, _held(ledger, spec.name, options) as (epoch, repeater):
+    with (
+        opened(ledger, {}, targets, options.timeouts) as parts,
+        leased(ledger, spec.name, options) as (epoch, repeater),
+    ):
         return decide(TakeOver(ledger, parts.stores, spec, epoch, repeater), wanted)
 
 
@@ -57,7 +56,10 @@ def drop_from_topology(
 
     Raises LeaseHeldError while a coordinator runs it, and what `decide_drop` raises.
     """
-    with opened(ledger, {}, targets, options.timeouts) as parts, _held(ledger, spec.name, options) as (epoch, repeater):
+    with (
+        opened(ledger, {}, targets, options.timeouts) as parts,
+        leased(ledger, spec.name, options) as (epoch, repeater),
+    ):
         return decide_drop(TakeOver(ledger, parts.stores, spec, epoch, repeater), name)
 
 
@@ -93,7 +95,7 @@ def reset_topology(
         above = 0
         while True:
             try:
-                with _held(ledger, spec.name, options, above) as (epoch, repeater):
+                with leased(ledger, spec.name, options, above) as (epoch, repeater):
                     taking = TakeOver(ledger, parts.stores, spec, epoch, repeater)
 
                     def require(seen: Snapshot, repeater: Repeater = repeater) -> None:
@@ -104,16 +106,3 @@ def reset_topology(
                 if not ledger_lost:
                     raise
                 above = error.known
-
-
-@contextmanager
-def _held(ledger: Ledger, topology: str, options: RunOptions, above: int = 0) -> Iterator[tuple[Epoch, Repeater]]:
-    """Hold the lease for as long as it takes, under an epoch above that number; LeaseHeldError while another has it.
-
-    The repeater ends early once a newer owner is heard of.
-    """
-    stopping = StopSignal()
-    repeater = Repeater(options.give_up_after, stopping, options.batch_timeout)
-    refusing = replace(options, on_running=OnRunning.REFUSE)
-    with held(ledger, topology, refusing, repeater, lambda _: stopping.set(), above) as epoch:
-        yield epoch, repeater

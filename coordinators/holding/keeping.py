@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 from trident.base.closing import giving_back
@@ -29,6 +30,21 @@ def holder_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
+def _nothing() -> None:
+    """Hear of it and do nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hears:
+    """What whoever takes a lease does about what it hears, each in any thread."""
+
+    fenced: Callable[[FencedError], None]
+    commands_wait: Callable[[], None] = _nothing
+    """Life-cycle commands wait in the ledger: with each heartbeat, until they are answered."""
+    must_wait: Callable[[], None] = _nothing
+    """Another one has the lease, so that this one waits for it."""
+
+
 class WaitEndedError(LeaseHeldError):
     """The run was stopped while it waited for another coordinator's lease; it has changed nothing."""
 
@@ -39,7 +55,7 @@ def held(
     topology: str,
     options: RunOptions,
     repeater: Repeater,
-    on_fenced: Callable[[FencedError], None],
+    hears: Hears,
     above: int = 0,
 ) -> Iterator[Epoch]:
     """Hold the topology's lease for the length of the block; see `_take_lease` and `Heartbeat`.
@@ -47,15 +63,17 @@ def held(
     The epoch is above `above`, and above all that the ledger has given out. A lease that can't be given back ends by
     itself.
     """
-    epoch = _take_lease(ledger, topology, options, repeater, above)
+    epoch = _take_lease(ledger, topology, options, repeater, hears, above)
     with (
         giving_back(f"giving back the lease of topology {topology!r}", lambda: ledger.release(topology, epoch)),
-        Heartbeat(ledger, topology, epoch, options.lease, on_fenced),
+        Heartbeat(ledger, topology, epoch, options.lease, hears),
     ):
         yield epoch
 
 
-def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater, above: int) -> Epoch:
+def _take_lease(
+    ledger: Ledger, topology: str, options: RunOptions, repeater: Repeater, hears: Hears, above: int
+) -> Epoch:
     """Raise the topology's epoch once nobody else holds it.
 
     Raises LeaseHeldError if told to refuse, WaitEndedError if to stop.
@@ -72,6 +90,7 @@ def _take_lease(ledger: Ledger, topology: str, options: RunOptions, repeater: Re
                 raise WaitEndedError(str(error)) from error
             if not told:
                 _log.info("waiting for topology %r: %s", topology, error)
+                hears.must_wait()
             told = True
             repeater.stopping.wait(min(_LONGEST_POLL_S, options.lease.total_seconds() / 10))
         else:
@@ -85,7 +104,7 @@ class Heartbeat:
     """A thread that renews the lease at least three times per duration, until it is closed.
 
     A renewal that fails is tried again at the next beat: losing the lease is safe, since every
-    write checks the epoch. Being fenced is reported at once through `on_fenced`.
+    write checks the epoch. What a beat brings is reported at once.
     """
 
     def __init__(
@@ -94,14 +113,14 @@ class Heartbeat:
         topology: str,
         epoch: Epoch,
         duration: timedelta,
-        on_fenced: Callable[[FencedError], None],
+        hears: Hears,
     ) -> None:
         self._ledger = ledger
         self._topology = topology
         self._epoch = epoch
         self._pause = pause_between_beats(duration)
         self._told_every = max(1, round(duration.total_seconds() / 3 / self._pause))
-        self._on_fenced = on_fenced
+        self._hears = hears
         self._closing = StopSignal()
         self._thread = threading.Thread(target=self._beat, name=f"trident-lease-{topology}", daemon=True)
 
@@ -118,10 +137,11 @@ class Heartbeat:
         while not self._closing.wait(self._pause):
             try:
                 reached(CrashPoint.BEFORE_RENEWAL)
-                self._ledger.renew(self._topology, self._epoch)
+                if self._ledger.renew(self._topology, self._epoch):
+                    self._hears.commands_wait()
                 reached(CrashPoint.AFTER_RENEWAL)
             except FencedError as error:
-                self._on_fenced(error)
+                self._hears.fenced(error)
                 return
             except TridentError as error:
                 if failed % self._told_every == 0:

@@ -21,14 +21,15 @@ from trident.coordinators.batches.lanes import SideBySide
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.pace import Pace
-from trident.coordinators.batches.processor import Processor, TurnProcessor
+from trident.coordinators.batches.processor import Processor, SharesWork, TurnProcessor
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.threads import BatchCoordinator
 from trident.coordinators.batches.turning import BatchTurn
 from trident.coordinators.batches.work import Parts, Work
+from trident.coordinators.holding.at_rest import KilledError
 from trident.coordinators.holding.held_back import say_what_is_held_back
-from trident.coordinators.holding.keeping import WaitEndedError, held
+from trident.coordinators.holding.keeping import Hears, WaitEndedError, held
 from trident.coordinators.holding.opening import Opened, opened
 from trident.coordinators.holding.starts import nothing_wrong
 from trident.coordinators.holding.taken import TakenOver
@@ -69,7 +70,8 @@ class RunnableTopology:
 class RunSummary:
     """What a run did: the last txid that was done before it, and when it ended.
 
-    Both are 0 for one that was stopped while another coordinator ran the topology: it has done nothing.
+    Both are 0 for one that was stopped, or whose topology was killed, while another coordinator ran it: it has done
+    nothing.
     """
 
     first_done: int
@@ -96,6 +98,7 @@ class TopologyRun:
         self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout)
         self._coordinator: BatchCoordinator | None = None
         self._fenced_by: FencedError | None = None
+        self._has_waited = False
 
     def stop(self) -> None:
         """Ask for a graceful end: live batches are finished, nothing new is planned. Any number of times."""
@@ -110,6 +113,11 @@ class TopologyRun:
         try:
             return self._run()
         except WaitEndedError:
+            return RunSummary(0, 0)
+        except KilledError as error:
+            if not self._has_waited:
+                raise
+            _log.warning("%s", error)  # the kill was meant for the standby as well
             return RunSummary(0, 0)
         except TridentError as error:
             self._tell_of_what_was_received(error)
@@ -131,7 +139,7 @@ class TopologyRun:
         topology, ledger, options = self._topology, self._ledger, self._options
         with (
             opened(ledger, topology.spouts, topology.targets, options.timeouts) as open_parts,
-            held(ledger, topology.spec.name, options, self._repeater, self._fenced) as epoch,
+            held(ledger, topology.spec.name, options, self._repeater, self._hears) as epoch,
         ):
             taking = TakeOver(ledger, open_parts.stores, topology.spec, epoch, self._repeater, self._clock)
             taken = taking.complete(open_parts.sources, topology.check)
@@ -169,6 +177,17 @@ class TopologyRun:
                 )
         return made.result()
 
+    @property
+    def _hears(self) -> Hears:
+        return Hears(self._fenced, self._commands_wait, self._must_wait)
+
+    def _commands_wait(self) -> None:
+        if self._coordinator is not None:
+            self._coordinator.commands_wait()
+
+    def _must_wait(self) -> None:
+        self._has_waited = True
+
     def _fenced(self, error: FencedError) -> None:
         self._fenced_by = error
         self._stopping.set()
@@ -204,6 +223,7 @@ class TopologyRun:
                 self._options,
                 turn_work=self._topology.works_in_turn,
                 keeps_rows=any(map(lives_in_process, spouts.values())),
+                shares_work=isinstance(processor, SharesWork),
             ),
             pace,
             partial(draw_edges, rng=random.SystemRandom()),

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trident.base.identity import BatchId, Epoch
+from trident.coordinators.lifecycle import Activity
 from trident.coordinators.options import RunOptions
 from trident.coordinators.planned import Plan
-from trident.coordinators.protocol.state import Live, ProtocolState
+from trident.coordinators.protocol.state import Live, Phase, ProtocolState
 from trident.coordinators.protocol.step import Step, take_over
 from trident.coordinators.protocol.transitions import Status
 from trident.coordinators.registered import Snapshot
@@ -29,7 +30,13 @@ class TakenOver:
     """States that do not have the pinned txid yet; empty when nothing is pinned."""
 
     def first_step(
-        self, stores: Mapping[str, Target], options: RunOptions, *, turn_work: bool = False, keeps_rows: bool = False
+        self,
+        stores: Mapping[str, Target],
+        options: RunOptions,
+        *,
+        turn_work: bool = False,
+        keeps_rows: bool = False,
+        shares_work: bool = False,
     ) -> Step:
         """Return the protocol's first state and commands: roll a pin forward, drop the rest."""
         snapshot, unpinned = self.snapshot, self._unpinned
@@ -41,7 +48,9 @@ class TakenOver:
         if unpinned and unpinned[0].tries >= options.max_tries and not self._was_told:
             batch = BatchId(snapshot.owner, self.epoch, unpinned[0].txid, unpinned[0].attempt)
             exhausted = Live(batch, unpinned[0].tries, Status.BLOCKED)
-        fresh = self._fresh(stores, options)._replace(turn_work=turn_work, keeps_rows=keeps_rows)
+        fresh = self._fresh(stores, options)._replace(
+            turn_work=turn_work, keeps_rows=keeps_rows, shares_work=shares_work
+        )
         return take_over(fresh, pinned, bool(unpinned), exhausted)
 
     @property
@@ -75,4 +84,5 @@ class TakenOver:
             last_attempt=snapshot.last_attempt,
             tries=tuple((txid, tries) for txid, tries in counted if tries),
             alone_until=unpinned[-1].txid if are_suspect else 0,
+            phase=Phase.INACTIVE if snapshot.activity is Activity.INACTIVE else Phase.RUNNING,
         )

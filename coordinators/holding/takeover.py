@@ -19,6 +19,7 @@ from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.decided import Decision, ResetDecision
 from trident.coordinators.gone import Gone
+from trident.coordinators.holding.at_rest import require_not_killed
 from trident.coordinators.holding.carrying_out import (
     UnfinishedError,
     carry_out,
@@ -121,6 +122,8 @@ class TakeOver:
         """
         topology = self.spec.name
         seen = self.repeater.call("looking at the ledger", lambda: self.ledger.look(self.epoch, self.spec))
+        if registers:
+            require_not_killed(self.ledger, seen, self.epoch, self.repeater)
         known = {birth.state for birth in seen.births}
         positions: dict[str, Position | None] = {}
         for name, store in self.stores.items():

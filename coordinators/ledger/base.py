@@ -19,6 +19,7 @@ from trident.base.identity import Epoch, Owner
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.view import LedgerView
+from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, Pin
 from trident.coordinators.planned import Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
@@ -55,8 +56,8 @@ class Ledger(Protocol):
         free when that holder released it, or its session with the database is gone).
         """
 
-    def renew(self, topology: str, epoch: Epoch) -> None:
-        """Write a heartbeat; locks no fence row that a take-over waits for."""
+    def renew(self, topology: str, epoch: Epoch) -> bool:
+        """Write a heartbeat; tells whether life-cycle commands wait. Locks no fence row that a take-over waits for."""
 
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
@@ -197,6 +198,26 @@ class Ledger(Protocol):
         Refused unless the decision names the txid that is done, nothing is pinned and nothing else that was decided is
         open.
         """
+
+    def send(self, topology: str, sent: Sent) -> int:
+        """Add a life-cycle command, without a lease, and return its number; one of the same id is added once.
+
+        Raises `MismatchError` for a topology that is not in the ledger, and for tables of another version, which a
+        command does not migrate.
+        """
+
+    def withdraw(self, topology: str, number: int, text: str) -> None:
+        """Make a command void that no owner has read yet; a no-op where one has, or where it has an answer."""
+
+    def take_commands(self, owner: Owner, epoch: Epoch) -> tuple[Given, ...]:
+        """Read the commands that wait, in their order, and mark them as read by this epoch; may be repeated.
+
+        Those of another incarnation, those whose time is over and what is no command are answered in that transaction,
+        and not returned. What an older epoch has read and not answered waits like all others.
+        """
+
+    def answer(self, owner: Owner, epoch: Epoch, number: int, reply: Reply) -> None:
+        """Answer a command that this epoch has read, with what the topology is from then on, in one transaction."""
 
     def view(self) -> LedgerView:
         """Return what only reads, for people and their tools; needs no `open` and never migrates."""

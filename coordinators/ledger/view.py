@@ -15,6 +15,7 @@ import msgspec
 
 from trident.base.ranges import RangeManifest
 from trident.coordinators.decided import Decision, DecisionKind, Refusal
+from trident.coordinators.lifecycle import Activity
 from trident.coordinators.pinned import StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
 from trident.coordinators.registered import Birth, TopologySpec
@@ -57,6 +58,9 @@ class TopologyStatus:
     """Which of these are sinks: what has left by them stays where it went."""
     dropped: tuple[str, ...] = ()
     """What was taken out, each with the txid after which it was."""
+    activity: Activity = Activity.ACTIVE
+    commands: tuple[str, ...] = ()
+    """The life-cycle commands that wait, each with its number."""
     received: tuple[str, ...] = ()
     """Streams whose rows end with the process that has received them, unless they are pinned."""
 
@@ -246,6 +250,27 @@ class DivertedRow:
 
 
 @dataclass(frozen=True, slots=True)
+class CommandRow:
+    """A life-cycle command, and what became of it."""
+
+    topology: str
+    number: int
+    id: str
+    incarnation: str
+    kind: str
+    arguments: str
+    given_by: str
+    given_at: datetime | None
+    within_seconds: float
+    epoch: int | None
+    """Whoever has read it."""
+    verdict: str | None
+    """None while it waits."""
+    answer: str | None
+    answered_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class TxidStory:
     """All that is kept of one txid, in every incarnation; empty where there is nothing."""
 
@@ -280,6 +305,9 @@ class LedgerView(Protocol):
 
     def txid(self, topology: str, txid: int) -> TxidStory:
         """Return all that is kept of one txid."""
+
+    def commands(self, topology: str, since: int = 1) -> tuple[CommandRow, ...]:
+        """Return the life-cycle commands from a number on, in their order."""
 
     def losses(self, topology: str) -> tuple[LossRow, ...]:
         """Return the losses of all attempts that are done, oldest first."""

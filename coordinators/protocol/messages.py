@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
-from trident.base.identity import BatchId
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.coordinators.lifecycle import Given, Reply
 from trident.coordinators.protocol.transitions import Word
 
 
@@ -18,6 +20,25 @@ class Due:
 @dataclass(frozen=True, slots=True)
 class StopRequested:
     """Finish what is live, plan nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandGiven:
+    """A life-cycle command was read from the ledger, under this coordinator's epoch."""
+
+    given: Given
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWritten:
+    """The answer to a life-cycle command is durable, and what the topology is from then on."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitOver:
+    """What a kill gave batches in flight is over: only what is being decided or is pinned is finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +58,7 @@ class Happened:
     reason: str = ""
 
 
-Event = Due | StopRequested | Broken | Happened
+Event = Due | StopRequested | CommandGiven | AnswerWritten | WaitOver | Broken | Happened
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +157,30 @@ class EndRun:
     batch: BatchId
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerCommand:
+    """Answer a life-cycle command, with what the topology is from then on, in one transaction."""
+
+    owner: Owner
+    epoch: Epoch
+    number: int
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True)
+class EndWithin:
+    """Say when this wait of a kill is over."""
+
+    wait: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class ShareWork:
+    """Have this many tasks read each large batch that is begun from now on."""
+
+    parallelism: int
+
+
 Command = (
     MakePlan
     | DropFrom
@@ -149,4 +194,7 @@ Command = (
     | TellSpouts
     | GiveUp
     | EndRun
+    | AnswerCommand
+    | EndWithin
+    | ShareWork
 )

@@ -13,11 +13,18 @@ class Phase(StrEnum):
     """What the coordinator as a whole does."""
 
     RUNNING = "running"
+    INACTIVE = "inactive"
+    """Deactivated: plans nothing until it is activated; what is live is finished, as while it drains."""
     DRAINING = "draining"
     """Plans no more; what is live is finished."""
     STOPPED = "stopped"
     POISONED = "poisoned"
     """An error ended it; every later event is refused with that error."""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether what is live may still be finished."""
+        return self in (Phase.RUNNING, Phase.INACTIVE, Phase.DRAINING)
 
 
 class Live(NamedTuple):
@@ -52,6 +59,12 @@ class ProtocolState(NamedTuple):
     """Whether each batch has work in its commit turn, before the pin."""
     keeps_rows: bool = False
     """Whether rows of batches are in this process only: one that fails while the run ends is tried again."""
+    shares_work: bool = False
+    """Whether the engine can be told how many tasks read a large batch."""
+    last_command: int = 0
+    """The number of the last life-cycle command that was heard; none is carried out twice."""
+    activating: int = 0
+    """The number of the command that lets it plan again once its answer is durable; 0 for none."""
 
     @property
     def is_processing(self) -> bool:

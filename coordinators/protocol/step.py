@@ -9,6 +9,7 @@ The rules, each tested by name:
 - a failure before the pin drops its attempt and all later ones and plans again with a new attempt;
 - bad news that no retry mends waits until everything before it is done: a failure before it makes it void;
 - what is pinned is only rolled forward;
+- life-cycle commands change what is planned next, never what is planned: see `lifecycle.py`;
 - every word carries (incarnation, epoch, txid, attempt): a word about anything that is not live is
   stale and changes nothing; a word that its live batch's status does not allow poisons the protocol.
 """
@@ -19,11 +20,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from trident.base.identity import BatchId
+from trident.coordinators.protocol.lifecycle import answered, obey
 from trident.coordinators.protocol.messages import (
+    AnswerWritten,
     Apply,
     Broken,
     Cancel,
     Command,
+    CommandGiven,
     CommitTogether,
     DecidePin,
     DropFrom,
@@ -37,12 +41,16 @@ from trident.coordinators.protocol.messages import (
     RecordDone,
     StopRequested,
     TellSpouts,
+    WaitOver,
     WorkInTurn,
 )
 from trident.coordinators.protocol.state import Live, Phase, ProtocolState
 from trident.coordinators.protocol.transitions import IllegalTransitionError, Status, Word, move
 
 Step = tuple[ProtocolState, tuple[Command, ...]]
+_ENDS = (Phase.INACTIVE, Phase.DRAINING)
+"""Where nothing more is planned, and what is live is finished or dropped."""
+_UNDECIDED = (Status.PLANNING, Status.PROCESSING, Status.READY, Status.TURNING, Status.BLOCKED)
 _TRIES_AT_THE_END = 3
 """How often a txid may have failed when a run that is stopped tries it again, with rows that would end with it."""
 
@@ -87,6 +95,13 @@ def step(state: ProtocolState, event: Event) -> Step:
             return _plan_next(state, only_full)
         case StopRequested():
             return _finish_draining(state._replace(phase=Phase.DRAINING)), ()
+        case CommandGiven(given):
+            obeyed, commands = obey(state, given)
+            return _finish_draining(obeyed), commands
+        case AnswerWritten(number):
+            return answered(state, number), ()
+        case WaitOver():
+            return _drop_undecided(state)
         case Happened():
             return _happened(state, event)
 
@@ -159,7 +174,7 @@ def _failed(state: ProtocolState, item: Live, event: Happened) -> Step:
     if item.tries >= state.max_tries:
         blocked = item._replace(status=Status.BLOCKED)
         return dropped._replace(live=(*dropped.live, blocked)), (*cancels, GiveUp(item.batch, item.tries, event.reason))
-    is_last = state.phase is Phase.DRAINING
+    is_last = state.phase in _ENDS
     if is_last and not (state.keeps_rows and item.tries < _TRIES_AT_THE_END):
         return dropped, (*cancels, DropFrom(txid))
     planned, plan = _plan(dropped, txid, drop_from=txid)
@@ -169,6 +184,15 @@ def _failed(state: ProtocolState, item: Live, event: Happened) -> Step:
 def _stopped(state: ProtocolState, item: Live, event: Happened) -> Step:
     blocked = item._replace(status=move(item.status, event.word))
     return _drop_behind(_replace_live(state, blocked), item.batch.txid)
+
+
+def _drop_undecided(state: ProtocolState) -> Step:
+    """Drop all that nobody is deciding: what may be pinned by now is finished, since nothing else may become of it."""
+    first = next((item.batch.txid for item in state.live if item.status in _UNDECIDED), None)
+    if state.phase is not Phase.DRAINING or first is None:
+        return state, ()
+    dropped, cancels = _drop_behind(state, first - 1)
+    return _finish_draining(dropped), (*cancels, DropFrom(first))
 
 
 def _drop_behind(state: ProtocolState, txid: int) -> Step:

@@ -269,6 +269,7 @@ def local_rabbit() -> rabbitmq.LocalRabbit:
 KAFKA = {"topics": "clicks", "bootstrap_servers": "127.0.0.1:9"}
 SINK = {"name": "s", "bootstrap_servers": "127.0.0.1:9"}
 DECIDING = {"topology": Topology("t"), "ledger": MemoryLedger(), "txid": 1}
+COMMANDING = {"topology": "t", "ledger": MemoryLedger(), "within": timedelta(seconds=1)}
 SPARK = SimpleNamespace(sql=same, createDataFrame=same, conf=None)
 EMPTY = SimpleNamespace(name="t", compile=lambda: CompiledTopology("t", {}, ()), run=same)
 TABLE = SimpleNamespace(toArrow=same, join=same, schema=None, columns=["a"])
@@ -311,6 +312,10 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "drop": (trident.drop, {"topology": Topology("t"), "ledger": MemoryLedger(), "name": "s"}),
     "status": (trident.status, {"topology": "t", "ledger": MemoryLedger()}),
     "reset": (trident.reset, {"topology": Topology("t"), "ledger": MemoryLedger(), "states": "clear"}),
+    "activate": (trident.activate, COMMANDING),
+    "deactivate": (trident.deactivate, COMMANDING),
+    "rebalance": (trident.rebalance, {**COMMANDING, "max_pending": 2, "parallelism": 2}),
+    "kill": (trident.kill, {**COMMANDING, "wait": timedelta(0)}),
     "batch_time": (trident.batch_time, {}),
     "recommended_options": (trident.recommended_options, {}),
     "local_session": (session.local_session, {"app_name": "a"}),

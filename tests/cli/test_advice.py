@@ -625,6 +625,10 @@ ELSEWHERE = {
     # tests/cli/test_status.py
     "trident/cli/reading.py RESET_CLEARING": 1,
     "trident/engine/places.py DROP": 1,
+    # tests/cli/test_commanding.py
+    "coordinators/holding/at_rest.py ACTIVATE": 1,
+    "trident/cli/commanding.py ACTIVATE": 1,
+    "trident/cli/reading.py ACTIVATE": 1,
 }
 
 

@@ -368,7 +368,7 @@ def test_an_address_that_is_none_is_not_shown_either(address, capsys):
 def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path, capsys):
     restore_sqlite(1, tmp_path)
     assert run(["status", "payments", "--ledger", str(tmp_path / "ledger.sqlite")]) == 1
-    assert "are of version 1, this library reads version 5" in capsys.readouterr().err
+    assert "are of version 1, this library reads version 6" in capsys.readouterr().err
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
         assert connection.execute("SELECT max(version) FROM trident_schema").fetchone() == (1,)
     with sqlite3.connect(tmp_path / "empty.sqlite") as connection:
@@ -379,14 +379,15 @@ def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path,
 
 def test_it_is_a_program():
     answer = subprocess.run([sys.executable, "-m", "trident", "--help"], capture_output=True, text=True, check=True)
-    for command in ("list", "status", "batches", "show", "reset", "undo", "retry", "divert", "drop"):
+    commands = ["list", "status", "batches", "show", "reset", "undo", "retry", "divert", "drop"]
+    for command in [*commands, "activate", "deactivate", "rebalance", "kill"]:
         assert command in answer.stdout
 
 
 def test_the_commands_that_error_texts_name_exist():
     named = [text for name, text in vars(advice).items() if name.isupper()]
     found = {command for text in named for command in re.findall(r"trident (\w+) ?", text)}
-    assert found == {"reset", "undo", "retry", "divert", "drop"}
+    assert found == {"reset", "undo", "retry", "divert", "drop", "activate"}
     for command in found:
         answer = CliRunner().invoke(app, [command, "--help"])
         assert answer.exit_code == 0

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select, update
 
 from tests.ledger.decision_contract import RETRY, DecisionContract, refusal_of
+from tests.ledger.lifecycle_contract import LifeCycleContract
 from tests.ledger.making import (
     LONG,
     SPEC,
@@ -953,6 +954,7 @@ class LedgerContract(
     RetentionContract,
     ResetContract,
     DecisionContract,
+    LifeCycleContract,
     ViewContract,
 ):
     """All of it."""

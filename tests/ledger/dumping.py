@@ -26,7 +26,7 @@ from trident.base.crash_points import CrashPoint, armed
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.ledger import Ledger, PostgresLedger, SqliteLedger
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
-from trident.spouts.base import BadRecord, LostOffsets
+from trident.spouts.base import BadRecord, Limits, LostOffsets
 from trident.state import PostgresState, SqliteState
 from trident.state.target import State
 
@@ -55,17 +55,21 @@ def expected() -> Mapping[str, tuple[int, int]]:
     return {account: value for account, value in records.expected().items() if account != POISON[0]}
 
 
-def job_over(records: Topic, *states: State) -> ListJob:
-    """Return the dumped topology."""
+def job_over(records: Topic, *states: State, most: int = 10) -> ListJob:
+    """Return the dumped topology, which reads so many records at most in a batch."""
     return make_job(
-        records, *states, on_bad_record=BadRecord.DEAD_LETTER, on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST
+        records,
+        *states,
+        on_bad_record=BadRecord.DEAD_LETTER,
+        on_lost_offsets=LostOffsets.RESUME_AT_EARLIEST,
+        limits=Limits(max_records=most),
     )
 
 
 def live_and_die(ledger: Ledger, *states: State) -> None:
     """Run until one of two states has the pinned txid, then die; part of what was not read yet gets lost."""
     records = topic()
-    job = job_over(records, *states)
+    job = job_over(records, *states, most=12)  # four of each partition, so that two batches end before what is lost
 
     dead = False
 

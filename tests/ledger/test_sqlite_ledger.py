@@ -21,7 +21,7 @@ from tests.ledger.making import LONG, SPEC, commit_of, pin_of, started, taken_ov
 from trident.base.errors import ConfigurationError, FatalError, FencedError, LeaseHeldError, MismatchError
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import ResetDecision
-from trident.coordinators.holding.keeping import Heartbeat
+from trident.coordinators.holding.keeping import Hears, Heartbeat
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.ledger.sql.asserted import set_progress
 from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
@@ -133,7 +133,10 @@ def test_a_living_holder_keeps_its_lease_when_the_clock_is_set(
     other = SqliteLedger(tmp_path / "ledger.db")
     other.open()
     fenced: list[FencedError] = []
-    with Heartbeat(ledger, "payments", epoch, LONG, fenced.append), pytest.raises(LeaseHeldError, match="held by one"):
+    with (
+        Heartbeat(ledger, "payments", epoch, LONG, Hears(fenced.append)),
+        pytest.raises(LeaseHeldError, match="held by one"),
+    ):
         other.acquire("payments", Lease("two", LONG))
     assert not fenced
     other.close()

@@ -11,6 +11,7 @@ from tests.mutants.expiring import EXPIRING
 from tests.mutants.going_dark import GOING_DARK
 from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
+from tests.mutants.lifecycle import LIFECYCLE
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
 from tests.mutants.queues import QUEUES
@@ -2653,15 +2654,15 @@ _OF_LIMITS = (
     ),
     Mutant(
         "a run until caught up looks when its last batch is done",
-        "coordinators/batches/loop.py",
-        "if self._pace.ends_caught_up and len(self.state.live) == 1:",
+        "coordinators/batches/next_plan.py",
+        "if pace.ends_caught_up and live == 1:",
         "if False:",
         ("tests/coordinators/test_loop.py",),
     ),
     Mutant(
         "a run until caught up goes on while records wait for a fuller batch",
         "coordinators/batches/loop.py",
-        " and self._part_full_since is None:",
+        " and self.next_plan.part_full_since is None:",
         ":",
         ("tests/coordinators/test_loop.py",),
     ),
@@ -2695,9 +2696,9 @@ _OF_LIMITS = (
     ),
     Mutant(
         "what a coordinator finds first does not wait for a fuller batch",
-        "coordinators/batches/loop.py",
-        "self._part_full_since: float | None = -NEVER",
-        "self._part_full_since: float | None = None",
+        "coordinators/batches/next_plan.py",
+        "    part_full_since: float | None = -NEVER",
+        "    part_full_since: float | None = None",
         ("tests/coordinators/test_loop.py",),
     ),
     Mutant(
@@ -2898,6 +2899,7 @@ MUTANTS = (
     *DROPPING,
     *EXPIRING,
     *STARTING,
+    *LIFECYCLE,
     *TURNING,
     *ASKING,
     *AUDITING,

@@ -128,7 +128,7 @@ GOING_DARK: Final = (
     ),
     Mutant(
         "a command names what does not return every batch_timeout",
-        "coordinators/decisions/commands.py",
+        "coordinators/decisions/leasing.py",
         "Repeater(options.give_up_after, stopping, options.batch_timeout)",
         "Repeater(options.give_up_after, stopping)",
         _HUNG,

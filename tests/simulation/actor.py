@@ -139,6 +139,11 @@ class Coordinator:
         else:
             self._start(self.loop.break_off(error, self.host.moment()))
 
+    def commands_wait(self) -> None:
+        """Hear from the heartbeat that life-cycle commands wait."""
+        if self.loop is not None and not self.is_recording:
+            self._start(self.loop.commands_wait(self.host.moment()))
+
     def wake(self, moment: float) -> None:
         """Let it do what is due by then."""
         assert self.loop is not None

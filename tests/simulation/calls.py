@@ -22,11 +22,12 @@ from trident.coordinators.batches.requests import (
     Relay,
     RunBatch,
     StorePlan,
+    TakeCommands,
     WorkTurn,
 )
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Refusal, StopKind
-from trident.coordinators.protocol.messages import Apply, CommitTogether
+from trident.coordinators.protocol.messages import AnswerCommand, Apply, CommitTogether
 from trident.state.staged import StagingLostError
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ _CALLS = {
     LetGo: Call.COMMIT,
     Relay: Call.COMMIT,
     RecordStop: Call.COMMIT,
+    TakeCommands: Call.COMMIT,
+    AnswerCommand: Call.COMMIT,
 }
 _ENDINGS = {
     FaultKind.ANSWER_LOST_DONE: Ending.KEPT_UNHEARD,

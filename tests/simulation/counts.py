@@ -13,6 +13,8 @@ from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.transitions import TRANSITIONS, Status, Word, move
 
 OUTCOMES = (
+    "a command was given",
+    "a start found it killed",
     "take-over",
     "reset carried out",
     "a reset died after it was recorded",

@@ -31,6 +31,7 @@ from tests.simulation.births import (
     check_recorded,
     check_spec,
 )
+from tests.simulation.commands_account import CommandsAccount, is_only_given
 from tests.simulation.data import SINK, Topic
 from tests.simulation.diverting import (
     Tables,
@@ -76,6 +77,8 @@ class Monitor:
         """What was sent, where there is a sink; where it stands is with the states."""
         self.received: ReceivedRowsAccount | None = None
         """Of the stream that can't be read again, where there is one."""
+        self.commands = CommandsAccount()
+        """What may be planned, by what was answered to life-cycle commands."""
         self.commits = 0
         self.torn = False
         """One store was put back alone: nothing may be decided or applied until a person has healed it."""
@@ -203,12 +206,16 @@ class Monitor:
 
     def _ledger_changed(self, before: LedgerAccount, entry: Entry, tables: Tables, epoch: Epoch | None) -> None:
         old = before.entry
+        if old is not None and is_only_given(old, entry):
+            self.account = replace(before, entry=entry)
+            return
         holding = tables["trident_fence"][TOPOLOGY]
         if epoch != holding.epoch:
             raise ViolationError(f"the ledger was written under {epoch}, its fence is {holding.epoch}")
         if old is None or old.progress.incarnation != entry.progress.incarnation:
             self._begin_life(old, entry)
             return
+        self.commands.changed(old, entry)
         account = before
         if entry.starts is not old.starts and entry.starts != old.starts:
             require(old.starts is None and account.done == entry.birth_txid, "start positions were stored again")

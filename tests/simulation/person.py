@@ -17,6 +17,7 @@ from trident.base.errors import DecisionNeededError, FatalError, FencedError, Mi
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import DecisionKind
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
+from trident.coordinators.holding.at_rest import KilledError
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.registered import Lease
@@ -47,6 +48,9 @@ class Person:
     def judge(self, actor: Coordinator, error: BaseException | None) -> None:
         """Raise ViolationError for an error that nothing explains; heal what needs a person."""
         if error is None or self._is_fenced(actor, error):
+            return
+        if isinstance(error, KilledError):
+            self._judge_killed(actor, error)
             return
         if isinstance(error, MismatchError):
             if self._roll_back(actor, error):
@@ -84,6 +88,12 @@ class Person:
             raise ViolationError(f"{actor.name} was refused with the version in force: {error}") from error
         self.world.counts["an older version was refused" if is_old else "a refused version was rolled back"] += 1
         return True
+
+    def _judge_killed(self, actor: Coordinator, error: BaseException) -> None:
+        """A start that found it killed; it may be active again by now."""
+        self.world.counts["a start found it killed"] += 1
+        if not any(each.kept.kind == "kill" and each.kept.verdict for each in self._entry.commands):
+            raise ViolationError(f"{actor.name} was told that it is killed, which nobody asked for") from error
 
     def _is_fenced(self, actor: Coordinator, error: BaseException) -> bool:
         if not isinstance(error, FencedError):

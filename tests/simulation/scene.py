@@ -370,7 +370,7 @@ class Scene:
 def is_resting(actor: Coordinator) -> bool:
     """Tell whether the coordinator waits before it asks again what there is."""
     loop = actor.loop
-    return loop is not None and loop.next_plan_at > 0 and wants_plan(loop.state)
+    return loop is not None and loop.next_plan.at > 0 and wants_plan(loop.state)
 
 
 def _has_called(job: Job) -> bool:

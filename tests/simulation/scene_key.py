@@ -12,8 +12,10 @@ from trident.coordinators.batches.requests import (
     Relay,
     RunBatch,
     StorePlan,
+    TakeCommands,
     WorkTurn,
 )
+from trident.coordinators.protocol.messages import AnswerCommand
 
 _HASHES: dict[int, tuple[object, int]] = {}
 _MOST_HASHES = 500_000
@@ -52,6 +54,10 @@ def key_of_job(job: Job) -> tuple[object, ...]:
             return ("let go", batch)
         case Relay():
             return ("relay", *job)
+        case TakeCommands():
+            return ("take commands", *job)
+        case AnswerCommand():
+            return ("answer", job)
         case Release(epoch):
             return ("release", epoch)
     raise AssertionError(job)

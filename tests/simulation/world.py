@@ -19,6 +19,7 @@ from tests.simulation.accounts import TOPOLOGY, StateAccount, ViolationError
 from tests.simulation.actor import Coordinator
 from tests.simulation.brokers import SimulatedKafka, make_outbox, make_sink
 from tests.simulation.calls import CallFaults
+from tests.simulation.commanding import Commands
 from tests.simulation.data import SINK, SPOUT, Topic, TopicProcessor, TopicSource, TopicSpout, draw_second_spout
 from tests.simulation.faults import (
     BATCH_TIMEOUT_MS,
@@ -114,6 +115,7 @@ class World:
         self.calls = CallFaults(self)
         self.mishaps = Mishaps(self)
         self.person = Person(self)
+        self.commands = Commands(self, seed)
 
     # what there is
 
@@ -238,6 +240,7 @@ class World:
         for number in range(len(self.actors)):
             self.at(int(self.rng.random() * 10), self._start, number)
         self._go_on()
+        self.commands.begin()
         while self._queue:
             self._next()
             if self.sealed and self._is_finished():
@@ -451,7 +454,8 @@ class World:
         call = self.call
         call.waits, call.epoch, call.ending, call.failing = False, actor.epoch, Ending.KEPT, None
         try:
-            self.ledger.renew(TOPOLOGY, actor.epoch)
+            if self.ledger.renew(TOPOLOGY, actor.epoch):
+                actor.commands_wait()
         except FencedError as error:
             actor.break_off(error)
 
@@ -542,6 +546,7 @@ class World:
         self.calls.armed.clear()
         if self.monitor.held_when_torn is not None:
             self.kill_all()  # whoever has nothing more to write notices nothing
+        self.commands.seal()
         self.note("--- no more records and faults")
 
 

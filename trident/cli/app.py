@@ -7,7 +7,7 @@ import sys
 import typer
 
 from trident.base.errors import ConfigurationError, DecisionNeededError, LeaseHeldError, TridentError
-from trident.cli import deciding, examining, reading
+from trident.cli import commanding, deciding, examining, reading
 from trident.cli.exits import Exit
 from trident.cli.output import complain
 
@@ -21,6 +21,7 @@ app = typer.Typer(
 )
 reading.register(app)
 deciding.register(app)
+commanding.register(app)
 examining.register(app)
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from dataclasses import asdict, fields
 from typing import Annotated, Final
 
 import typer
 
-from trident.base.advice import RESET_CLEARING
+from trident.base.advice import ACTIVATE, RESET_CLEARING
 from trident.base.errors import MismatchError
 from trident.cli.exits import Exit
 from trident.cli.gone import goes_on, gone_by_undoing, gone_of
 from trident.cli.ledgers import LedgerOption, opened
 from trident.cli.output import JsonOption, show_fields, show_rows
 from trident.coordinators.ledger.view import LedgerView, TopologyStatus, record_of
+from trident.coordinators.lifecycle import Activity
 from trident.coordinators.refusals import refused_by_state, undo_way, ways_on
 from trident.state.kafka.outbox.tables import Waiting
 
@@ -121,6 +123,8 @@ def _in_words(standing: TopologyStatus) -> dict[str, object]:
     return {
         "refusal": None if refusal is None else f"txid {refusal.txid}, attempt {refusal.attempt}: {refusal.reason}",
         "decisions": ", ".join(standing.decisions) or None,
+        "activity": standing.activity.value,
+        "commands": ", ".join(standing.commands) or None,
         "births": ", ".join(births) or None,
         "waiting": ", ".join(map(_waiting, standing.waiting)) or None,
         "sinks": ", ".join(standing.sinks) or None,
@@ -134,6 +138,10 @@ def _waiting(found: Waiting) -> str:
 
 
 def _say_what_is_not_shown(standing: TopologyStatus, partitions: int) -> None:
+    if standing.activity is not Activity.ACTIVE:
+        print(
+            f"it is {standing.activity}, and plans nothing until a person says: {ACTIVATE} {shlex.quote(standing.name)}"
+        )
     if partitions > 0:
         print(f"and {partitions:,} more partitions: --json shows all")
     again = ""
@@ -160,6 +168,7 @@ def _short(standing: TopologyStatus) -> dict[str, object]:
         "done": standing.done,
         "pinned": standing.pinned,
         "held_by": standing.holder if standing.is_held else None,
+        "activity": standing.activity.value,
         "needs_decision": standing.needs_decision,
         "done_at": standing.done_at.isoformat() if standing.done_at else None,
     }

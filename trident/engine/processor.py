@@ -121,6 +121,10 @@ class SparkProcessor:
         finally:
             del self._given_up[request.batch]
 
+    def share_work(self, parallelism: int) -> None:
+        """Have so many tasks read each large batch that is begun from now on."""
+        self._readers.parallelism = parallelism
+
     def cancel(self, batch: BatchId) -> None:
         """Ask running jobs of the attempt to end; a hint, never relied on for correctness."""
         self._first_alone.end()  # whoever it is about: what hangs now is not waited for by anyone else

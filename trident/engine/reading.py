@@ -30,7 +30,8 @@ class Readers:
     def __init__(self, spark: SparkSession, sources: Mapping[str, Source], parallelism: int) -> None:
         self._spark = spark
         self._sources = sources
-        self._parallelism = parallelism
+        self.parallelism = parallelism
+        """How many tasks read a large batch; may be changed at any time, since any number reads the same."""
         self._careful_batches = dict.fromkeys(sources, 0)
 
     def small(self, name: str, edges: Sequence[Edge], *, in_order: bool, runs_user_code: bool) -> SmallBatch | None:
@@ -42,7 +43,7 @@ class Readers:
         source = self._sources[name]
         if not edges or self._careful_batches[name] or not isinstance(source, ReadsSmallBatches):
             return None
-        could_share = min(len(edges), self._parallelism)
+        could_share = min(len(edges), self.parallelism)
         if width_of(edges) > ONE_TASKS and could_share > (1 if runs_user_code else _FEW_TASKS):
             return None
         batch = source.read_small(self._spark, edges, in_order=in_order)
@@ -85,7 +86,7 @@ class Readers:
         if not edges:  # another source of the job has something
             return self._empty(name, in_order=in_order)
         width = width_of(edges)
-        tasks = 1 if width <= ONE_TASKS else max(1, min(len(edges), self._parallelism))
+        tasks = 1 if width <= ONE_TASKS else max(1, min(len(edges), self.parallelism))
         frame = self._reading(name, in_order)(self._spark, edges, tasks, quick)
         # coalesce tells Spark that all rows are in one place, so that no grouping shuffles them
         return frame.coalesce(1) if tasks == 1 else frame

@@ -71,10 +71,9 @@ class _MortalLedger(MemoryLedger):
         super().__init__(clock, database=database)
         self._life = life
 
-    def renew(self, topology: str, epoch: Epoch) -> None:
+    def renew(self, topology: str, epoch: Epoch) -> bool:
         """Write a heartbeat, if it lives: nobody waits for that thread, so nothing is raised there."""
-        if not self._life.is_dead:
-            super().renew(topology, epoch)
+        return not self._life.is_dead and super().renew(topology, epoch)
 
 
 class Coordinators:

@@ -14,20 +14,21 @@ from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.memory import decisions
+from trident.coordinators.ledger.memory import decisions, lifecycle
+from trident.coordinators.ledger.memory.beginnings import first_entry, reborn
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
 from trident.coordinators.ledger.rules.dropping import with_taken_back
 from trident.coordinators.ledger.rules.fencing import check_life, lease_held
-from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
 from trident.coordinators.ledger.rules.specs import (
     added_to,
-    births_of_reset,
     merged_births,
     merged_spec,
     merged_starts,
 )
+from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
@@ -81,8 +82,8 @@ class MemoryLedger:
             rows.put_holding(topology, Holding(epoch, lease.holder, now, lease.duration.total_seconds()))
             return Acquired(epoch, before.holder if before else None)
 
-    def renew(self, topology: str, epoch: Epoch) -> None:
-        """Write a heartbeat."""
+    def renew(self, topology: str, epoch: Epoch) -> bool:
+        """Write a heartbeat; tells whether commands wait."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             rows.check_epoch(topology, epoch)
@@ -90,6 +91,7 @@ class MemoryLedger:
             if holding is None or holding.released:
                 raise FencedError(f"topology {topology!r}: the lease of epoch {epoch.number} was released.")
             rows.put_holding(topology, replace(holding, beat_at=self._clock.monotonic()))
+            return lifecycle.wait_in(rows.find(topology))
 
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
@@ -257,7 +259,7 @@ class MemoryLedger:
                 return
             resets.check_open_reset(topology, entry.reset, decision)
             entry = dropped(rows, entry, entry.progress.done + 1)
-            rows.put(_reborn(entry, decision))
+            rows.put(reborn(entry, decision))
 
     def refuse(self, owner: Owner, epoch: Epoch, refusal: Refusal) -> None:
         """Record why this epoch stops at a txid."""
@@ -303,6 +305,36 @@ class MemoryLedger:
             rows = Rows(transaction)
             rows.put(decisions.without(rows.fenced(owner.topology, epoch), owner, epoch, decision))
 
+    def send(self, topology: str, sent: Sent) -> int:
+        """Add a life-cycle command."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry, number = lifecycle.sent_to(rows.find(topology), topology, sent, self._clock.monotonic())
+            rows.put(entry)
+            return number
+
+    def withdraw(self, topology: str, number: int, text: str) -> None:
+        """Make a command void that nobody has read."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry = rows.find(topology)
+            if entry is not None:
+                rows.put(lifecycle.withdrawn(entry, number, text))
+
+    def take_commands(self, owner: Owner, epoch: Epoch) -> tuple[Given, ...]:
+        """Read the commands that wait."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            entry, due = lifecycle.taken_by(rows.fenced(owner.topology, epoch), owner, epoch, self._clock.monotonic())
+            rows.put(entry)
+            return due
+
+    def answer(self, owner: Owner, epoch: Epoch, number: int, reply: Reply) -> None:
+        """Answer a command."""
+        with self._database.transaction() as transaction:
+            rows = Rows(transaction)
+            rows.put(lifecycle.answered(rows.fenced(owner.topology, epoch), epoch, number, reply))
+
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""
         with self._database.transaction() as transaction:
@@ -327,7 +359,7 @@ class MemoryLedger:
         rows.check_epoch(spec.name, epoch)
         found = rows.find(spec.name)
         if found is None:
-            entry = _first_entry(spec, self._draw_id(8))
+            entry = first_entry(spec, self._draw_id(8))
         else:
             known, births = with_taken_back(found.spec, found.births, found.progress, spec)
             entry = found._replace(spec=merged_spec(known, spec), births=births)
@@ -336,11 +368,6 @@ class MemoryLedger:
 
     def close(self) -> None:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""
-
-
-def _first_entry(spec: TopologySpec, incarnation: str) -> Entry:
-    progress = Progress(incarnation, 0, 0, None, None, 0, 0, None)
-    return Entry(spec, progress, 0, incarnations=frozenset({incarnation}))
 
 
 def _find_plan(rows: Rows, entry: Entry, attempt: int) -> StoredPlan | None:
@@ -369,29 +396,3 @@ def _stored_pin(rows: Rows, entry: Entry, pin: Pin) -> Pin | None:
         return entry.pin
     row = rows.finished(entry.spec.name).get(pin.attempt)
     return row.pin if row else None
-
-
-def _reborn(entry: Entry, decision: ResetDecision) -> Entry:
-    progress = Progress(
-        incarnation=decision.incarnation,
-        done=decision.birth_txid,
-        done_attempt=0,
-        pinned=None,
-        pinned_attempt=None,
-        last_txid=max(entry.progress.last_txid, decision.birth_txid),
-        last_attempt=entry.progress.last_attempt,
-        reset_to=None,
-    )
-    known, done = entry.incarnations | {decision.incarnation}, entry.done_plan
-    return Entry(
-        entry.spec,
-        progress,
-        decision.birth_txid,
-        births=births_of_reset(entry.spec, decision),
-        starts=resets.starts_of_reset(decision, done.plan if done else None, entry.starts),
-        own_reset=decision,
-        cleared=decision.birth_txid if decision.states == "clear" else entry.cleared,
-        incarnations=known,
-        refusals=entry.refusals,
-        decisions=entry.decisions,
-    )

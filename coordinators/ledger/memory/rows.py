@@ -12,7 +12,9 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.rules.changes import changed_ranges
 from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
+from trident.coordinators.ledger.rules.lifecycle import KeptCommand
 from trident.coordinators.ledger.rules.progress import PlanStatus, Progress, StoredPlan
+from trident.coordinators.lifecycle import Activity
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Birth, Snapshot, TopologySpec
@@ -58,6 +60,14 @@ class Decided:
     """What the attempt read that it is about."""
 
 
+@dataclass(frozen=True, slots=True)
+class Commanded:
+    """A life-cycle command as it is kept, and until when somebody may begin with it."""
+
+    kept: KeptCommand
+    until: float
+
+
 class Entry(NamedTuple):
     """All of a topology that is not history."""
 
@@ -79,6 +89,9 @@ class Entry(NamedTuple):
     """What each epoch stopped at."""
     decisions: Mapping[int, Decided] = MappingProxyType({})
     """What was decided in each epoch."""
+    activity: Activity = Activity.ACTIVE
+    commands: tuple[Commanded, ...] = ()
+    """Every life-cycle command, in the order of their numbers."""
 
     def open_refusal(self) -> Refusal | None:
         """Return why the last coordinator that said so stopped, unless a person has decided since."""
@@ -138,6 +151,7 @@ class Entry(NamedTuple):
             ),
             decisions=self.open_decisions(),
             refused=tuple(self.refused().values()),
+            activity=self.activity,
         )
 
 

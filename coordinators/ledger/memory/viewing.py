@@ -9,10 +9,12 @@ from trident.base.clock import Clock
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
 from trident.coordinators.ledger.memory.rows import Entry, Finished, KeptLoss, Rows, changed
+from trident.coordinators.ledger.rules.lifecycle import KeptCommand
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
 from trident.coordinators.ledger.view import (
     AttemptRow,
     BatchRow,
+    CommandRow,
     DeadLetterRow,
     DecisionRow,
     DivertedRow,
@@ -73,6 +75,12 @@ class MemoryLedgerView:
         with self._kept(topology) as kept:
             return kept.dead_letters()
 
+    def commands(self, topology: str, since: int = 1) -> tuple[CommandRow, ...]:
+        """Return the life-cycle commands from a number on."""
+        with self._kept(topology) as kept:
+            numbered = [each for each in kept.entry.commands if each.kept.number >= since]
+            return tuple(_command(topology, each.kept) for each in numbered)
+
     @contextmanager
     def _kept(self, topology: str) -> Iterator[_Kept]:
         with self._database.transaction() as transaction:
@@ -122,6 +130,10 @@ class _Kept:
             sinks=self.entry.spec.sinks,
             received=self.entry.spec.received,
             dropped=dropped_in_words(self.entry.spec),
+            activity=self.entry.activity,
+            commands=tuple(
+                f"{each.kept.number} {each.kept.kind}" for each in self.entry.commands if each.kept.verdict is None
+            ),
         )
 
     def batches(self) -> tuple[BatchRow, ...]:
@@ -275,6 +287,24 @@ def _batch(topology: str, row: Finished, commit: Commit) -> BatchRow:
         process_ms=commit.process_ms,
         commit_ms=commit.commit_ms,
         done_at=None,
+    )
+
+
+def _command(topology: str, kept: KeptCommand) -> CommandRow:
+    return CommandRow(
+        topology=topology,
+        number=kept.number,
+        id=kept.id,
+        incarnation=kept.incarnation,
+        kind=kept.kind,
+        arguments=kept.arguments,
+        given_by=kept.given_by,
+        given_at=None,
+        within_seconds=kept.within_seconds,
+        epoch=kept.epoch,
+        verdict=kept.verdict.value if kept.verdict is not None else None,
+        answer=kept.answer,
+        answered_at=None,
     )
 
 

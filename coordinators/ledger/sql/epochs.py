@@ -18,6 +18,7 @@ from trident.base.errors import FatalError, FencedError, OutcomeUnknownError, Re
 from trident.base.identity import Epoch
 from trident.coordinators.ledger.rules.fencing import check_epoch, lease_held
 from trident.coordinators.ledger.sql.dialect import SecondsSince, insert_new
+from trident.coordinators.ledger.sql.lifecycle import commands_wait
 from trident.coordinators.ledger.sql.moments import DatabaseNow
 from trident.coordinators.ledger.sql.opening import refuse_hidden
 from trident.coordinators.ledger.sql.presence import Presence, PresenceMark
@@ -43,6 +44,7 @@ _OWN_HEARTBEAT = and_(
     HEARTBEAT.c.topology == bindparam("in_topology"), HEARTBEAT.c.epoch == bindparam("in_number"), _IS_CURRENT
 )
 _BEAT = update(HEARTBEAT).where(_OWN_HEARTBEAT, HEARTBEAT.c.released.is_(False)).values(beat_at=DatabaseNow())
+_BEAT_AND_LOOK = _BEAT.returning(commands_wait("in_topology").label("wait"))
 _RELEASE = update(HEARTBEAT).where(_OWN_HEARTBEAT).values(released=True)
 
 
@@ -98,10 +100,17 @@ def _is_registered(connection: Connection, topology: str) -> bool:
     return found
 
 
-def renew(connection: Connection, topology: str, epoch: Epoch) -> None:
-    """Write a heartbeat; raises FencedError for another epoch or a lease that was let go."""
-    if connection.execute(_BEAT, _of(topology, epoch)).rowcount == 1:
-        return
+def renew(connection: Connection, topology: str, epoch: Epoch, *, looks: bool) -> bool:
+    """Write a heartbeat; tells, where it looks for them in the same statement, whether commands wait.
+
+    Tables of an older version have none. Raises FencedError for another epoch or a lease that was let go.
+    """
+    if looks:
+        row = connection.execute(_BEAT_AND_LOOK, _of(topology, epoch)).one_or_none()
+        if row is not None:
+            return bool(row.wait)
+    elif connection.execute(_BEAT, _of(topology, epoch)).rowcount == 1:
+        return False
     check_epoch(topology, read_epoch(connection, topology), epoch)
     raise FencedError(f"topology {topology!r}: the lease of epoch {epoch.number} was released. Nothing was written.")
 

@@ -24,6 +24,7 @@ from trident.coordinators.ledger.sql import (
     decision_writes,
     epochs,
     exclusions,
+    lifecycle,
     reads,
     registration,
     resets,
@@ -32,7 +33,8 @@ from trident.coordinators.ledger.sql import (
 from trident.coordinators.ledger.sql.messages import read_done_ids
 from trident.coordinators.ledger.sql.opening import migrate, open_database
 from trident.coordinators.ledger.sql.presence import Presence
-from trident.coordinators.ledger.sql.viewing import SqlLedgerView
+from trident.coordinators.ledger.sql.viewing import SqlLedgerView, check_readable
+from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
@@ -65,12 +67,12 @@ class SqlLedger:
         """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""
         return epochs.acquire(self._database, self._presence, topology, lease, above)
 
-    def renew(self, topology: str, epoch: Epoch) -> None:
-        """Write a heartbeat."""
+    def renew(self, topology: str, epoch: Epoch) -> bool:
+        """Write a heartbeat; tells whether commands wait."""
         self._presence.keep(topology, epoch.token)  # first: a beat whose commit takes long must not delay it
         with self._beating() as transaction:
             transaction.work_for(topology, epoch)
-            epochs.renew(transaction.connection, topology, epoch)
+            return epochs.renew(transaction.connection, topology, epoch, looks=self._is_migrated)
 
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
@@ -229,6 +231,26 @@ class SqlLedger:
         with self._migrated(owner.topology, epoch) as transaction:
             registration.drop(transaction.connection, owner, epoch, decision)
 
+    def send(self, topology: str, sent: Sent) -> int:
+        """Add a life-cycle command."""
+        with self._as_it_is() as connection:
+            return lifecycle.send(connection, topology, sent)
+
+    def withdraw(self, topology: str, number: int, text: str) -> None:
+        """Make a command void that nobody has read."""
+        with self._as_it_is() as connection:
+            lifecycle.withdraw(connection, topology, number, text)
+
+    def take_commands(self, owner: Owner, epoch: Epoch) -> tuple[Given, ...]:
+        """Read the commands that wait."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            return lifecycle.take(transaction.connection, owner, epoch)
+
+    def answer(self, owner: Owner, epoch: Epoch, number: int, reply: Reply) -> None:
+        """Answer a command."""
+        with self._migrated(owner.topology, epoch) as transaction:
+            lifecycle.answer(transaction.connection, owner, epoch, number, reply)
+
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""
         with self._database.transaction() as transaction:
@@ -243,6 +265,13 @@ class SqlLedger:
         """Return the rows that decisions took out of txids, with the txid, by state."""
         with self._database.transaction() as transaction:
             return decision_reads.read_diverted(transaction.connection, topology)
+
+    @contextmanager
+    def _as_it_is(self) -> Iterator[Connection]:
+        """Run a transaction of somebody who holds nothing: tables of another version are left as they are."""
+        with self._database.transaction() as transaction:
+            check_readable(transaction.connection, self._shown)
+            yield transaction.connection
 
     def _beating(self) -> AbstractContextManager[SqlTransaction]:
         """Return a transaction for a heartbeat, which may not wait for the connections that commits use."""

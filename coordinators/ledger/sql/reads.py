@@ -27,6 +27,7 @@ from trident.coordinators.ledger.sql.tables import (
     RESET,
     TOPOLOGY,
 )
+from trident.coordinators.lifecycle import Activity
 from trident.coordinators.pinned import Pin
 from trident.coordinators.planned import Plan, StartPosition
 from trident.coordinators.registered import Birth, Snapshot, TopologySpec
@@ -232,7 +233,13 @@ def read_snapshot(connection: Connection, topology: str, progress: Progress) -> 
         told=read_told(connection, owner, progress.done),
         decisions=decisions,
         refused=read_refused(connection, owner, decisions),
+        activity=read_activity(connection, topology),
     )
+
+
+def read_activity(connection: Connection, topology: str) -> Activity:
+    """Return what a topology is to do."""
+    return Activity(connection.execute(select(TOPOLOGY.c.activity).where(TOPOLOGY.c.name == topology)).scalar_one())
 
 
 def _known_births(connection: Connection, owner: Owner, stored: str | None) -> tuple[Birth, ...]:

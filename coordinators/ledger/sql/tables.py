@@ -53,6 +53,7 @@ TOPOLOGY = Table(
     _text("incarnation"),
     _text("spec"),
     Column("created_at", Moment, nullable=False),
+    Column("activity", Text, nullable=False, server_default=text("'active'")),
 )
 
 # Changed at take-over only; the session columns are hints that make a dead holder's lease end at once.
@@ -289,3 +290,24 @@ DIVERTED = Table(
     _text("staged_row"),
     Column("diverted_at", Moment, nullable=False),
 )
+
+# What a person has asked of whoever holds the topology; anybody may add a row, only the fenced owner answers it.
+COMMAND = Table(
+    "trident_command",
+    METADATA,
+    _key("topology"),
+    _number_key("number"),
+    _text("id"),
+    _text("incarnation"),
+    _text("kind"),
+    _text("arguments"),
+    _text("given_by"),
+    Column("given_at", Moment, nullable=False),
+    Column("within_seconds", Double, nullable=False),
+    Column("epoch", BigInteger),
+    Column("verdict", Text),
+    Column("answer", Text),
+    Column("answered_at", Moment),
+)
+_IS_OPEN = text("verdict IS NULL")
+Index("trident_command_open", COMMAND.c.topology, COMMAND.c.number, postgresql_where=_IS_OPEN, sqlite_where=_IS_OPEN)

@@ -16,6 +16,7 @@ from trident.coordinators.ledger.sql.decision_reads import read_decisions, read_
 from trident.coordinators.ledger.sql.dialect import SecondsSince
 from trident.coordinators.ledger.sql.reads import (
     plan_of,
+    read_activity,
     read_birth_txid,
     read_births,
     read_chain,
@@ -25,6 +26,7 @@ from trident.coordinators.ledger.sql.reads import (
     read_starts,
 )
 from trident.coordinators.ledger.sql.tables import (
+    COMMAND,
     COMMIT,
     DEAD_LETTER,
     DECISION,
@@ -42,6 +44,7 @@ from trident.coordinators.ledger.versions.migrations import LEDGER_TABLES
 from trident.coordinators.ledger.view import (
     AttemptRow,
     BatchRow,
+    CommandRow,
     DeadLetterRow,
     DecisionRow,
     DivertedRow,
@@ -103,10 +106,15 @@ class SqlLedgerView:
         with self._readable_of(topology) as connection:
             return _dead_letters(connection, topology)
 
+    def commands(self, topology: str, since: int = 1) -> tuple[CommandRow, ...]:
+        """Return the life-cycle commands from a number on."""
+        with self._readable_of(topology) as connection:
+            return _commands(connection, topology, since)
+
     @contextmanager
     def _readable(self) -> Iterator[Connection]:
         with self._database.transaction() as transaction:
-            _check_readable(transaction.connection, self._shown)
+            check_readable(transaction.connection, self._shown)
             yield transaction.connection
 
     @contextmanager
@@ -116,7 +124,8 @@ class SqlLedgerView:
             yield connection
 
 
-def _check_readable(connection: Connection, where: str) -> None:
+def check_readable(connection: Connection, where: str) -> None:
+    """Raise MismatchError for tables of another version than this library's."""
     found, known = LEDGER_TABLES.version_of(connection), len(LEDGER_TABLES.steps)
     if found == known:
         return
@@ -183,12 +192,26 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         sinks=spec.sinks,
         dropped=dropped_in_words(spec),
         received=spec.received,
+        activity=read_activity(connection, topology),
+        commands=_waiting_commands(connection, topology),
     )
 
 
 def _batches(connection: Connection, topology: str, limit: int) -> tuple[BatchRow, ...]:
     newest = select(COMMIT).where(COMMIT.c.topology == topology).order_by(COMMIT.c.txid.desc()).limit(limit)
     return tuple(_filled(BatchRow, row) for row in connection.execute(newest))
+
+
+def _commands(connection: Connection, topology: str, since: int) -> tuple[CommandRow, ...]:
+    kept = select(COMMAND).where(COMMAND.c.topology == topology, COMMAND.c.number >= since).order_by(COMMAND.c.number)
+    return tuple(_filled(CommandRow, row) for row in connection.execute(kept))
+
+
+def _waiting_commands(connection: Connection, topology: str) -> tuple[str, ...]:
+    waiting = select(COMMAND.c.number, COMMAND.c.kind).where(
+        COMMAND.c.topology == topology, COMMAND.c.verdict.is_(None)
+    )
+    return tuple(f"{row.number} {row.kind}" for row in connection.execute(waiting.order_by(COMMAND.c.number)))
 
 
 def _progress(connection: Connection, topology: str) -> tuple[PartitionProgress, ...]:
