@@ -36,6 +36,7 @@ def reborn(entry: Entry, decision: ResetDecision) -> Entry:
         births=births_of_reset(entry.spec, decision),
         starts=resets.starts_of_reset(decision, done.plan if done else None, entry.starts),
         own_reset=decision,
+        cleared=decision.birth_txid if decision.states == "clear" else entry.cleared,
         incarnations=known,
         refusals=entry.refusals,
         decisions=entry.decisions,
