@@ -30,6 +30,9 @@ from trident.spouts.queue.writing import Writer
 
 GRACE_S: Final = 5.0
 """How long a call may still take when the coordinator is gone."""
+QUIET_S: Final = 0.2
+"""For so long there has to be nothing, from the beginning on or since the last message, before it is said that there is
+nothing: what a server has to deliver it delivers when it has been asked."""
 LONG_S: Final = 10.0
 """After so many seconds a call is named, and again whenever twice as many have passed."""
 _LOOK_S: Final = 1.0
@@ -51,7 +54,9 @@ class SpoutLoop:
         self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
         self._pending: dict[int, tuple[str | None, float]] = {}
         self._streak = 0
-        self._tells_idle = False
+        self._is_idle = False
+        """Whether the coordinator was told that there is nothing more."""
+        self._last_at = time.monotonic()
         self._call: tuple[str, float] | None = None
         self._active = False
         self._stops = False
@@ -68,9 +73,6 @@ class SpoutLoop:
                 self._carry_out(self._pause())
                 if self._may_ask:
                     self._ask()
-                if self._tells_idle:
-                    self._writer.send(Idle())
-                    self._tells_idle = False
             self._close()
             self._writer.send(Closed())
         except _SpoutError as error:
@@ -118,6 +120,7 @@ class SpoutLoop:
 
     def _set_active(self, active: bool) -> None:
         self._active = active
+        self._last_at = time.monotonic()
         with self._calling("activate()" if active else "deactivate()"):
             (self._spout.activate if active else self._spout.deactivate)()
 
@@ -143,13 +146,17 @@ class SpoutLoop:
             message = self._spout.next_tuple()
             if message is None:
                 self._streak += 1
-                self._tells_idle = self._streak == 1
+                if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S:
+                    self._is_idle = True
+                    self._writer.send(Idle())
                 return
             _check(message, ids_are_needed=self._spout.horizon > 0)
             for hook in self._spout.hooks:
                 hook.emitted(message)
         self._streak = 0
-        self._pending[self._writer.emit(message)] = (message.id, time.monotonic())
+        self._is_idle = False
+        self._last_at = time.monotonic()
+        self._pending[self._writer.emit(message)] = (message.id, self._last_at)
 
     @contextmanager
     def _calling(self, what: str) -> Iterator[None]:
