@@ -213,6 +213,9 @@ class NamesMessages(Receives, Protocol):
         `pinned` are those of the txid behind it: they will be done (`Source.committed`), and are not read again.
         """
 
+    def set_active(self, active: bool) -> None:
+        """Hear whether messages are wanted, once begun; any number of times, from any thread."""
+
     @property
     def is_caught_up(self) -> bool:
         """Whether it knows that its queue had nothing more when it was last asked; else something may be on its way."""

@@ -39,6 +39,7 @@ from trident.coordinators.batches.requests import (
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.lifecycle import Activity
 from trident.coordinators.pinned import Commit
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
@@ -54,7 +55,7 @@ from trident.coordinators.protocol.messages import (
 )
 from trident.coordinators.registered import Keep
 from trident.coordinators.retrying import Repeater
-from trident.spouts.base import ReceivesRows, ReportsPositions, Source
+from trident.spouts.base import NamesMessages, ReceivesRows, ReportsPositions, Source
 from trident.state.capabilities import expired_keys, relaying_of
 from trident.state.target import Target
 
@@ -135,6 +136,8 @@ class Work:
                 _log.info("topology=%s command=%d %s: %s", owner.topology, number, reply.verdict, reply.text)
                 write = partial(parts.ledger.answer, owner, epoch, number, reply)
                 parts.repeater.call(f"answering command {number}", write)
+                if reply.activity is not None:
+                    self._set_active(reply.activity is Activity.ACTIVE)
             case ShareWork(parallelism):
                 assert isinstance(parts.runner.processor, SharesWork), "only such a one is asked to"
                 parts.runner.processor.share_work(parallelism)
@@ -175,6 +178,11 @@ class Work:
         reached(CrashPoint.BETWEEN_CLEAN_UPS, batch.txid)
         tidy = partial(self._parts.stores[state].clean_up, batch.owner, batch.epoch, batch.txid)
         self._parts.repeater.call(f"cleaning state {state!r} up", tidy)
+
+    def _set_active(self, active: bool) -> None:
+        for source in self._parts.sources.values():
+            if isinstance(source, NamesMessages):
+                source.set_active(active)
 
     def _tell(self, batch: BatchId, plan: Plan) -> None:
         for name, source in self._parts.sources.items():

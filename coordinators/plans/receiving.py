@@ -8,6 +8,7 @@ from functools import partial
 
 from trident.base.ranges import PartitionId
 from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.lifecycle import Activity
 from trident.coordinators.planned import Plan, StartPosition
 from trident.coordinators.registered import Snapshot
 from trident.coordinators.retrying import Repeater
@@ -58,6 +59,7 @@ def _begin_named(ledger: Ledger, snapshot: Snapshot, name: str, source: NamesMes
     if snapshot.done_plan is not None:
         before += [(item.range.id, item.range.stop) for item in snapshot.done_plan.ranges if item.spout == name]
     pinned = snapshot.pin.plan.received if snapshot.pin is not None else ()
+    source.set_active(snapshot.activity is Activity.ACTIVE)
     source.begin_from(dict(before), done, [id_ for item in pinned if item.spout == name for id_ in item.ids])
 
 

@@ -72,6 +72,7 @@ class AckingSource(HeldRowsSource):
         self._pending = PendingMessages(horizon=spout.horizon)
         self._instance: Instance | None = None
         self._instances = 0
+        self._is_active = True
         self._has_failed = False
         self._told_of_old = False
         self._lock = threading.Lock()
@@ -88,6 +89,12 @@ class AckingSource(HeldRowsSource):
                 positions.get(self._id, 0), done=done, pinned=pinned, horizon=self._spout.horizon
             )
         self._start()
+
+    def set_active(self, active: bool) -> None:
+        """Have the spout activated or deactivated; acks and fails still come."""
+        self._is_active = active
+        if self._instance is not None:
+            self._instance.set_active(active)
 
     def receive(self, positions: Mapping[PartitionId, int]) -> None:
         """Take in what the process has emitted, as much as the next batch has room for; start one if none is there.
@@ -179,7 +186,7 @@ class AckingSource(HeldRowsSource):
     def _start(self) -> Instance:
         self._instances += 1
         self._instance = self._begin(SpoutContext(self._name, self._instances))
-        self._instance.set_active(True)
+        self._instance.set_active(self._is_active)
         return self._instance
 
     def _take_in(self, taken: Iterable[tuple[Message, Delivery]]) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import signal
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -20,6 +24,8 @@ from trident.base.errors import FatalError, RetryableError
 from trident.coordinators.batches.processor import ProcessRequest
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
+from trident.coordinators.options import Until
+from trident.managing.lifecycle import activate, deactivate
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.spout import QueueSpout
 from trident.state import StateKind
@@ -146,6 +152,47 @@ def test_a_reset_remembers_messages_as_long_as_they_are_in_the_rows(
     run(place, spout)
     assert counted(place) == once()
     assert queue.left() == []
+
+
+def test_who_deactivates_a_topology_deactivates_its_spouts_until_it_is_activated(
+    place: Place, queue: FileQueue
+) -> None:
+    """So nothing is taken from the queue that nobody will plan; what is in flight is finished, and acked."""
+    spout = FileQueueSpout(queue.path)
+    job = receiving_job(QueueSpout(spout, cloudpickle.dumps(spout)), place.state("counts", kind=StateKind.OPAQUE))
+    running = TopologyRun(job, place.ledger(), replace(OPTIONS, until=Until.STOPPED))
+    within = timedelta(seconds=20)
+
+    def waits_for(condition: Callable[[], bool]) -> None:
+        latest = time.monotonic() + within.total_seconds()
+        while not condition():
+            assert time.monotonic() < latest, "it has not happened in time"
+            time.sleep(0.02)
+
+    with ThreadPoolExecutor(1) as pool:
+        ended = pool.submit(running.run)
+        try:
+            waits_for(lambda: queue.left() == [])
+            deactivate("queued", place.ledger(), within=within)
+            waits_for(lambda: len(queue.said("deactivate")) == 1)
+            queue.put(["new"])
+            time.sleep(0.5)
+            assert (queue.left(), counted(place)) == (["new"], once())
+            activate("queued", place.ledger(), within=within)
+            waits_for(lambda: queue.left() == [])
+        finally:
+            running.stop()
+        ended.result()
+    assert counted(place) == {**once(), "new": 1}
+    assert len(queue.said("activate")) == 2
+
+
+def test_a_start_of_a_topology_that_is_inactive_asks_its_spouts_for_nothing(place: Place, queue: FileQueue) -> None:
+    run(place, FileQueueSpout(queue.path))
+    deactivate("queued", place.ledger(), within=timedelta(seconds=20))
+    queue.put(["new"])
+    run(place, FileQueueSpout(queue.path))
+    assert (queue.left(), len(queue.said("activate"))) == (["new"], 1)
 
 
 class Unfit(FileQueueSpout):

@@ -129,6 +129,20 @@ ACKING: Final = (
         _LIVES,
     ),
     Mutant(
+        "a spout hears that its topology was deactivated",
+        "coordinators/batches/work.py",
+        "                source.set_active(active)\n",
+        "                pass\n",
+        (f"{_LIVES[0]}::test_who_deactivates_a_topology_deactivates_its_spouts_until_it_is_activated",),
+    ),
+    Mutant(
+        "a spout of a topology that is inactive begins so",
+        "coordinators/plans/receiving.py",
+        "    source.set_active(snapshot.activity is Activity.ACTIVE)\n",
+        "    source.set_active(True)\n",
+        (f"{_LIVES[0]}::test_a_start_of_a_topology_that_is_inactive_asks_its_spouts_for_nothing",),
+    ),
+    Mutant(
         "there are as many ids as positions",
         "coordinators/ledger/rules/following.py",
         "        if len(item.ids) != widths[item.spout]:\n",
