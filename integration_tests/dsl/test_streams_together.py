@@ -194,7 +194,7 @@ def test_a_multi_reducer_without_groups_runs_in_a_batch_without_rows(spark: Spar
 
 @pytest.mark.parametrize("how", ["inner", "left"])
 def test_a_join_with_a_table_that_stays_as_it_is(spark: SparkSession, how: str) -> None:
-    rows = [("a", Decimal("1.5")), (None, Decimal("2.5")), ("a", Decimal("3.5"))]
+    rows = [("a", Decimal("1.5")), (None, Decimal("2.5")), ("a", Decimal("3.5")), (None, Decimal("4.5"))]
     table = spark.createDataFrame(rows, "k string, rate decimal(5,2)")
     topology = Topology("t")
     stream = topology.stream("left", rows_spout("k string, n int", LEFT))

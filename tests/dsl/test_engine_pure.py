@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JJavaError, Py4JNetworkError
@@ -38,6 +39,7 @@ from trident.engine.staging import StageRows, Staging, StagingChoice
 from trident.engine.tasks import within
 from trident.graph.jobs import Job
 from trident.graph.nodes import End, SinkNode, SourceNode
+from trident.operations import arrow_lists
 from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.aggregators.nested import Settling
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
@@ -669,3 +671,10 @@ def test_what_init_and_combine_return_is_given_on_as_a_state_gives_it_back() -> 
     assert isinstance(second, dict)
     assert second["at"].replace(hour=0) == datetime(2026, 7, 1, 0, 30, tzinfo=UTC)
     assert both == {"n": 9, "at": None, "by": None}
+
+
+def test_rows_that_records_make_are_placed_behind_each_other_by_record() -> None:
+    order = pa.array([b"x", b"y", b"z"], pa.binary())
+    parents, counts = np.array([0, 0, 0, 2, 2]), np.array([3, 0, 2])
+    places = [value.as_py() for value in arrow_lists._orders(order, parents, counts)]
+    assert places == [b"x\0\0\0\0", b"x\0\0\0\1", b"x\0\0\0\2", b"z\0\0\0\0", b"z\0\0\0\1"]

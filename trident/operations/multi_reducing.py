@@ -31,8 +31,6 @@ _STREAM: Final = "__trident_stream"
 _KEY: Final = "__trident_key"
 _ROW: Final = "__trident_row"
 _ROWS: Final = "__trident_rows"
-_NOBODY: Final = -1
-"""The stream of the row that is there so that a reducer without groups runs in every batch."""
 
 
 class MultiReducer(ABC, Generic[S]):
@@ -104,12 +102,10 @@ class MultiReduce(OfNothing):
             [self._side(number, frame) for number, frame in enumerate(frames)],
         )
         keys = [f"{_KEY}{place}" for place in range(len(self.keys[0]) if self.keys else 0)]
-        if not keys:
-            nobody = frames[0].sparkSession.range(1).select(F.lit(_NOBODY).alias(_STREAM))
-            rows = rows.unionByName(nobody, allowMissingColumns=True)
         made = self.result([frame.drop(ORDER, PARTITION).schema for frame in frames])
         sides = [field(f"{_ROW}{number}") for number in range(len(frames))]
         together = F.collect_list(F.struct(field(_STREAM), field(ORDER), *sides)).alias(_ROWS)
+        # without keys all rows are one group, also none of them
         grouped = rows.groupBy(*(field(key) for key in keys)).agg(together)
         work = ReduceGroups(self.reducer, len(frames), len(keys), arrow_schema(made))
         return in_python(grouped, work, made, batch, by_group=True)

@@ -69,7 +69,7 @@ class StdDev:
         overflows = F.raise_error(
             F.lit(f"{UNHELD}the sum of the squares of the field {self.field!r} over a group is out of range")
         )
-        is_lost = (F.count(square) < F.count(value)) | (squares.isNull() & (F.count(square) > 0))
+        is_lost = squares.isNull() & (F.count(square) > 0)  # a single square of such a number is always held
         return (
             StoredColumn("_sum", total.expression, Merge.ADD, checked=total.checked, lenient=total.lenient),
             StoredColumn(

@@ -58,7 +58,7 @@ class Quantiles:
 
     def columns(self) -> tuple[StoredColumn, ...]:
         """Return the text of the rounded values and their counts."""
-        value = field(self.field).cast("double") + 0.0  # -0.0 becomes 0.0
+        value = field(self.field).cast("double")
         rounded = F.when(value.isNotNull(), _number(self._text(value)))
         counts = _let(F.sort_array(F.collect_list(rounded)), self._counts)
         text = F.to_json(F.struct(F.lit(self.digits).alias("digits"), counts.alias("counts")))
