@@ -235,10 +235,11 @@ class Loop:
             self._part_full_since = None if command.drop_from is None else self._part_full_since
         elif self._part_full_since is None:
             self._part_full_since = now
-        if isinstance(plan, PartFull) or (plan is None and command.drop_from is None):
+        wanted = plan if isinstance(plan, Plan) else None
+        if wanted is None and command.drop_from is None:
             self._advance(Happened(command.batch, Word.NOTHING_TO_PLAN), now)  # there is nothing to write either
         else:
-            self._ask(StorePlan(command, plan))
+            self._ask(StorePlan(command, wanted))
 
     def _stored(self, command: MakePlan, plan: Plan | None, now: float) -> None:
         batch = command.batch
