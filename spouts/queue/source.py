@@ -196,16 +196,16 @@ class AckingSource(HeldRowsSource):
         self._ack(known)
 
     def _tell_of_old(self) -> None:
-        """Say once that the horizon is in use: what lies behind it can't be told from a new message."""
-        if self._told_of_old or self._pending.remembered < self._spout.horizon:
+        """Say once that some of what is done is forgotten: it can't be told from a new message."""
+        if self._told_of_old or self._pending.remembers_all:
             return
         self._told_of_old = True
         _log.warning(
             "stream %r: its source gives messages again that are not among the %d done ones that are remembered. They "
             "count as new: right for those that no batch has finished, twice for one that was done longer ago. If acks "
-            "may be lost for so long, give the spout's class a larger horizon",
+            "may be lost for so long, give the spout's class a larger horizon, and the run a longer Keep",
             self._name,
-            self._spout.horizon,
+            self._pending.remembered,
         )
 
     def _ack(self, deliveries: Iterable[Delivery]) -> None:

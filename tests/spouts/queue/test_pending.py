@@ -55,6 +55,25 @@ def test_ids_are_remembered_up_to_the_horizon_and_the_oldest_go() -> None:
     assert [pending.add(message(id_), give(), 0.0) for id_ in "abcd"] == [Delivered.NEW, *[Delivered.DONE] * 3]
 
 
+def test_messages_without_an_id_are_others_than_those_that_are_pinned() -> None:
+    before, give = PendingMessages(horizon=0), Giver()
+    before.add(message(None), give(), 0.0)
+    pending = PendingMessages(pinned=before.ids(0, 1), horizon=0)
+    assert pending.add(message(None), give(), 0.0) is Delivered.NEW
+    assert (pending.finish(1), pending.finish(2)) == ((), (Delivery(1, 2),))
+
+
+def test_the_last_batch_is_remembered_whatever_the_horizon() -> None:
+    pending, give = PendingMessages(horizon=0), Giver()
+    for id_ in "abc":
+        pending.add(message(id_), give(), 0.0)
+    pending.finish(2)
+    assert [pending.add(message(id_), give(), 0.0) for id_ in "abc"] == [*[Delivered.DONE] * 2, Delivered.UNDER_WAY]
+    pending.finish(3)
+    assert pending.add(message("a"), give(), 0.0) is Delivered.NEW
+    assert not pending.remembers_all
+
+
 def test_messages_without_an_id_are_each_a_new_one_and_are_not_remembered() -> None:
     pending, give = PendingMessages(horizon=0), Giver()
     assert [pending.add(message(None), give(), 0.0) for _ in range(3)] == [Delivered.NEW] * 3
