@@ -1,8 +1,8 @@
 """The process of an `AckingSpout`: one thread calls the spout, another one hears the coordinator.
 
-Run as a module with the number of its end of the pipe; the spout comes through it. When the coordinator is gone, the
-pipe ends: the process closes the spout and ends too, whatever it is doing after a while, so that the source gives again
-what is pending.
+Run as a module with the number of its end of the pipe, through which the spout comes, and the coordinator's process id.
+When the coordinator is gone, the pipe ends: the process closes the spout and ends too, whatever it is doing after a
+while, so that the source gives again what is pending.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ GRACE_S: Final = 5.0
 """How long a call may still take when the coordinator is gone."""
 LONG_S: Final = 10.0
 """After so many seconds a call is named, and again whenever twice as many have passed."""
+LINGER_S: Final = 1.0
+"""How long threads that the spout has left behind may still keep the process, which has said its last word."""
 _LOOK_S: Final = 1.0
 
 
@@ -51,6 +53,7 @@ class SpoutLoop:
         self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
         self._pending: dict[int, tuple[str | None, float]] = {}
         self._streak = 0
+        self._fails = 0
         self._tells_idle = False
         self._call: tuple[str, float] | None = None
         self._active = False
@@ -69,7 +72,7 @@ class SpoutLoop:
                 if self._may_ask:
                     self._ask()
                 if self._tells_idle:
-                    self._writer.send(Idle())
+                    self._writer.send(Idle(self._fails))
                     self._tells_idle = False
             self._close()
             self._writer.send(Closed())
@@ -131,6 +134,8 @@ class SpoutLoop:
                     hook.acked(id_, now - since)
 
     def _fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        self._fails += 1
+        self._streak = 0  # there may be something again: what was failed
         for serial in serials:
             id_, _ = self._pending.pop(serial)
             with self._calling("fail()"):
@@ -148,8 +153,9 @@ class SpoutLoop:
             _check(message, ids_are_needed=self._spout.horizon > 0)
             for hook in self._spout.hooks:
                 hook.emitted(message)
+            pickled = _pickled(message)
         self._streak = 0
-        self._pending[self._writer.emit(message)] = (message.id, time.monotonic())
+        self._pending[self._writer.emit(pickled)] = (message.id, time.monotonic())
 
     @contextmanager
     def _calling(self, what: str) -> Iterator[None]:
@@ -181,6 +187,8 @@ def _check(message: object, *, ids_are_needed: bool) -> None:
     if not isinstance(message, Message):
         raise FatalError(f"returned a value of the type {type(message).__name__}, where a Message or None is wanted")
     id_ = message.id
+    if message.values is None:  # what a user may do
+        raise FatalError(f"gave the message {id_!r} without values. It is in no result and was not acked")
     if id_ is None:
         if ids_are_needed:
             raise FatalError(
@@ -196,6 +204,17 @@ def _check(message: object, *, ids_are_needed: bool) -> None:
         )
 
 
+def _pickled(message: Message) -> bytes:
+    """Return a message as it is now: a spout may use the same object for the values of its next one."""
+    try:
+        return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # noqa: BLE001 - users' values
+        raise FatalError(
+            f"gave the message {message.id!r} with values that can't be pickled ({type(error).__name__}): give them as "
+            "plain values, not as objects of a class of the script itself. It is in no result and was not acked"
+        ) from None
+
+
 def _is_unicode(text: str) -> bool:
     try:
         text.encode()
@@ -209,9 +228,25 @@ def _listen(end: Connection, loop: SpoutLoop) -> None:
         while True:
             loop.hear(end.recv())
     except (EOFError, OSError):
-        loop.hear(Stop())
-        time.sleep(GRACE_S)
-        os._exit(1)
+        _end(loop)
+
+
+def _watch(coordinator: int, loop: SpoutLoop) -> None:
+    """Notice that the coordinator is gone although a process that it has forked keeps the pipe open."""
+    while os.getppid() == coordinator:
+        time.sleep(_LOOK_S)
+    _end(loop)
+
+
+def _end(loop: SpoutLoop) -> None:
+    loop.hear(Stop())
+    time.sleep(GRACE_S)
+    os._exit(1)
+
+
+def _leave() -> None:
+    time.sleep(LINGER_S)
+    os._exit(1)
 
 
 def main() -> None:
@@ -226,9 +261,13 @@ def main() -> None:
         return
     writer = Writer(end)
     loop = SpoutLoop(spout, context, writer)
-    for run in (partial(_listen, end, loop), loop.tell_of_hangs, writer.send_collected):
+    watch = partial(_watch, int(sys.argv[2]), loop)
+    for run in (partial(_listen, end, loop), watch, loop.tell_of_hangs, writer.send_collected):
         threading.Thread(target=run, daemon=True).start()
-    loop.run()
+    try:
+        loop.run()
+    finally:
+        threading.Thread(target=_leave, daemon=True).start()
 
 
 if __name__ == "__main__":
