@@ -235,11 +235,10 @@ class Loop:
             self._part_full_since = None if command.drop_from is None else self._part_full_since
         elif self._part_full_since is None:
             self._part_full_since = now
-        wanted = plan if isinstance(plan, Plan) else None
-        if wanted is None and command.drop_from is None:
-            self._advance(Happened(command.batch, Word.NOTHING_TO_PLAN), now)  # there is nothing to write either
+        if isinstance(plan, Plan) or command.drop_from is not None:
+            self._ask(StorePlan(command, plan if isinstance(plan, Plan) else None))
         else:
-            self._ask(StorePlan(command, wanted))
+            self._advance(Happened(command.batch, Word.NOTHING_TO_PLAN), now)  # there is nothing to write either
 
     def _stored(self, command: MakePlan, plan: Plan | None, now: float) -> None:
         batch = command.batch

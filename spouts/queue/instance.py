@@ -160,9 +160,8 @@ class SpoutInstance:
                 self._take_in(self._end.recv())
         except (EOFError, OSError):
             pass
-        except Exception as error:  # noqa: BLE001 - users' values
-            what = f"gave values that can't be unpickled: {type_and_place(error)}"
-            self._raised = Raised("next_tuple()", what, may_pass=False)
+        except FatalError as error:
+            self._raised = Raised("next_tuple()", str(error), may_pass=False)
         finally:
             self._is_gone.set()
             self._has_answered.set()
@@ -181,7 +180,7 @@ class SpoutInstance:
         match heard:
             case Emitted(first, pickled):
                 self._idle_after = None
-                messages = [pickle.loads(each) for each in pickled]  # noqa: S301 - of a process that we have started
+                messages = [_unpickled(each) for each in pickled]
                 self._emitted.put(
                     [(each, Delivery(self.number, serial)) for serial, each in enumerate(messages, first)]
                 )
@@ -214,3 +213,11 @@ class SpoutInstance:
             self._end.send(first)
             while (said := self._to_say.get()) is not None:
                 self._end.send(said)
+
+
+def _unpickled(pickled: bytes) -> Message:
+    try:
+        message: Message = pickle.loads(pickled)  # noqa: S301 - of a process that was started here
+    except Exception as error:  # noqa: BLE001 - users' values
+        raise FatalError(f"gave values that can't be unpickled: {type_and_place(error)}") from None
+    return message
