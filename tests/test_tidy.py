@@ -15,8 +15,8 @@ MODULE_LINES = 400
 MAY_PRINT = ("examples", "benchmarks", "chaos", "trident/local", "trident/cli")
 RAISES_THE_FIRST = ("base/closing.py",)
 """Where whatever goes wrong second is logged, because what went wrong first is about to be raised."""
-HANDS_IT_ON = ("base/performing.py",)
-"""Where whatever a call raises is brought back to whoever asked for the call."""
+HANDS_IT_ON = ("base/performing.py", "base/watching.py")
+"""Where whatever a call raises is brought back to whoever asked for it, or to the interpreter where nobody did."""
 OWN_CLOCK = "base/clock.py"
 ONE_CLOCK = ("base/", "spouts/", "state/", "coordinators/")
 """Where time is an argument."""
@@ -26,14 +26,17 @@ TASK_CLOCKS = (
     "spouts/files/folder.py",
     "spouts/kafka/progress.py",
     "spouts/kafka/topics.py",
+    "spouts/queue/child.py",
+    "spouts/queue/instance.py",
     "spouts/queue/kafka_member.py",
     "spouts/queue/redis_streams.py",
+    "spouts/queue/writing.py",
     "state/kafka/clients/producing.py",
     "state/kafka/clients/python_cluster.py",
     "state/postgres/looking.py",
     "state/postgres/patience.py",
 )
-"""Patience with a server: in a Spark task, which no coordinator's clock reaches, and while a spout is opened."""
+"""Patience with a server or another process: where no coordinator's clock reaches, and while a spout is opened."""
 LINKED = tuple(f"trident/{name}/" for name in ("base", "spouts", "state", "coordinators"))
 
 

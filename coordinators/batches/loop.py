@@ -246,10 +246,10 @@ class Loop:
         if command.batch.attempt not in self.flights:
             return  # dropped meanwhile, by a command that drops from a lower txid on than this one would have
         self.next_plan = self.next_plan.built(plan, is_retry=command.drop_from is not None, now=now)
-        if isinstance(plan, PartFull) or (plan is None and command.drop_from is None):
-            self._advance(Happened(command.batch, Word.NOTHING_TO_PLAN), now)  # there is nothing to write either
+        if isinstance(plan, Plan) or command.drop_from is not None:
+            self._ask(StorePlan(command, plan if isinstance(plan, Plan) else None))
         else:
-            self._ask(StorePlan(command, plan))
+            self._advance(Happened(command.batch, Word.NOTHING_TO_PLAN), now)  # there is nothing to write either
 
     def _stored(self, command: MakePlan, plan: Plan | None, now: float) -> None:
         batch = command.batch

@@ -107,7 +107,8 @@ class Ledger(Protocol):
     def done_ids(self, topology: str, spout: str, most: int) -> tuple[str, ...]:
         """Return the newest ids of a stream's messages that are done, at most so many, oldest first.
 
-        Those of every incarnation since the last one that began with empty states, as far as their plans are kept.
+        Those since the last reset that did not go on (resume) where kept rows stand, as far as their plans are kept:
+        whether other rows have them nobody knows.
         """
 
     def pin(

@@ -51,9 +51,14 @@ def begin_receiving(ledger: Ledger, snapshot: Snapshot, sources: Mapping[str, So
 
 
 def _begin_named(ledger: Ledger, snapshot: Snapshot, name: str, source: NamesMessages, repeater: Repeater) -> None:
-    """Tell a source where all that is done stops, and which of its messages are done or pinned."""
+    """Tell a source where all that is done stops, and which of its messages are done or pinned.
+
+    Those of the plan that is done are told whatever the horizon: the next plan may have none of them.
+    """
+    last = snapshot.done_plan.received if snapshot.done_plan is not None else ()
+    most = max(source.horizon, *(len(item.ids) for item in last if item.spout == name), 0)
     done = repeater.call(
-        "reading which messages are done", partial(ledger.done_ids, snapshot.owner.topology, name, source.horizon)
+        "reading which messages are done", partial(ledger.done_ids, snapshot.owner.topology, name, most)
     )
     before = [(item.id, item.start) for item in snapshot.starts or () if item.spout == name]
     if snapshot.done_plan is not None:

@@ -1,8 +1,8 @@
 """The process of an `AckingSpout`: one thread calls the spout, another one hears the coordinator.
 
-Run as a module with the number of its end of the pipe; the spout comes through it. When the coordinator is gone, the
-pipe ends: the process closes the spout and ends too, whatever it is doing after a while, so that the source gives again
-what is pending.
+Run as a module with the number of its end of the pipe, through which the spout comes, and the coordinator's process id.
+When the coordinator is gone, the pipe ends: the process closes the spout and ends too, whatever it is doing after a
+while, so that the source gives again what is pending.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import LONGEST_ID, Failure, Message
 from trident.spouts.queue.waits import INACTIVE_S
-from trident.spouts.queue.wire import Ack, Closed, Fail, Hangs, Idle, Opened, Raised, Said, SetActive, Stop
+from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Opened, Raised, Said, SetActive, Stop
 from trident.spouts.queue.writing import Writer
 
 GRACE_S: Final = 5.0
@@ -35,6 +35,8 @@ QUIET_S: Final = 0.2
 nothing: what a server has to deliver it delivers when it has been asked."""
 LONG_S: Final = 10.0
 """After so many seconds a call is named, and again whenever twice as many have passed."""
+LINGER_S: Final = 1.0
+"""How long threads that the spout has left behind may still keep the process, which has said its last word."""
 _LOOK_S: Final = 1.0
 
 
@@ -54,6 +56,7 @@ class SpoutLoop:
         self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
         self._pending: dict[int, tuple[str | None, float]] = {}
         self._streak = 0
+        self._fails = 0
         self._is_idle = False
         """Whether the coordinator was told that there is nothing more."""
         self._last_at = time.monotonic()
@@ -134,6 +137,11 @@ class SpoutLoop:
                     hook.acked(id_, now - since)
 
     def _fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        self._fails += 1
+        # there may be something again: what was failed
+        self._streak = 0
+        self._is_idle = False
+        self._last_at = time.monotonic()
         for serial in serials:
             id_, _ = self._pending.pop(serial)
             with self._calling("fail()"):
@@ -148,15 +156,16 @@ class SpoutLoop:
                 self._streak += 1
                 if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S:
                     self._is_idle = True
-                    self._writer.send(Idle())
+                    self._writer.send(Idle(self._fails))
                 return
             _check(message, ids_are_needed=self._spout.horizon > 0)
             for hook in self._spout.hooks:
                 hook.emitted(message)
+            pickled = _pickled(message)
         self._streak = 0
         self._is_idle = False
         self._last_at = time.monotonic()
-        self._pending[self._writer.emit(message)] = (message.id, self._last_at)
+        self._pending[self._writer.emit(pickled)] = (message.id, self._last_at)
 
     @contextmanager
     def _calling(self, what: str) -> Iterator[None]:
@@ -171,11 +180,12 @@ class SpoutLoop:
             self._call = None
 
     def tell_of_hangs(self) -> None:
-        """Say, again and again, when a call does not return; for a thread of its own."""
+        """Say that the process runs, and, again and again, when a call does not return; for a thread of its own."""
         told: tuple[str, float] | None = None
         limit = LONG_S
         while True:
             time.sleep(_LOOK_S)
+            self._writer.send(Alive())
             call = self._call
             if call is None or call != told:
                 told, limit = call, LONG_S
@@ -188,6 +198,8 @@ def _check(message: object, *, ids_are_needed: bool) -> None:
     if not isinstance(message, Message):
         raise FatalError(f"returned a value of the type {type(message).__name__}, where a Message or None is wanted")
     id_ = message.id
+    if message.values is None:  # what a user may do
+        raise FatalError(f"gave the message {id_!r} without values. It is in no result and was not acked")
     if id_ is None:
         if ids_are_needed:
             raise FatalError(
@@ -203,6 +215,17 @@ def _check(message: object, *, ids_are_needed: bool) -> None:
         )
 
 
+def _pickled(message: Message) -> bytes:
+    """Return a message as it is now: a spout may use the same object for the values of its next one."""
+    try:
+        return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # noqa: BLE001 - users' values
+        raise FatalError(
+            f"gave the message {message.id!r} with values that can't be pickled ({type(error).__name__}): give them as "
+            "plain values, not as objects of a class of the script itself. It is in no result and was not acked"
+        ) from None
+
+
 def _is_unicode(text: str) -> bool:
     try:
         text.encode()
@@ -216,9 +239,33 @@ def _listen(end: Connection, loop: SpoutLoop) -> None:
         while True:
             loop.hear(end.recv())
     except (EOFError, OSError):
-        loop.hear(Stop())
-        time.sleep(GRACE_S)
-        os._exit(1)
+        _end(loop)
+
+
+def _watch(coordinator: int, loop: SpoutLoop) -> None:
+    """Notice that the coordinator is gone although a process that it has forked keeps the pipe open."""
+    while os.getppid() == coordinator:
+        time.sleep(_LOOK_S)
+    _end(loop)
+
+
+def _end(loop: SpoutLoop) -> None:
+    loop.hear(Stop())
+    time.sleep(GRACE_S)
+    os._exit(1)
+
+
+def _unpickled(pickled: bytes) -> AckingSpout:
+    try:
+        spout: AckingSpout = pickle.loads(pickled)  # noqa: S301 - of the process that has started this one
+    except Exception as error:  # noqa: BLE001 - users' code is imported
+        raise _SpoutError(Raised("its unpickling", f"raised {type_and_place(error)}", may_pass=False)) from None
+    return spout
+
+
+def _leave() -> None:
+    time.sleep(LINGER_S)
+    os._exit(1)
 
 
 def main() -> None:
@@ -226,16 +273,20 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal's whole group: the coordinator says what is to be done
     end = Connection(int(sys.argv[1]))
     sys.path[:], pickled, context = end.recv()
-    try:
-        spout: AckingSpout = pickle.loads(pickled)  # noqa: S301 - of the process that has started this one
-    except Exception as error:  # noqa: BLE001 - users' code is imported
-        end.send(Raised("its unpickling", f"raised {type_and_place(error)}", may_pass=False))
-        return
     writer = Writer(end)
+    try:
+        spout = _unpickled(pickled)
+    except _SpoutError as error:
+        writer.send(error.raised)
+        return
     loop = SpoutLoop(spout, context, writer)
-    for run in (partial(_listen, end, loop), loop.tell_of_hangs, writer.send_collected):
+    watch = partial(_watch, int(sys.argv[2]), loop)
+    for run in (partial(_listen, end, loop), watch, loop.tell_of_hangs, writer.send_collected):
         threading.Thread(target=run, daemon=True).start()
-    loop.run()
+    try:
+        loop.run()
+    finally:
+        threading.Thread(target=_leave, daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import queue
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
+from functools import partial
 from multiprocessing import Pipe
 from pathlib import Path
 from typing import Final
 
 from trident.base.errors import FatalError, RetryableError
+from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import SpoutContext
 from trident.spouts.queue.message import Failure, Message
 from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.wire import (
     Ack,
+    Alive,
     Closed,
     Emitted,
     Fail,
@@ -35,6 +40,9 @@ from trident.spouts.queue.wire import (
 _log = logging.getLogger("trident.coordinator")
 CLOSING_S: Final = 10.0
 """How long a process has to tell its source what is done, and to close, before it is killed."""
+_LOOK_S: Final = 1.0
+_SILENT_LOOKS: Final = 10
+"""After so many looks a process that says nothing is named, and again whenever twice as many have passed."""
 _ROOT: Final = str(Path(__file__).parents[3])
 
 
@@ -46,25 +54,28 @@ class SpoutInstance:
 
     def __init__(self, pickled: bytes, context: SpoutContext) -> None:
         self._context = context
-        self._emitted: queue.SimpleQueue[Emitted] = queue.SimpleQueue()
+        self._emitted: queue.SimpleQueue[list[tuple[Message, Delivery]]] = queue.SimpleQueue()
         self._to_say: queue.SimpleQueue[Said | None] = queue.SimpleQueue()
         self._raised: Raised | None = None
         self._has_answered = threading.Event()
-        self._is_idle = False
+        self._idle_after: int | None = None
+        self._fails = 0
         self._is_closed = False
         self._is_gone = threading.Event()
         ours, theirs = Pipe()
         self._end = ours
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-                [sys.executable, "-m", "trident.spouts.queue.child", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "trident.spouts.queue.child", str(theirs.fileno()), str(os.getpid())],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (*sys.path, _ROOT)))},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (_ROOT, *sys.path)))},
             )
-        self._end.send((list(sys.path), pickled, context))
-        for run in (self._hear, self._speak):
-            threading.Thread(target=run, name=f"spout {context.stream} {context.instance}", daemon=True).start()
+        begin = partial(self._speak, (list(sys.path), pickled, context))
+        name = f"spout {context.stream} {context.instance}"
+        self._threads = [threading.Thread(target=run, name=name, daemon=True) for run in (self._hear, begin)]
+        for thread in self._threads:
+            thread.start()
 
     @property
     def number(self) -> int:
@@ -81,11 +92,7 @@ class SpoutInstance:
         taken: list[tuple[Message, Delivery]] = []
         with suppress(queue.Empty):
             while len(taken) < most:
-                emitted = self._emitted.get_nowait()
-                taken += [
-                    (message, Delivery(self.number, serial))
-                    for serial, message in enumerate(emitted.messages, emitted.first)
-                ]
+                taken += self._emitted.get_nowait()
         return taken
 
     def wait_for_first(self, seconds: float) -> None:
@@ -94,8 +101,11 @@ class SpoutInstance:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all that it has emitted was taken, and the last that it has said is that there is nothing more."""
-        return self._is_idle and self._emitted.empty()
+        """Whether all that it has emitted was taken, and the last that it has said is that there is nothing more.
+
+        What it has said before it heard of a fail is no word on that: the source may have more since.
+        """
+        return self._idle_after == self._fails and self._emitted.empty()
 
     def set_active(self, active: bool) -> None:
         """Let it call `next_tuple`, or not."""
@@ -107,6 +117,7 @@ class SpoutInstance:
 
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
         """Tell it of emissions that are held no more; one that is gone hears nothing."""
+        self._fails += 1
         self._to_say.put(Fail(serials, reason))
 
     def check(self) -> None:
@@ -131,34 +142,74 @@ class SpoutInstance:
     def close(self, patience_s: float = CLOSING_S) -> bool:
         """End the process after all that it was told; returns whether it has carried it out. May be called again."""
         self._to_say.put(Stop())
-        if not self._is_gone.wait(patience_s):
+        latest = time.monotonic() + patience_s
+        self._is_gone.wait(patience_s)
+        try:
+            self._process.wait(max(0.0, latest - time.monotonic()))
+        except subprocess.TimeoutExpired:
             _log.warning(
                 "stream %r: the process of its spout does not end (a call of it does not return), and is killed now. "
                 "What its source does not know to be done is given again, and not applied again within the horizon",
                 self._context.stream,
             )
             self._process.kill()
-        self._process.wait()
+            self._process.wait()
         self._to_say.put(None)
-        self._end.close()
+        for thread in self._threads:  # one that something which the spout has forked still holds is left behind
+            thread.join(2 * _LOOK_S)
+        if not any(thread.is_alive() for thread in self._threads):
+            self._end.close()
         return self._is_closed
 
     def _hear(self) -> None:
         try:
-            while True:
+            while self._has_more():
                 self._take_in(self._end.recv())
         except (EOFError, OSError):
+            pass
+        except FatalError as error:
+            self._raised = Raised("next_tuple()", str(error), may_pass=False)
+        finally:
             self._is_gone.set()
             self._has_answered.set()
 
+    def _has_more(self) -> bool:
+        """Wait until something is there to be heard; False when the process is gone.
+
+        A process that the spout has forked may outlive it and keep the pipe open, so its end is not waited for alone.
+        """
+        looks, limit = 0, _SILENT_LOOKS
+        while not self._end.poll(_LOOK_S):
+            if self._process.poll() is not None:
+                return self._end.poll()
+            looks += 1
+            if looks == limit:
+                self._tell_of_silence(looks * _LOOK_S)
+                limit *= 2
+        return True
+
+    def _tell_of_silence(self, seconds: float) -> None:
+        _log.warning(
+            "stream %r: the process %d of its spout has said nothing for %.0f s, not even that it runs: it is stopped, "
+            "or its code keeps the interpreter. What was received goes on; nothing more is received, and its source "
+            "hears of nothing. If it will not go on, end it: another one takes its place, and the source gives again "
+            "what it was not told of",
+            self._context.stream,
+            self._process.pid,
+            seconds,
+        )
+
     def _take_in(self, heard: Heard) -> None:
         match heard:
-            case Emitted():
-                self._is_idle = False
-                self._emitted.put(heard)
+            case Emitted(first, pickled):
+                self._idle_after = None
+                messages = [_unpickled(each) for each in pickled]
+                self._emitted.put(
+                    [(each, Delivery(self.number, serial)) for serial, each in enumerate(messages, first)]
+                )
                 self._has_answered.set()
-            case Idle():
-                self._is_idle = True
+            case Idle(fails):
+                self._idle_after = fails
                 self._has_answered.set()
             case Raised():
                 self._raised = heard
@@ -166,7 +217,7 @@ class SpoutInstance:
                 self._is_closed = True
             case Hangs(what, seconds):
                 self._tell_of(what, seconds)
-            case Opened():
+            case Opened() | Alive():
                 pass
 
     def _tell_of(self, what: str, seconds: float) -> None:
@@ -180,7 +231,16 @@ class SpoutInstance:
             self._process.pid,
         )
 
-    def _speak(self) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError, OSError):
+    def _speak(self, first: tuple[list[str], bytes, SpoutContext]) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError, OSError):  # who is gone is noticed by who hears it
+            self._end.send(first)
             while (said := self._to_say.get()) is not None:
                 self._end.send(said)
+
+
+def _unpickled(pickled: bytes) -> Message:
+    try:
+        message: Message = pickle.loads(pickled)  # noqa: S301 - of a process that was started here
+    except Exception as error:  # noqa: BLE001 - users' values
+        raise FatalError(f"gave values that can't be unpickled: {type_and_place(error)}") from None
+    return message

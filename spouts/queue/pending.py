@@ -6,6 +6,8 @@ message in a later process. What one and the same process holds moves up when so
 
 from __future__ import annotations
 
+import secrets
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,7 +16,7 @@ from typing import Final
 from trident.spouts.queue.message import Message, Values
 
 _UNNAMED: Final = "\0"
-"""Before the made-up id of a message that has none: no source's id has it."""
+"""Before the made-up id of a message that has none: no source's id has it. No later process makes it up again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class _Held:
 class PendingMessages:
     """What a stream of messages holds at which position; not safe between threads.
 
-    Positions begin where all that is done ends. `done` and `pinned` are the ids of what is: `done` oldest first.
+    Positions begin where all that is done ends. `done` and `pinned` are the ids of what is: `done` oldest first. The
+    last batch is remembered whatever the horizon: no plan has an id that the one before it has.
     """
 
     def __init__(
@@ -55,12 +58,12 @@ class PendingMessages:
     ) -> None:
         self._first = first
         self._horizon = horizon
-        self._done: dict[str, None] = dict.fromkeys(done)
+        self._done: OrderedDict[str, None] = OrderedDict.fromkeys(done)  # its oldest goes at once; a dict's is searched
         self._held = [_Held(id_, None, 0.0, []) for id_ in pinned]
         self._by_id = {item.id: item for item in self._held}
         self._planned: list[tuple[int, int]] = []
         self._unnamed = 0
-        self._forget()
+        self._life = secrets.token_hex(4)
 
     @property
     def first(self) -> int:
@@ -76,6 +79,11 @@ class PendingMessages:
     def remembered(self) -> int:
         """How many ids of done messages are remembered."""
         return len(self._done)
+
+    @property
+    def remembers_all(self) -> bool:
+        """Whether no message was ever done whose id is forgotten by now: each had a position."""
+        return len(self._done) >= self._first
 
     def add(self, message: Message, delivery: Delivery, now: float) -> Delivered:
         """Hear of a delivery; a message that is new is put behind all others.
@@ -125,17 +133,22 @@ class PendingMessages:
         finished = self._between(self._first, max(stop, self._first))
         del self._held[: len(finished)]
         self._first += len(finished)
+        named = [item.id for item in finished if not item.id.startswith(_UNNAMED)]
         for item in finished:
             del self._by_id[item.id]
-            if not item.id.startswith(_UNNAMED):
-                self._done[item.id] = None
+        self._done.update(dict.fromkeys(named))
         self._planned = [each for each in self._planned if each[0] >= stop]
-        self._forget()
+        self._forget(len(named))
         return tuple(delivery for item in finished for delivery in item.deliveries)
 
     def give_back(self) -> tuple[Delivery, ...]:
-        """Let go of all that is held; returns the deliveries to fail, those of what is pinned not among them."""
-        given = tuple(delivery for item in self._held if item.values is not None for delivery in item.deliveries)
+        """Let go of all that is held; returns the deliveries to fail.
+
+        Not those of the first batch: it may be pinned, and so in a result soon. Its source gives them again by itself.
+        """
+        first = next((stop for start, stop in self._planned if start == self._first), self._first)
+        behind = self._between(first, self.stop)
+        given = tuple(delivery for item in behind if item.values is not None for delivery in item.deliveries)
         self._held.clear()
         self._by_id.clear()
         self._planned.clear()
@@ -155,8 +168,8 @@ class PendingMessages:
         if message.id is not None:
             return message.id
         self._unnamed += 1
-        return f"{_UNNAMED}{self._unnamed}"
+        return f"{_UNNAMED}{self._life}{self._unnamed}"
 
-    def _forget(self) -> None:
-        while len(self._done) > self._horizon:
-            del self._done[next(iter(self._done))]
+    def _forget(self, newest: int) -> None:
+        while len(self._done) > max(self._horizon, newest):
+            self._done.popitem(last=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
+from trident.base.clock import Clock, SystemClock
 from trident.base.errors import ConfigurationError, TridentError
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start
@@ -63,12 +63,15 @@ class AckingSource(HeldRowsSource):
     that plans; the others read and finish what is held, under a lock.
     """
 
-    def __init__(self, name: str, spout: AckingSpout, begin: Callable[[SpoutContext], Instance]) -> None:
+    def __init__(
+        self, name: str, spout: AckingSpout, begin: Callable[[SpoutContext], Instance], clock: Clock | None = None
+    ) -> None:
         """`begin` starts a process of the spout."""
         super().__init__(name, spout, "next_tuple()")
         self._id = PartitionId(name, 0)
         self._spout = spout
         self._begin = begin
+        self._clock = clock or SystemClock()
         self._pending = PendingMessages(horizon=spout.horizon)
         self._instance: Instance | None = None
         self._instances = 0
@@ -103,7 +106,9 @@ class AckingSource(HeldRowsSource):
         """
         position = positions.get(self._id, 0)
         with self._lock:
-            failed = self._pending.plan_from(position, time.monotonic() - self._spout.message_timeout.total_seconds())
+            failed = self._pending.plan_from(
+                position, self._clock.monotonic() - self._spout.message_timeout.total_seconds()
+            )
             held = self._pending.stop - position
         instance = self._instance or self._start()
         self._fail(failed, Failure.TIMED_OUT)
@@ -192,7 +197,7 @@ class AckingSource(HeldRowsSource):
     def _take_in(self, taken: Iterable[tuple[Message, Delivery]]) -> None:
         """Hold what is new, ack what is done already."""
         known: list[Delivery] = []
-        now = time.monotonic()
+        now = self._clock.monotonic()
         with self._lock:
             for message, delivery in taken:
                 what = self._pending.add(message, delivery, now)
@@ -203,16 +208,16 @@ class AckingSource(HeldRowsSource):
         self._ack(known)
 
     def _tell_of_old(self) -> None:
-        """Say once that the horizon is in use: what lies behind it can't be told from a new message."""
-        if self._told_of_old or self._pending.remembered < self._spout.horizon:
+        """Say once that some of what is done is forgotten: it can't be told from a new message."""
+        if self._told_of_old or self._pending.remembers_all:
             return
         self._told_of_old = True
         _log.warning(
             "stream %r: its source gives messages again that are not among the %d done ones that are remembered. They "
             "count as new: right for those that no batch has finished, twice for one that was done longer ago. If acks "
-            "may be lost for so long, give the spout's class a larger horizon",
+            "may be lost for so long, give the spout's class a larger horizon, and the run a longer Keep",
             self._name,
-            self._spout.horizon,
+            self._pending.remembered,
         )
 
     def _ack(self, deliveries: Iterable[Delivery]) -> None:

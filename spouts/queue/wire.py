@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trident.spouts.queue.message import Failure, Message
+from trident.spouts.queue.message import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,8 @@ class Emitted:
     """Messages in order; the serial of the first, the others' follow."""
 
     first: int
-    messages: tuple[Message, ...] = field(repr=False)
+    messages: tuple[bytes, ...] = field(repr=False)
+    """Each pickled on its own, as it was when `next_tuple` returned it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,14 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """There is nothing more, as of a call of `next_tuple` behind all that was emitted."""
+    """There is nothing more, as of a call of `next_tuple` behind all that was emitted, and after so many `Fail`s."""
+
+    fails: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """The process runs, whatever a call in it does: said every second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +86,4 @@ class Hangs:
     seconds: float
 
 
-Heard = Opened | Emitted | Idle | Hangs | Raised | Closed
+Heard = Opened | Emitted | Idle | Alive | Hangs | Raised | Closed

@@ -8,7 +8,6 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Final
 
-from trident.spouts.queue.message import Message
 from trident.spouts.queue.wire import Emitted, Heard
 
 AT_ONCE: Final = 1_000
@@ -22,12 +21,12 @@ class Writer:
     def __init__(self, end: Connection) -> None:
         self._end = end
         self._lock = threading.Lock()
-        self._collected: list[Message] = []
+        self._collected: list[bytes] = []
         self._first = 0
         self._has_some = threading.Event()
 
-    def emit(self, message: Message) -> int:
-        """Take a message, to be sent soon; returns its serial."""
+    def emit(self, message: bytes) -> int:
+        """Take a message that is pickled, to be sent soon; returns its serial."""
         with self._lock:
             serial = self._first + len(self._collected)
             self._collected.append(message)

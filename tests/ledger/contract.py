@@ -196,10 +196,11 @@ class LifeContract:
     @pytest.mark.parametrize(
         ("resets", "known"),
         [
-            (("adopt",), ("a", "b")),
-            (("clear",), ()),
-            (("clear", "adopt"), ()),
-            (("adopt", "adopt"), ("a", "b")),
+            (("adopt resume",), ("a", "b")),
+            (("adopt earliest",), ()),
+            (("clear resume",), ()),
+            (("clear resume", "adopt resume"), ()),
+            (("adopt resume", "adopt resume"), ("a", "b")),
         ],
     )
     def test_messages_are_known_as_long_as_the_rows_have_them(
@@ -209,8 +210,8 @@ class LifeContract:
         plan = with_messages(run.next_plan(), 0, "a", "b")
         ledger.plan(run.owner, run.epoch, plan)
         run.together(plan)
-        for number, states in enumerate(resets):
-            decision = ResetDecision(f"life {number}", 2 + number, states, None)
+        for number, (states, start) in enumerate(map(str.split, resets)):
+            decision = ResetDecision(f"life {number}", 2 + number, states, start, streams=("in", "queue"))
             ledger.decide_reset(run.epoch, "payments", decision)
             ledger.finish_reset(run.epoch, "payments", decision)
         assert ledger.done_ids("payments", "queue", 9) == known

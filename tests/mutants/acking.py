@@ -38,10 +38,10 @@ ACKING: Final = (
         _PENDING,
     ),
     Mutant(
-        "what is pinned is not given back",
+        "what may be pinned is not failed",
         "spouts/queue/pending.py",
-        "for item in self._held if item.values is not None for delivery",
-        "for item in self._held for delivery",
+        "        behind = self._between(first, self.stop)\n",
+        "        behind = self._between(self._first, self.stop)\n",
         _PENDING,
     ),
     Mutant(
@@ -61,7 +61,7 @@ ACKING: Final = (
     Mutant(
         "ids are forgotten at the horizon",
         "spouts/queue/pending.py",
-        "        while len(self._done) > self._horizon:\n",
+        "        while len(self._done) > max(self._horizon, newest):\n",
         "        while False:\n",
         _PENDING,
     ),
@@ -82,8 +82,8 @@ ACKING: Final = (
     Mutant(
         "the process of a spout ends with its coordinator",
         "spouts/queue/child.py",
-        "        loop.hear(Stop())\n        time.sleep(GRACE_S)\n        os._exit(1)\n",
-        "        pass\n",
+        "    loop.hear(Stop())\n    time.sleep(GRACE_S)\n    os._exit(1)\n",
+        "    pass\n",
         _PROCESS,
     ),
     Mutant(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trident.coordinators.decided import ResetDecision
+from trident.coordinators.decided import ResetDecision, ResetStart
 from trident.coordinators.ledger.memory.rows import Entry
 from trident.coordinators.ledger.rules import resets
 from trident.coordinators.ledger.rules.progress import Progress
@@ -28,6 +28,7 @@ def reborn(entry: Entry, decision: ResetDecision) -> Entry:
         last_attempt=entry.progress.last_attempt,
         reset_to=None,
     )
+    goes_on = decision.states == "adopt" and decision.start == ResetStart.RESUME
     known, done = entry.incarnations | {decision.incarnation}, entry.done_plan
     return Entry(
         entry.spec,
@@ -36,7 +37,7 @@ def reborn(entry: Entry, decision: ResetDecision) -> Entry:
         births=births_of_reset(entry.spec, decision),
         starts=resets.starts_of_reset(decision, done.plan if done else None, entry.starts),
         own_reset=decision,
-        cleared=decision.birth_txid if decision.states == "clear" else entry.cleared,
+        cleared=entry.cleared if goes_on else decision.birth_txid,
         incarnations=known,
         refusals=entry.refusals,
         decisions=entry.decisions,

@@ -83,7 +83,7 @@ class Entry(NamedTuple):
     own_reset: ResetDecision | None = None
     """The reset that opened this incarnation."""
     cleared: int = 0
-    """After which txid the states were last empty."""
+    """After which txid a reset last began without going on where the rows stand."""
     incarnations: frozenset[str] = frozenset()
     refusals: Mapping[int, Stopped] = MappingProxyType({})
     """What each epoch stopped at."""

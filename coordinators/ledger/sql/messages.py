@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, func, or_, select
 
+from trident.coordinators.decided import ResetStart
 from trident.coordinators.ledger.rules.progress import PlanStatus
 from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.tables import PLAN, RESET
@@ -12,7 +13,9 @@ from trident.coordinators.ledger.sql.tables import PLAN, RESET
 def read_done_ids(connection: Connection, topology: str, spout: str, most: int) -> tuple[str, ...]:
     """Return the newest ids of a stream that are done; see `Ledger.done_ids`."""
     cleared = select(func.coalesce(func.max(RESET.c.birth_txid), 0)).where(
-        RESET.c.topology == topology, RESET.c.states == "clear", RESET.c.finished_at.is_not(None)
+        RESET.c.topology == topology,
+        RESET.c.finished_at.is_not(None),
+        or_(RESET.c.states == "clear", RESET.c.start.is_(None), RESET.c.start != ResetStart.RESUME.value),
     )
     newest_first = (
         select(PLAN.c.received)

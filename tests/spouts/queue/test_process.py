@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -141,6 +142,18 @@ def test_what_a_spout_raises_is_said_behind_what_it_gave(
         assert "4711" not in str(raised.value), "what a user's code says may hold a message"
 
 
+def test_a_large_spout_whose_process_dies_at_its_start_is_one_that_has_ended(
+    queue: FileQueue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    spout = FileQueueSpout(queue.path)
+    spout.model = b"x" * 5_000_000  # type: ignore[attr-defined]  # more than a pipe takes at once
+    with running(spout) as started:
+        until(started._is_gone.is_set)
+        with pytest.raises(RetryableError, match=r"ended by itself \(exit code 1\)"):
+            started.check()
+
+
 class WithoutIds(FileQueueSpout):
     def next_tuple(self) -> Message | None:
         message = super().next_tuple()
@@ -158,9 +171,35 @@ class NumberedIds(FileQueueSpout):
         return message and Message(message.values, 7)  # type: ignore[arg-type]  # what a user may do
 
 
+class WithoutValues(FileQueueSpout):
+    def next_tuple(self) -> Message | None:
+        message = super().next_tuple()
+        return message and Message(None, message.id)  # type: ignore[arg-type]  # what a user may do
+
+
+class Unpicklable(FileQueueSpout):
+    def next_tuple(self) -> Message | None:
+        message = super().next_tuple()
+        return message and Message((lambda: 4711,), message.id)
+
+
+class _Broken:
+    def __reduce__(self) -> tuple[object, ...]:
+        return int, ("4711x",)
+
+
+class UnpicklableHere(FileQueueSpout):
+    def next_tuple(self) -> Message | None:
+        message = super().next_tuple()
+        return message and Message((_Broken(),), message.id)
+
+
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
+        (WithoutValues, "the message 'a' without values"),
+        (Unpicklable, "the message 'a' with values that can't be pickled"),
+        (UnpicklableHere, "gave values that can't be unpickled: ValueError"),
         (WithoutIds, "without an id: if it were given again, nobody could tell"),
         (WrongType, "a value of the type tuple, where a Message or None is wanted"),
         (NumberedIds, "whose id is no text of 1 to 500 characters"),
@@ -175,6 +214,48 @@ def test_a_message_that_could_not_be_known_again_is_refused(
         with pytest.raises(FatalError, match=text):
             started.check()
     assert (queue.said("ack"), queue.left()) == ([], ["a"])
+
+
+class Threaded(FileQueueSpout):
+    """Leaves a thread behind that would keep its process."""
+
+    def open(self, context: SpoutContext) -> None:
+        super().open(context)
+        threading.Thread(target=time.sleep, args=(3_600,)).start()
+
+
+@pytest.mark.parametrize("raises", [True, False])
+def test_a_thread_that_a_spout_leaves_behind_keeps_nobody(queue: FileQueue, raises: bool) -> None:
+    queue.put(["a"])
+    spout = Threaded(queue.path, *([Misbehaviour(1, "next is refused")] if raises else []))
+    with running(spout) as started:
+        started.wait_for_first(LONGEST_S)
+        if raises:
+            until(started._is_gone.is_set)
+            with pytest.raises(FatalError, match="the queue is not there"):
+                started.check()
+        else:
+            assert started.close(LONGEST_S)
+            assert is_gone(started.pid)
+
+
+class Forking(FileQueueSpout):
+    """Has forked a process, which keeps the pipe, before it dies."""
+
+    def open(self, context: SpoutContext) -> None:
+        super().open(context)
+        if os.fork() == 0:
+            time.sleep(20)
+            os._exit(0)
+
+
+def test_the_end_of_a_process_is_noticed_though_one_that_it_has_forked_lives(queue: FileQueue) -> None:
+    queue.put(["a", "b"])
+    with running(Forking(queue.path, Misbehaviour(2, "next dies"))) as started:
+        until(started._is_gone.is_set)
+        started.take(9)
+        with pytest.raises(RetryableError, match=r"exit code -9"):
+            started.check()
 
 
 def test_a_message_needs_no_id_where_none_is_remembered(queue: FileQueue) -> None:
@@ -237,7 +318,8 @@ def test_hangs_are_told_again_whenever_twice_as_much_time_has_passed(monkeypatch
 
     class End:
         def send(self, said: object) -> None:
-            heard.append(said)
+            if isinstance(said, Hangs):
+                heard.append(said)
             if len(heard) == 3:
                 raise SystemExit
 
@@ -250,8 +332,20 @@ def test_hangs_are_told_again_whenever_twice_as_much_time_has_passed(monkeypatch
     assert seconds[2] >= 0.2
 
 
+def test_a_process_that_is_stopped_is_named(
+    queue: FileQueue, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "_SILENT_LOOKS", 2)
+    with caplog.at_level(logging.WARNING, "trident.coordinator"), running(FileQueueSpout(queue.path)) as started:
+        started.wait_for_first(LONGEST_S)
+        os.kill(started.pid, signal.SIGSTOP)
+        until(lambda: f"the process {started.pid} of its spout has said nothing for 2 s" in caplog.text)
+        os.kill(started.pid, signal.SIGCONT)
+        assert started.close()
+
+
 COORDINATOR = """
-import sys, time
+import os, sys, time
 from pathlib import Path
 from pyspark import cloudpickle
 from tests.spouts.queue.file_queue import FileQueueSpout, Misbehaviour
@@ -260,6 +354,10 @@ from trident.spouts.queue.instance import SpoutInstance
 started = SpoutInstance(cloudpickle.dumps(FileQueueSpout(Path(sys.argv[1]))), SpoutContext("s", 1))
 started.set_active(True)
 started.wait_for_first(30)
+if os.fork() == 0:  # which keeps the pipe open, and outlives it
+    os.close(1)
+    time.sleep(20)
+    os._exit(0)
 print(started.pid, flush=True)
 time.sleep(3600)
 """
