@@ -36,6 +36,7 @@ def test_a_command_is_read_as_it_was_given(command: LifeCycleCommand) -> None:
         ("rebalance", '{"max_pending": "many"}'),
         ("kill", '{"wait": "-PT1S"}'),
         ("kill", '{"wait": 5000000000000}'),
+        ("kill", '{"of": ' + 20_000 * "[" + 20_000 * "]" + "}"),
     ],
 )
 def test_what_is_no_command_is_refused_and_holds_up_none(kind: str, arguments: str) -> None:

@@ -149,7 +149,7 @@ LIFECYCLE: Final = (
     Mutant(
         "what is no life-cycle command is refused and holds up none",
         "coordinators/ledger/rules/lifecycle.py",
-        "except (ValueError, msgspec.DecodeError, ConfigurationError):",
+        "except (ValueError, RecursionError, msgspec.DecodeError, ConfigurationError):",
         "except ZeroDivisionError:",
         ("tests/ledger/test_rules_of_commands.py",),
     ),

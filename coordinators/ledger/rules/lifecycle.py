@@ -61,7 +61,7 @@ def sort_out(kept: Sequence[tuple[KeptCommand, bool]], owner: Owner) -> SortedOu
             try:
                 due.append(Given(row.number, _command_of(row)))
                 continue
-            except (ValueError, msgspec.DecodeError, ConfigurationError):
+            except (ValueError, RecursionError, msgspec.DecodeError, ConfigurationError):
                 reply = Reply(Verdict.REFUSED, f"its row is no command ({row.kind!r}); nothing was changed")
         settled.append((row.number, reply))
     return SortedOut(tuple(due), tuple(settled))
