@@ -145,6 +145,13 @@ def by_tables(stream: Stream) -> Stream:
     return joined.state_query(static, CollectionGet("y"))
 
 
+def by_odd_names(stream: Stream) -> Stream:
+    named = stream.map(**{"a.b": F.col("k"), "c`d": F.col("n"), "k": F.col("k")})
+    other = stream.filter(F.col("n") < 3).map(k=F.col("k"), v=F.expr("parse_json('1')"))
+    joined = stream._topology.join(named, other, on="k")
+    return joined.map(k=F.col("`a.b`"), n=F.col("`c``d`"))
+
+
 MADE: list[Callable[[Stream], Stream]] = [
     by_columns,
     by_functions,
@@ -154,6 +161,7 @@ MADE: list[Callable[[Stream], Stream]] = [
     by_several,
     by_first,
     by_tables,
+    by_odd_names,
 ]
 
 

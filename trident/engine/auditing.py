@@ -39,7 +39,7 @@ from trident.graph.nodes import (
     Way,
 )
 from trident.operations.accounting import SUMS, Account, Accounted, with_new_ids
-from trident.operations.base import BatchContext, control, nullable
+from trident.operations.base import HIDDEN, BatchContext, control, nullable
 from trident.operations.called import called
 from trident.operations.uniting import MergeStreams
 from trident.spouts.arrow_types import arrow_schema
@@ -219,9 +219,17 @@ def account_of(operation: object) -> Account | None:
 def measured(frame: DataFrame, step: str, *, is_source: bool = False, keeps_order: bool = True) -> DataFrame:
     """Return the frame with its records counted as those behind a step."""
     left_out = SUMS if keeps_order else (*SUMS, ORDER)
-    fields = [each for each in frame.schema.fields if each.name not in left_out]
-    schema = nullable([*fields, StructField(ID, LongType())] if is_source else fields)
-    return frame.mapInArrow(Measure(step, arrow_schema(schema), is_source), schema)
+    # Spark looks columns up by their bare names there, which may hold dots and backticks
+    names = [name if name in (*HIDDEN, *SUMS) else f"field {place}" for place, name in enumerate(frame.columns)]
+    fields = [
+        (given.name, StructField(name, given.dataType))
+        for given, name in zip(frame.schema.fields, names, strict=True)
+        if given.name not in left_out
+    ]
+    fields += [(ID, StructField(ID, LongType()))] if is_source else []
+    schema = nullable([each for _, each in fields])
+    counted = frame.toDF(*names).mapInArrow(Measure(step, arrow_schema(schema), is_source), schema)
+    return counted.toDF(*(name for name, _ in fields))
 
 
 def _read_of(collected: Collected, edges: set[int]) -> tuple[Digest, Digest]:

@@ -22,6 +22,8 @@ from trident.operations.base import HIDDEN, control, field, guarded
 
 SUMS: Final = tuple(f"__trident_{part}" for part in ("count", "low", "high", "xor"))
 """The columns in which a group says which records it is made of, as a `Digest` does."""
+_UNHASHED: Final = ("map<", "variant")
+"""What types are called that Spark hashes nothing of."""
 _LOW: Final = 0xFFFFFFFF
 _HALF: Final = 32
 _BITS: Final = 64
@@ -91,7 +93,7 @@ def with_new_ids(frame: DataFrame) -> DataFrame:
     names = [
         each.name
         for each in frame.schema.fields
-        if each.name not in (*HIDDEN, *SUMS) and "map<" not in each.dataType.simpleString()
+        if each.name not in (*HIDDEN, *SUMS) and not any(kind in each.dataType.simpleString() for kind in _UNHASHED)
     ]
     # a hash of nothing is none
     made = F.xxhash64(F.lit(0), *map(field, names))

@@ -34,7 +34,7 @@ def withdrawn(entry: Entry, number: int, text: str) -> Entry:
 def taken_by(entry: Entry, owner: Owner, epoch: Epoch, now: float) -> tuple[Entry, tuple[Given, ...]]:
     """Return the entry with the commands that wait as this epoch's, and these; see `Ledger.take_commands`."""
     waiting = [(each.kept, now >= each.until) for each in entry.commands if each.kept.verdict is None]
-    found = sort_out(waiting, owner, epoch)
+    found = sort_out(waiting, owner)
     changed = {kept.number: replace(kept, epoch=epoch.number) for kept, _ in waiting}
     for number, reply in found.settled:
         changed[number] = replace(changed[number], verdict=reply.verdict, answer=reply.text)

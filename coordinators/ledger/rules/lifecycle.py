@@ -48,19 +48,20 @@ def kept_of(number: int, incarnation: str, sent: Sent) -> KeptCommand:
     return KeptCommand(number, sent.id, incarnation, kind_of(sent.command), arguments, sent.given_by, seconds)
 
 
-def sort_out(kept: Sequence[tuple[KeptCommand, bool]], owner: Owner, epoch: Epoch) -> SortedOut:
+def sort_out(kept: Sequence[tuple[KeptCommand, bool]], owner: Owner) -> SortedOut:
     """Tell what becomes of the commands that wait, in their order; each comes with whether its time is over.
 
-    One that this epoch has read before is still its own, however long ago that was: its answer is on its way.
+    One that somebody has read is carried out, however long ago that was: its answer is on its way, or its owner has
+    ended, and the sender was told that the next one does it.
     """
     due, settled = list[Given](), list[tuple[int, Reply]]()
     for row, is_late in sorted(kept, key=lambda item: item[0].number):
-        reply = _void(row, owner, is_late=is_late and row.epoch != epoch.number)
+        reply = _void(row, owner, is_late=is_late and row.epoch is None)
         if reply is None:
             try:
                 due.append(Given(row.number, _command_of(row)))
                 continue
-            except (ValueError, msgspec.DecodeError, ConfigurationError):
+            except (ValueError, RecursionError, msgspec.DecodeError, ConfigurationError):
                 reply = Reply(Verdict.REFUSED, f"its row is no command ({row.kind!r}); nothing was changed")
         settled.append((row.number, reply))
     return SortedOut(tuple(due), tuple(settled))

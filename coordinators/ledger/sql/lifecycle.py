@@ -57,7 +57,7 @@ def take(connection: Connection, owner: Owner, epoch: Epoch) -> tuple[Given, ...
     """Read the commands that wait; see `Ledger.take_commands`."""
     lock_fence(connection, owner.topology, epoch)
     rows = connection.execute(_OPEN, {"topology": owner.topology}).all()
-    found = sort_out([(_kept(row._mapping), row.seconds_left <= 0) for row in rows], owner, epoch)
+    found = sort_out([(_kept(row._mapping), row.seconds_left <= 0) for row in rows], owner)
     for number, reply in found.settled:
         _settle(connection, owner.topology, number, epoch, reply)
     if found.due:
