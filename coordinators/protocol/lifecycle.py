@@ -31,6 +31,10 @@ def obey(state: ProtocolState, given: Given) -> Obeyed:
             return _rebalance(heard, given.command)
         case Kill(wait):
             text = f"it ends: {_in_flight(heard)} may be finished within {wait.total_seconds():g} s"
+            if state.keeps_rows:
+                text += (
+                    "; rows that this process alone has, of a non-transactional stream, and does not finish end with it"
+                )
             answer = _answer(heard, Reply(Verdict.DONE, text, Activity.KILLED))
             return heard._replace(phase=Phase.DRAINING), (answer, EndWithin(wait))
 

@@ -95,9 +95,10 @@ class AckingSource(HeldRowsSource):
 
     def set_active(self, active: bool) -> None:
         """Have the spout activated or deactivated; acks and fails still come."""
-        self._is_active = active
-        if self._instance is not None:
-            self._instance.set_active(active)
+        with self._lock:
+            self._is_active = active
+            if self._instance is not None:
+                self._instance.set_active(active)
 
     def receive(self, positions: Mapping[PartitionId, int]) -> None:
         """Take in what the process has emitted, as much as the next batch has room for; start one if none is there.
@@ -190,9 +191,11 @@ class AckingSource(HeldRowsSource):
 
     def _start(self) -> Instance:
         self._instances += 1
-        self._instance = self._begin(SpoutContext(self._name, self._instances))
-        self._instance.set_active(self._is_active)
-        return self._instance
+        instance = self._begin(SpoutContext(self._name, self._instances))
+        with self._lock:
+            self._instance = instance
+            instance.set_active(self._is_active)
+        return instance
 
     def _take_in(self, taken: Iterable[tuple[Message, Delivery]]) -> None:
         """Hold what is new, ack what is done already."""

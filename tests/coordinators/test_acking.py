@@ -268,7 +268,7 @@ def test_a_reset_remembers_messages_as_long_as_they_are_in_the_rows(
 def test_who_deactivates_a_topology_deactivates_its_spouts_until_it_is_activated(
     place: Place, queue: FileQueue
 ) -> None:
-    """So nothing is taken from the queue that nobody will plan; what is in flight is finished, and acked."""
+    """So nothing more is taken from the queue; what is in flight is finished, and acked."""
     spout = FileQueueSpout(queue.path)
     job = receiving_job(QueueSpout(spout, cloudpickle.dumps(spout)), place.state("counts", kind=StateKind.OPAQUE))
     running = TopologyRun(job, place.ledger(), replace(OPTIONS, until=Until.STOPPED))

@@ -74,8 +74,9 @@ def kill(
     """End a topology's run, and let no start begin anything until it is activated; returns when the run has ended.
 
     Batches in flight are finished within `wait`; after that only those that are being decided or are pinned are, and
-    the records of the others are read again. Nothing is lost, states and ledger stay as they are. A standby that waits
-    for the lease ends as well. Raises as `activate`.
+    the records of the others are read again; of a stream that can't be read again they end with the run, and the next
+    start records them as lost. Otherwise nothing is lost; states and ledger stay as they are. A standby that waits for
+    the lease ends as well. Raises as `activate`.
     """
     return _give(topology, ledger, Kill(wait), within)
 
