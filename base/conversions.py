@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +23,12 @@ _GREATEST_SCALED: Final = 1.3e38
 _MOST_DIGITS: Final = 76
 """Of a decimal of 256 bits."""
 _TOO_LONG: Final = rf"(?s)^.{{{_MOST_DIGITS + 1}}}"
+_TOO_SMALL: Final = r"(?s)[eE]-0*(4[2-9]|[5-9][0-9]|[1-9][0-9]{2})|^.{37}.*[eE]-"
+"""Where Arrow looks for a power of ten behind its last one, 76: it makes 0 of that, any number, or kills the process.
+
+What is left has at most 35 digits behind the point, and 41 by the exponent. Nothing that is written in the usual way,
+as 1.5E-20, and that a decimal of 38 digits holds is refused.
+"""
 _NOT_ZERO: Final = r"^\s*[+-]?[0.]*[1-9]"
 
 
@@ -32,9 +40,10 @@ def converted(array: AnyArray, type_: pa.DataType) -> AnyArray:
     """
     if array.type == type_:
         return array
-    given: AnyArray = _without_hidden(array.cast(_bare(array.type)))
+    given = _laid_bare(array)
     _require_alike(given.type, type_)
     said: AnyArray = given.cast(_said(given.type, type_))
+    _require_parsable(said, type_)
     made: AnyArray = said.cast(_wide(type_)).cast(type_)
     _require_held(given, made)
     return made
@@ -42,6 +51,7 @@ def converted(array: AnyArray, type_: pa.DataType) -> AnyArray:
 
 def decimals_of(texts: pa.StringArray, type_: pa.DataType) -> AnyArray:
     """Return texts as the decimals that they say; raises `InexactError` where one is none of the type, and Arrow's."""
+    _require_parsable(texts, type_)
     made: AnyArray = texts.cast(_wide(type_)).cast(type_)
     _require_within(texts, made)
     return made
@@ -51,18 +61,37 @@ def widened(array: AnyArray, type_: pa.DataType) -> AnyArray:
     """Return decimals, also inside of others, as Arrow's safe cast makes them, but for those that it lets go round."""
     if array.type == type_:
         return array
-    bare: AnyArray = array.cast(_bare(array.type))
-    made: AnyArray = bare.cast(_wide(type_)).cast(type_)
+    made: AnyArray = _laid_bare(array).cast(_wide(type_)).cast(type_)
     return made
 
 
-def _without_hidden(array: AnyArray) -> AnyArray:
-    """Return an array without what its nulls hide, which is no value and need not be held."""
-    if isinstance(array, pa.StructArray) and array.null_count:
-        return pa.StructArray.from_arrays(array.flatten(), fields=array.type.fields, mask=array.is_null())
-    if array.null_count and (isinstance(array, pa.MapArray) or _is_list(array.type)):
-        return array.take(pa.array(range(len(array)), pa.int64()))
-    return array
+def _laid_bare(array: AnyArray) -> AnyArray:
+    """Return the values alone, as `_bare` has them: without what nulls and slices hide, which need not be held."""
+    if isinstance(array, pa.DictionaryArray):
+        return _laid_bare(array.dictionary.take(array.indices))
+    if isinstance(array, pa.ExtensionArray):
+        return _laid_bare(array.storage)
+    mask = array.is_null() if array.null_count else None
+    if isinstance(array, pa.StructArray) and array.type.num_fields:
+        parts = [_laid_bare(part) for part in array.flatten()]
+        fields = [field.with_type(part.type) for field, part in zip(array.type.fields, parts, strict=True)]
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
+    if isinstance(array, pa.MapArray):
+        keys, items = map(_laid_bare, _inside(array))
+        ends = array.offsets.to_numpy()
+        lengths = np.where(array.is_valid().to_numpy(zero_copy_only=False), ends[1:] - ends[:-1], 0)
+        return pa.MapArray.from_arrays(_offsets(lengths), keys, items, mask=mask)  # type: ignore[call-overload, no-any-return]
+    if _is_list(array.type):
+        inside = _laid_bare(array.flatten())  # type: ignore[attr-defined]
+        found: AnyArray = pc.list_value_length(array)  # type: ignore[arg-type]
+        counts = np.nan_to_num(found.to_numpy(zero_copy_only=False)).astype(np.int64)  # nulls are NaN
+        return pa.ListArray.from_arrays(_offsets(counts), inside, mask=mask)  # type: ignore[call-overload, no-any-return]
+    bare: AnyArray = array.cast(_bare(array.type))
+    return bare
+
+
+def _offsets(lengths: npt.NDArray[np.int64]) -> AnyArray:
+    return pa.array(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), pa.int32())
 
 
 def _said(given: pa.DataType, wanted: pa.DataType) -> pa.DataType:
@@ -135,6 +164,24 @@ def _require_alike(given: pa.DataType, wanted: pa.DataType) -> None:
         raise InexactError
     elif isinstance(given, pa.TimestampType) and isinstance(wanted, pa.TimestampType) and given.tz and not wanted.tz:
         raise InexactError  # whose clock is meant?
+
+
+def _require_parsable(said: AnyArray, type_: pa.DataType) -> None:
+    """Raise for a text that Arrow must not be asked to read as a decimal."""
+    if isinstance(type_, pa.StructType) and isinstance(said, pa.StructArray):
+        for name, own in zip(said.type.names, said.flatten(), strict=True):
+            _require_parsable(own, type_.field(name).type)
+    elif isinstance(type_, pa.MapType) and isinstance(said, pa.MapArray):
+        for own, wanted in zip(_inside(said), (type_.key_type, type_.item_type), strict=True):
+            _require_parsable(own, wanted)
+    elif _is_list(type_) and _is_list(said.type):
+        _require_parsable(said.flatten(), type_.value_type)  # type: ignore[attr-defined]
+    elif pa.types.is_decimal(type_) and _is_text(said.type) and _matches(said, _TOO_SMALL):
+        raise InexactError
+
+
+def _matches(texts: AnyArray, pattern: str) -> bool:
+    return pc.any(pc.match_substring_regex(texts.cast(pa.string()), pattern)).as_py() is True
 
 
 def _require_held(given: AnyArray, made: AnyArray) -> None:

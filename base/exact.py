@@ -20,7 +20,7 @@ class InexactError(ValueError):
 def exact_array(values: Sequence[object], type_: pa.DataType) -> AnyArray:
     """Return the values as an array of the type in its one form; raises InexactError unless each is held exactly.
 
-    Floats may be rounded to the precision of a float column, as arithmetic does; nothing else is.
+    Floats may be rounded to the precision of a float column, but not to 0 or an infinity; nothing else is.
     """
     if pa.types.is_nested(type_):
         values = _exact_inside(values, type_)
@@ -31,7 +31,7 @@ def exact_array(values: Sequence[object], type_: pa.DataType) -> AnyArray:
         array: AnyArray = pa.array(values, type_)
     except (pa.ArrowException, OverflowError, UnicodeEncodeError):
         raise InexactError from None
-    if pa.types.is_floating(type_) and _became_infinite(values, array):
+    if pa.types.is_floating(type_) and (_became_infinite(values, array) or _vanished(values, array)):
         raise InexactError
     if unheld(array) is not None:
         raise InexactError
@@ -109,7 +109,10 @@ def _fit(values: Sequence[object], kinds: set[type], type_: pa.DataType) -> bool
             assert isinstance(value, datetime)
             if value != value or getattr(value, "nanosecond", None):
                 return False
-            return (value.utcoffset() is None) == (type_.tz is None) and value.microsecond % unit == 0
+            offset = value.utcoffset()
+            if offset is not None and offset.microseconds:  # Arrow leaves them out
+                return False
+            return (offset is None) == (type_.tz is None) and value.microsecond % unit == 0
 
     if pa.types.is_duration(type_):
 
@@ -129,3 +132,10 @@ def _became_infinite(values: Sequence[object], array: AnyArray) -> bool:
         return False
     infinite = [value for value in values if value is not None and math.isinf(value)]  # type: ignore[arg-type]
     return int(np.isinf(found).sum()) != len(infinite)
+
+
+def _vanished(values: Sequence[object], array: AnyArray) -> bool:
+    """Tell whether a number became 0 that is none, which no rounding of numbers of that size is."""
+    found = array.to_numpy(zero_copy_only=False)
+    zeros = np.flatnonzero(found == 0)
+    return len(zeros) > 0 and any(values[place] != 0 for place in zeros.tolist())

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trident.base.arrays import AnyArray, AnyChunks, is_text, settled_array, unheld
+from trident.base.conversions import converted
 from trident.base.errors import ConfigurationError, RefusedError
 from trident.base.exact import InexactError, exact_array
 from trident.state.comparing import NAN
@@ -138,8 +139,8 @@ def array_of(values: Sequence[object], column: str, type_: pa.DataType) -> AnyAr
 
 def _conformed(column: AnyChunks, field: pa.Field[pa.DataType]) -> AnyChunks:
     try:
-        cast = column if column.type == field.type else column.cast(field.type)
-    except pa.ArrowInvalid:
+        cast = column if column.type == field.type else _converted(column, field.type)
+    except (InexactError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise refused(field.name, f"a value that does not fit into {field.type}") from None
     if cast.null_count and not field.nullable:
         raise refused(field.name, "a null, where it needs a value")
@@ -147,3 +148,9 @@ def _conformed(column: AnyChunks, field: pa.Field[pa.DataType]) -> AnyChunks:
     if what is not None:
         raise refused(field.name, what)
     return settled_array(cast)
+
+
+def _converted(column: AnyChunks, type_: pa.DataType) -> AnyChunks:
+    """Arrow's own cast lets values become others: decimals go round at 128 bits, moments lose their time of day."""
+    chunks = [converted(chunk, type_) for chunk in column.chunks]
+    return pa.chunked_array(chunks, type_)  # type: ignore[call-overload, no-any-return]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import math
+import re
+import struct
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -14,6 +16,8 @@ from trident.spouts.queue.ddl import DeclaredField, FieldType
 from trident.spouts.queue.received import UnreadableError
 
 _BITS: Final = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_LEFT_OUT: Final = re.compile(r"[.,][0-9]{6}0*[1-9]|[+-][0-9:]+[.,]")
+"""What Python leaves out of a moment without a word: digits behind the microseconds, and fractions in its zone."""
 _TRUTHS: Final = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -70,6 +74,8 @@ def _from_text(given: object, type_: FieldType) -> object:
 
 
 def _number(text: str, kind: str) -> object:
+    if "_" in text:  # which Python alone takes for nothing
+        raise UnreadableError(f"its text is no number of the type {kind}")
     try:
         return int(text) if kind in _BITS else Decimal(text.strip())
     except (ValueError, InvalidOperation):
@@ -85,15 +91,20 @@ def _whole(value: object, kind: str) -> int:
 
 
 def _float(value: object, type_: FieldType) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+    if isinstance(value, bool) or not isinstance(value, int | Decimal) or _is_nan(value):
         return None
     try:
         number = float(value)
+        held = number if type_.kind == "double" else struct.unpack("f", struct.pack("f", number))[0]
     except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
+        held = math.inf
+    if not math.isfinite(held) or (held == 0 and value != 0):
         raise UnreadableError(f"a number is out of the range of {type_.kind}")
     return number
+
+
+def _is_nan(value: int | Decimal) -> bool:
+    return isinstance(value, Decimal) and value.is_nan()
 
 
 def _decimal(value: object, type_: FieldType) -> Decimal | None:
@@ -146,10 +157,15 @@ def _moment(value: object, type_: FieldType) -> datetime | None:
         made = datetime.fromisoformat(value)
     except ValueError:
         raise UnreadableError("a text is no moment as in 2026-01-31T12:00:00Z") from None
+    if _LEFT_OUT.search(value):
+        raise UnreadableError(f"a moment has more digits than {type_.kind} holds, which has microseconds")
     if (made.utcoffset() is None) == (type_.kind == "timestamp"):
         needs = "needs a time zone, as in 2026-01-31T12:00:00Z" if type_.kind == "timestamp" else "has no time zone"
         raise UnreadableError(f"a moment of the type {type_.kind} {needs}")
-    return made
+    try:
+        return made if made.tzinfo is None else made.astimezone(UTC)
+    except OverflowError:
+        raise UnreadableError("a moment is outside of the years 1 to 9999 of UTC") from None
 
 
 def _array(value: object, type_: FieldType) -> list[object] | None:

@@ -20,6 +20,7 @@ MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 MOMENT = pa.timestamp("us", "UTC")
 PRICE = pa.decimal128(10, 2)
 NUMBER: pa.DataType = pa.int64()
+TINY: pa.DataType = pa.decimal128(38, 38)
 
 AS_IT_IS: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType, list[object]]] = {
     "the same": (pa.array([1, None]), pa.int64(), [1, None]),
@@ -154,3 +155,37 @@ def test_a_float_is_the_decimal_that_says_it_or_refused(numbers: list[float | No
     except (InexactError, pa.ArrowInvalid):
         return
     assert [None if each is None else float(str(each)) for each in python_values(pa.chunked_array([made]))] == numbers
+
+
+@pytest.mark.parametrize("text", ["5e-2781", "5e-300000", "10689E-2147483647", "1." + "0" * 70 + "e-40"])
+@pytest.mark.parametrize("scale", [0, 10, 38])
+def test_no_power_of_ten_is_looked_for_where_arrow_has_none(text: str, scale: int) -> None:
+    """It made 0 of the first two, and ended the process with the third."""
+    type_ = pa.decimal128(38, scale)
+    inside = pa.array([[{"a": text}]])
+    for array, wanted in ((pa.array([text]), type_), (inside, pa.list_(pa.struct([("a", type_)])))):
+        with pytest.raises(InexactError):
+            converted(array, wanted)
+
+
+@given(
+    st.decimals(allow_nan=False, allow_infinity=False, min_value=Decimal("-0.99"), max_value=Decimal("0.99"), places=38)
+)
+def test_a_text_with_an_exponent_is_read(number: Decimal) -> None:
+    made = converted(pa.array([f"{number:e}" if len(number.as_tuple().digits) <= 30 else f"{number:f}"]), TINY)
+    assert python_values(pa.chunked_array([made])) == [number]
+
+
+def test_what_a_slice_leaves_out_is_no_value() -> None:
+    lists = pa.array([[1.25], [1.239]])
+    made = converted(lists.slice(0, 1), pa.list_(PRICE))
+    assert list(made.to_pylist()) == [[Decimal("1.25")]]  # type: ignore[misc]
+    maps = pa.array([[("a", 1.239)], None, [("b", 1.25)]], pa.map_(pa.string(), pa.float64()))
+    made = converted(maps.slice(1), pa.map_(pa.string(), PRICE))
+    assert list(made.to_pylist()) == [None, [("b", Decimal("1.25"))]]  # type: ignore[misc]
+
+
+def test_a_dictionary_without_words_inside_of_nothing() -> None:
+    words = pa.dictionary(pa.int32(), pa.string())
+    given_ = pa.array([None], pa.struct([("a", pa.struct([("b", words)]))]))
+    assert converted(given_, pa.struct([("a", pa.struct([("b", pa.string())]))])).is_null().to_pylist() == [True]

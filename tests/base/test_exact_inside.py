@@ -98,3 +98,17 @@ def test_what_arrow_would_cut_or_take_for_something_else_is_refused(value: objec
 )
 def test_what_pandas_and_arrow_mean_alike_is_held(value: object, type_: pa.DataType, held: object) -> None:
     assert exact_array([value], type_).to_pylist() == [held]  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        (1e-50, pa.float32()),
+        (d.datetime(2026, 1, 1, tzinfo=d.timezone(d.timedelta(microseconds=1))), pa.timestamp("us", "UTC")),
+    ],
+)
+def test_a_value_that_arrow_makes_another(value: object, type_: pa.DataType) -> None:
+    with pytest.raises(InexactError):
+        exact_array([value], type_)
+    with pytest.raises(InexactError):
+        exact_array([[value]], pa.list_(type_))

@@ -94,6 +94,13 @@ def test_a_json_value_is_what_was_declared(declared: str, said: str, value: obje
         ("bigint", "9223372036854775808"),
         ("double", "1e999"),
         ("double", '"1"'),
+        ("double", "1e-400"),
+        ("float", "1e39"),
+        ("float", "1e-50"),
+        ("timestamp", '"2026-01-31T12:00:00.123456789Z"'),
+        ("timestamp", '"2026-01-31T12:00:00+00:00:00.000001"'),
+        ("timestamp", '"0001-01-01T00:00:00+05:00"'),
+        ("timestamp_ntz", '"2026-01-31T12:00:00,1234567"'),
         ("double", "NaN"),
         ("decimal(3,1)", "1.55"),
         ("decimal(3,1)", "100"),
@@ -205,3 +212,10 @@ def test_an_id_that_can_not_be_remembered(id_: str, problem: str) -> None:
 
 def test_ids_that_can_be() -> None:
     assert [id_problem(each) for each in ("1", "é" * 500, "a/b c")] == [None] * 3
+
+
+@pytest.mark.parametrize("text", ["sNaN", "-sNaN1", "NaN", "1_0"])
+@pytest.mark.parametrize("declared", ["double", "float", "decimal(5,2)", "int"])
+def test_a_text_that_is_a_number_to_python_alone(declared: str, text: str) -> None:
+    with pytest.raises(UnreadableError):
+        FieldsBody(f"f {declared}").values(of(f=text.encode()))

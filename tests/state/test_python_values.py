@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from trident.base.arrays import AnyChunks
-from trident.state.rows import json_rows, python_values
+from trident.base.errors import RefusedError
+from trident.state.rows import conform, json_rows, python_values
 
 NOON = datetime(2026, 3, 29, 12, tzinfo=UTC)
 
@@ -64,3 +65,20 @@ def test_none_is_left_out_or_made_twice(count: int) -> None:
         str(number / 2 if number % 3 else float("nan")) for number in range(count)
     ]
     assert len(json_rows(rows)) == count
+
+
+@pytest.mark.parametrize(
+    ("staged", "type_"),
+    [
+        (pa.array([Decimal(753_326_997_884)], pa.decimal128(17, 0)), pa.decimal128(38, 28)),
+        (pa.array([1.239]), pa.decimal128(10, 2)),
+        (pa.array([NOON], pa.timestamp("us", "UTC")), pa.date32()),
+        (pa.array([1e300]), pa.float32()),
+        (pa.array([[1]]), pa.int64()),
+    ],
+)
+def test_a_staged_value_of_another_type_is_held_or_refused(
+    staged: pa.Array[pa.Scalar[pa.DataType]], type_: pa.DataType
+) -> None:
+    with pytest.raises(RefusedError, match="does not fit"):
+        conform(pa.table({"a": staged}), pa.schema([("a", type_)]))
