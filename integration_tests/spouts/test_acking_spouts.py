@@ -190,9 +190,7 @@ def killed(dsn: str, queue: FileQueue, *words: str) -> int:
 
 
 @pytest.mark.verify
-@pytest.mark.parametrize(
-    "point", [CrashPoint.AFTER_PLAN, CrashPoint.AFTER_PROCESSING, CrashPoint.IN_PIN_TRANSACTION, CrashPoint.AFTER_DONE]
-)
+@pytest.mark.parametrize("point", [CrashPoint.IN_PIN_TRANSACTION, CrashPoint.AFTER_DONE])
 def test_a_process_is_killed_and_each_message_is_applied_once(
     postgres: Postgres, queue: FileQueue, point: CrashPoint
 ) -> None:
