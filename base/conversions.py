@@ -22,6 +22,7 @@ _GREATEST_SCALED: Final = 1.3e38
 """A little more than the greatest number of 38 digits."""
 _MOST_DIGITS: Final = 76
 """Of a decimal of 256 bits."""
+_MOST_SCALE: Final = 38
 _TOO_LONG: Final = rf"(?s)^.{{{_MOST_DIGITS + 1}}}"
 _TOO_SMALL: Final = r"(?s)[eE]-0*(4[2-9]|[5-9][0-9]|[1-9][0-9]{2})|^.{37}.*[eE]-"
 """Where Arrow looks for a power of ten behind its last one, 76: it makes 0 of that, any number, or kills the process.
@@ -45,6 +46,7 @@ def converted(array: AnyArray, type_: pa.DataType) -> AnyArray:
     said: AnyArray = given.cast(_said(given.type, type_))
     _require_parsable(said, type_)
     made: AnyArray = said.cast(_wide(type_)).cast(type_)
+    made.validate()  # Arrow loses some of a list of nothing but nulls
     _require_held(given, made)
     return made
 
@@ -162,6 +164,8 @@ def _require_alike(given: pa.DataType, wanted: pa.DataType) -> None:
         _require_alike(given.value_type, wanted.value_type)  # type: ignore[attr-defined]
     elif not (given == wanted or pa.types.is_null(given) or any(a(given) and b(wanted) for a, b in _ALIKE)):
         raise InexactError
+    elif pa.types.is_decimal(given) and not 0 <= given.scale <= min(given.precision, _MOST_SCALE):
+        raise InexactError  # Arrow has no power of ten for it in each type, and makes nothing, 0 or any number of it
     elif isinstance(given, pa.TimestampType) and isinstance(wanted, pa.TimestampType) and given.tz and not wanted.tz:
         raise InexactError  # whose clock is meant?
 
@@ -193,6 +197,8 @@ def _require_held(given: AnyArray, made: AnyArray) -> None:
     elif isinstance(made, pa.MapArray) and isinstance(given, pa.MapArray):
         for own, after in zip(_inside(given), _inside(made), strict=True):
             _require_held(own, after)
+        if given.type.key_type != made.type.key_type and any(map(_has_one_twice, made.to_pylist())):  # type: ignore[misc]
+            raise InexactError  # which of the two is meant?
     elif _is_list(made.type) and _is_list(given.type):
         _require_held(given.flatten(), made.flatten())  # type: ignore[attr-defined]
     elif pa.types.is_floating(made.type):
@@ -201,8 +207,13 @@ def _require_held(given: AnyArray, made: AnyArray) -> None:
         _require_within(given, made)
         if pa.types.is_floating(given.type):
             _require_equal(given, made.cast(pa.string()).cast(given.type))
-    elif pa.types.is_date(made.type) and pa.types.is_temporal(given.type):
+    elif pa.types.is_temporal(given.type) and (pa.types.is_date(made.type) or _is_text(made.type)):
         _require_equal(given, made.cast(given.type))
+
+
+def _has_one_twice(map_: list[tuple[object, object]] | None) -> bool:
+    keys = [repr(key) for key, _ in map_ or ()]
+    return len(set(keys)) < len(keys)
 
 
 def _require_within(given: AnyArray, made: AnyArray) -> None:

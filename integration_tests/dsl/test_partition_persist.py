@@ -277,7 +277,7 @@ class Known(QueryFunction[StoredRows]):
 
 def test_what_it_holds_is_asked_and_its_new_values_flow_on(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "ledger.sqlite"
-    topology, stream = payments(1, PAYMENTS[:6])
+    topology, stream = payments(1, PAYMENTS[:8])
     kept = stream.partition_persist(SqliteState("accounts"), Accounts(), key="account")
     kept.new_values(previous=True).to_table(SqliteTable("changes"))
     asked = stream.state_query(kept, MapGet()).project("n", "account", "payments").state_query(kept, Known())
@@ -287,7 +287,7 @@ def test_what_it_holds_is_asked_and_its_new_values_flow_on(spark: SparkSession, 
     before: dict[object, Told] = {}
     changes: list[Told] = []
     asks: list[Told] = []
-    for place, record in enumerate(PAYMENTS[:6]):
+    for place, record in enumerate(PAYMENTS[:8]):
         n, account = record[0], record[1]
         asks.append((n, account, before[account][1] if account in before else None, int(account in before)))
         after, _ = expected(PAYMENTS[: place + 1])
@@ -297,7 +297,7 @@ def test_what_it_holds_is_asked_and_its_new_values_flow_on(spark: SparkSession, 
     with sqlite3.connect(file) as connection:
         found_asks = connection.execute("SELECT n, account, payments, known FROM asked ORDER BY n").fetchall()
         found_changes = connection.execute("SELECT account, payments, previous_payments FROM changes").fetchall()
-        assert connection.execute("SELECT n FROM times").fetchall() == [(len(expected(PAYMENTS[:6])[1]),)]
+        assert connection.execute("SELECT n FROM times").fetchall() == [(len(expected(PAYMENTS[:8])[1]),)]
     assert found_asks == asks
     assert sorted(found_changes, key=repr) == sorted(changes, key=repr)
 

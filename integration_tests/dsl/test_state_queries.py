@@ -201,6 +201,8 @@ def test_what_two_ends_share_was_asked_once(spark: SparkSession, tmp_path: Path)
     asked = stream.state_query(topology.new_static_state(Moods()), Ask("person"))
     asked.to_table(SqliteTable("one"))
     asked.to_table(SqliteTable("two"))
+    (job,) = topology.compile().jobs
+    assert not job.can_part, "in one run of both, also where a batch is small"
     topology.run(spark, ledger=SqliteLedger(file), until="caught_up")
     with sqlite3.connect(file) as connection:
         one, two = (connection.execute(f"SELECT n, mood FROM {name} ORDER BY n").fetchall() for name in ("one", "two"))

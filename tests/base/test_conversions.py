@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -189,3 +190,41 @@ def test_a_dictionary_without_words_inside_of_nothing() -> None:
     words = pa.dictionary(pa.int32(), pa.string())
     given_ = pa.array([None], pa.struct([("a", pa.struct([("b", words)]))]))
     assert converted(given_, pa.struct([("a", pa.struct([("b", pa.string())]))])).is_null().to_pylist() == [True]
+
+
+WIDE = pa.decimal256(71, 49)
+
+
+@pytest.mark.parametrize(
+    ("array", "type_"),
+    [
+        (pa.array([Decimal("1.5")], WIDE), pa.float32()),
+        (pa.array([Decimal("1.5")], WIDE), pa.float64()),
+        (pa.array([Decimal("5e-39")], pa.decimal128(3, 39)), pa.int64()),
+        (pa.array([Decimal(500)], pa.decimal128(5, -2)), pa.string()),
+        (pa.array([43_200_000], pa.int64()).cast(pa.date64(), safe=False), pa.string()),
+        (pa.array([2**62], pa.timestamp("us")), pa.string()),
+        (pa.array([-500_000_000_000], pa.timestamp("s", "Europe/Berlin")), pa.string()),
+        (pa.array([[("1", 1), ("01", 2)]], pa.map_(pa.string(), pa.int64())), pa.map_(pa.int64(), pa.int64())),
+        (
+            pa.FixedSizeListArray.from_arrays(pa.nulls(6), 2, mask=pa.array([False] * 3)),
+            pa.list_(pa.int64()),
+        ),
+    ],
+)
+def test_what_arrow_makes_another_value_of_is_refused(array: Any, type_: pa.DataType) -> None:
+    with pytest.raises((InexactError, pa.ArrowInvalid)):
+        converted(array, type_)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        (datetime(2026, 1, 1, 12, 30, 5, 7), pa.timestamp("us")),  # noqa: DTZ001 - it has no zone
+        (datetime(2026, 7, 1, 12, tzinfo=UTC), pa.timestamp("us", "Europe/Berlin")),
+        (date(2026, 1, 1), pa.date32()),
+    ],
+)
+def test_a_moment_that_is_said_as_a_text_is_the_same_one(value: object, type_: pa.DataType) -> None:
+    array = pa.array([value, None], type_)
+    assert converted(converted(array, pa.string()), type_).equals(array)

@@ -129,10 +129,11 @@ class CallFaults:
     def _lose_answer(self, fault: Fault, ending: Ending, request: Request) -> None:
         world = self._world
         before = {name: len(database.open_transactions) for name, database in world.databases.items()}
-        if not world.execute(request, ending=ending):
+        if world.execute(request, ending=ending):
+            world.count(fault.kind, request.actor.name)
+        else:
             self.armed.append(fault)
-            return
-        world.count(fault.kind, request.actor.name)
+        # also where the call then died, or met the lock of its own lost transaction: every backend ends some time
         for name, database in world.databases.items():
             for transaction in database.open_transactions[before[name] :]:
                 world.at(30 + fault.number % 350, self._end, database, transaction, fault.kind)
