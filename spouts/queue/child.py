@@ -25,7 +25,7 @@ from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import LONGEST_ID, Failure, Message
 from trident.spouts.queue.waits import INACTIVE_S
-from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Opened, Raised, Said, SetActive, Stop
+from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Raised, Said, SetActive, Stop
 from trident.spouts.queue.writing import Writer
 
 GRACE_S: Final = 5.0
@@ -84,7 +84,6 @@ class SpoutLoop:
     def _open(self) -> None:
         with self._calling("open()"):
             self._spout.open(self._context)
-        self._writer.send(Opened())
 
     def _close(self) -> None:
         if self._active:

@@ -30,7 +30,6 @@ from trident.spouts.queue.wire import (
     Hangs,
     Heard,
     Idle,
-    Opened,
     Raised,
     Said,
     SetActive,
@@ -217,7 +216,7 @@ class SpoutInstance:
                 self._is_closed = True
             case Hangs(what, seconds):
                 self._tell_of(what, seconds)
-            case Opened() | Alive():
+            case Alive():
                 pass
 
     def _tell_of(self, what: str, seconds: float) -> None:

@@ -38,11 +38,6 @@ Said = Ack | Fail | SetActive | Stop
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """The spout is open."""
-
-
-@dataclass(frozen=True, slots=True)
 class Emitted:
     """Messages in order; the serial of the first, the others' follow."""
 
@@ -86,4 +81,4 @@ class Hangs:
     seconds: float
 
 
-Heard = Opened | Emitted | Idle | Alive | Hangs | Raised | Closed
+Heard = Emitted | Idle | Alive | Hangs | Raised | Closed
