@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import ConfigurationError
+from trident.coordinators.ledger import MemoryLedger
+from trident.coordinators.registered import Lease
 from trident.state.memory.database import MemoryDatabase
 from trident.testing import Death
-from trident.testing.lives import CoordinatorDiedError, Life, MortalDatabase
+from trident.testing.lives import CoordinatorDiedError, Life, MortalDatabase, MortalLedger
 
 
 def test_a_life_without_a_death_passes_everything_and_counts_it() -> None:
@@ -76,3 +80,24 @@ def test_a_transaction_that_a_death_meets_is_undone_and_so_is_every_later_one() 
             meet_the_death()
     with MortalDatabase(kept, Life()).transaction() as transaction:
         assert transaction.table("t") == {"a": 1}
+
+
+class _DiesMeanwhile(Life):
+    """Comes to its death, in another thread, after a transaction has begun and before it ends."""
+
+    _asked = 0
+
+    def require_alive(self) -> None:
+        super().require_alive()
+        self._asked += 1
+        if self._asked == 1:
+            with pytest.raises(CoordinatorDiedError):
+                self.reach(CrashPoint.AFTER_PIN, 1)
+
+
+def test_a_heartbeat_that_a_death_meets_ends_in_silence() -> None:
+    kept = MemoryDatabase()
+    epoch = MemoryLedger(database=kept).acquire("t", Lease("it", timedelta(hours=1))).epoch
+    mortal = MortalLedger(database=MortalDatabase(kept, _DiesMeanwhile(Death(CrashPoint.AFTER_PIN))))
+    assert not mortal.renew("t", epoch)  # it dies while it is being written
+    assert not mortal.renew("t", epoch)

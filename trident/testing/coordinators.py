@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import armed
-from trident.base.identity import Epoch
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
 from trident.coordinators.ledger import MemoryLedger
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
@@ -17,7 +16,7 @@ from trident.coordinators.ledger.view import BatchRow, TopologyStatus
 from trident.coordinators.options import RunOptions, Until
 from trident.engine.processor import SparkProcessor
 from trident.state.memory.database import MemoryDatabase
-from trident.testing.lives import CoordinatorDiedError, Life, MortalDatabase
+from trident.testing.lives import CoordinatorDiedError, Life, MortalDatabase, MortalLedger
 from trident.testing.mapped import MapPlace
 from trident.testing.places import KeptPlace, Place
 from trident.testing.scripted import ScriptedSpout
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 _BEGINS: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _LEASE: Final = timedelta(hours=1)
-"""Longer than a batch runs, so that nothing beats meanwhile; that of a dead coordinator ends by the test's clock."""
+"""Longer than a batch runs; that of a dead coordinator ends by the test's clock."""
 _SECOND: Final = timedelta(seconds=1)
 _PAUSE: Final = timedelta(milliseconds=1)
 _one_at_a_time: Final = threading.Lock()
@@ -62,18 +61,6 @@ class PlayedClock:
     def outlive(self, lease: timedelta) -> None:
         """Let a lease pass."""
         self._outlived += lease
-
-
-class _MortalLedger(MemoryLedger):
-    """The ledger as one life sees it."""
-
-    def __init__(self, clock: Clock, database: MortalDatabase, life: Life) -> None:
-        super().__init__(clock, database=database)
-        self._life = life
-
-    def renew(self, topology: str, epoch: Epoch) -> bool:
-        """Write a heartbeat, if it lives: nobody waits for that thread, so nothing is raised there."""
-        return not self._life.is_dead and super().renew(topology, epoch)
 
 
 class Coordinators:
@@ -114,7 +101,7 @@ class Coordinators:
             lease=_LEASE,
             until=Until.CAUGHT_UP,
         )
-        ledger = _MortalLedger(self.clock, MortalDatabase(self.database, life), life)
+        ledger = MortalLedger(self.clock, database=MortalDatabase(self.database, life))
         run = TopologyRun(self._topology(life), ledger, options, self.clock)
         with _one_at_a_time, armed(life.reach):
             try:

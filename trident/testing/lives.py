@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
 from trident.base.checks import check_count, refused
 from trident.base.crash_points import CrashPoint
+from trident.base.identity import Epoch
 from trident.base.policies import policy_of
+from trident.coordinators.ledger import MemoryLedger
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 _OF_TIME: Final = (CrashPoint.BEFORE_RENEWAL, CrashPoint.AFTER_RENEWAL)
@@ -109,3 +111,13 @@ class MortalDatabase(MemoryDatabase):
         with self._kept.transaction() as transaction:
             yield transaction
             self._life.require_alive()
+
+
+class MortalLedger(MemoryLedger):
+    """The ledger as one life sees it, in a `MortalDatabase`."""
+
+    def renew(self, topology: str, epoch: Epoch) -> bool:
+        """Write a heartbeat, if it lives: nobody waits for that thread, so nothing is raised there."""
+        with suppress(CoordinatorDiedError):  # before it was written, or just then
+            return super().renew(topology, epoch)
+        return False
