@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from trident.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from trident.base.failure import Failure
     from trident.spouts.base import BadRecord, LostOffsets, OffsetsLostError, SpoutKind, StartAt
     from trident.spouts.decoders.json import Json
     from trident.spouts.decoders.raw import Raw
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from trident.spouts.queue.bodies import FieldsBody, JsonBody, RawBody
     from trident.spouts.queue.http_push import HttpPushSpout
     from trident.spouts.queue.kafka_acking import AckingKafkaSpout
-    from trident.spouts.queue.message import Failure, Message
+    from trident.spouts.queue.message import Message
     from trident.spouts.queue.rabbitmq import RabbitSpout
     from trident.spouts.queue.received import Received, UnreadableError
     from trident.spouts.queue.redis_streams import RedisStreamSpout
@@ -57,7 +58,8 @@ _MODULES = {
     ),
     "trident.spouts.queue.http_push": ("HttpPushSpout",),
     "trident.spouts.queue.kafka_acking": ("AckingKafkaSpout",),
-    "trident.spouts.queue.message": ("Failure", "Message"),
+    "trident.base.failure": ("Failure",),
+    "trident.spouts.queue.message": ("Message",),
     "trident.spouts.queue.rabbitmq": ("RabbitSpout",),
     "trident.spouts.queue.received": (
         "Received",

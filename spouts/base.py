@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, RetryableError
+from trident.base.failure import Failure
 from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 
@@ -228,6 +229,18 @@ class NamesMessages(Receives, Protocol):
 
 
 @runtime_checkable
+class TakesMessagesBack(NamesMessages, Protocol):
+    """A source of messages, each of which can be given back by itself."""
+
+    def fail_messages(self, reasons: Mapping[str, Failure]) -> None:
+        """Hear of messages that can't be in their batch, by their ids, and why.
+
+        They go back to where they came from when the batch is planned again: without them, and with nothing that it
+        had not. To be called before that, from any thread; an id that is not held any more is nobody's.
+        """
+
+
+@runtime_checkable
 class ReceivesRows(Receives, Protocol):
     """A source whose rows can't be read again: it keeps them in this process, at positions of its own, until done.
 
@@ -328,6 +341,11 @@ class Spout(Protocol):
 def lives_in_process(spout: Spout) -> bool:
     """Tell whether a spout's rows are lost with the process that received them: it says `lives_in_process = True`."""
     return bool(getattr(spout, "lives_in_process", False))
+
+
+def takes_messages_back(spout: Spout) -> bool:
+    """Tell whether a spout's records are messages that it takes back: it says `takes_messages_back = True`."""
+    return bool(getattr(spout, "takes_messages_back", False))
 
 
 def has_moments(spout: Spout) -> bool:

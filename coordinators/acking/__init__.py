@@ -1,1 +1,1 @@
-"""Edges, and the acker that counts them."""
+"""Edges, the acker that counts those of ranges, and the ackers of messages' trees."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
 
-from trident.spouts.queue.message import Failure, Message
+from trident.base.failure import Failure
+from trident.spouts.queue.message import Message
 from trident.spouts.queue.waits import ProgressiveWait, WaitStrategy
 
 

@@ -21,9 +21,10 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from trident.base.errors import FatalError, RetryableError, TridentError
+from trident.base.failure import Failure
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
-from trident.spouts.queue.message import LONGEST_ID, Failure, Message
+from trident.spouts.queue.message import LONGEST_ID, Message
 from trident.spouts.queue.waits import INACTIVE_S
 from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Raised, Said, SetActive, Stop
 from trident.spouts.queue.writing import Writer

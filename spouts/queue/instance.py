@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Final
 
 from trident.base.errors import FatalError, RetryableError
+from trident.base.failure import Failure
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import SpoutContext
-from trident.spouts.queue.message import Failure, Message
+from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.wire import (
     Ack,

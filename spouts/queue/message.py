@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Final
 
 Values = Mapping[str, object] | Sequence[object]
@@ -24,12 +23,3 @@ class Message:
     id: str | None
     is_redelivered: bool = False
     """Whether the source says that it has given it before; what it was then is remembered within the horizon only."""
-
-
-class Failure(StrEnum):
-    """Why a message was failed, so that its source gives it again."""
-
-    TIMED_OUT = "timed_out"
-    """It had been pending for longer than the timeout when the attempt that it was in failed."""
-    RUN_ENDED = "run_ended"
-    """The run ends, and it is in nothing that is done or pinned."""

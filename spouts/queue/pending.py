@@ -6,13 +6,15 @@ message in a later process. What one and the same process holds moves up when so
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from trident.base.failure import Failure
 from trident.spouts.queue.message import Message, Values
 
 _UNNAMED: Final = "\0"
@@ -25,6 +27,14 @@ class Delivery:
 
     instance: int
     serial: int
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBack:
+    """A delivery whose message is held no more and is in no result."""
+
+    delivery: Delivery
+    reason: Failure
 
 
 class Delivered(StrEnum):
@@ -44,6 +54,8 @@ class _Held:
     """None: of a batch that was pinned by a process that has ended; it is applied from what was staged."""
     since: float
     deliveries: list[Delivery]
+    failed: Failure | None = None
+    """Why it is to be given back before its batch is planned again."""
 
 
 class PendingMessages:
@@ -62,6 +74,7 @@ class PendingMessages:
         self._held = [_Held(id_, None, 0.0, []) for id_ in pinned]
         self._by_id = {item.id: item for item in self._held}
         self._planned: list[tuple[int, int]] = []
+        self._only_to: int | None = None
         self._unnamed = 0
         self._life = secrets.token_hex(4)
 
@@ -74,6 +87,19 @@ class PendingMessages:
     def stop(self) -> int:
         """The position behind the last message."""
         return self._first + len(self._held)
+
+    @property
+    def planned_to(self) -> int:
+        """The position up to which the next plan may go."""
+        return self.stop if self._only_to is None else self._only_to
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the next plan is to have nothing but what a batch had from which messages were given back.
+
+        Those may be here again at once, and would fail each attempt.
+        """
+        return self._only_to is not None
 
     @property
     def remembered(self) -> int:
@@ -105,16 +131,27 @@ class PendingMessages:
     def plan(self, start: int, stop: int) -> None:
         """Hear that a range is a batch's by now."""
         self._planned = [*(each for each in self._planned if each[0] < start), (start, stop)]
+        self._only_to = None
 
-    def plan_from(self, position: int, oldest: float) -> tuple[Delivery, ...]:
-        """Hear that a plan begins at a position; returns the deliveries to fail: what they gave is held no more.
+    def fail(self, reasons: Mapping[str, Failure]) -> None:
+        """Hear of messages, by their ids, that can't be in their batch: it is planned again without them."""
+        for id_, reason in reasons.items():
+            if (item := self._by_id.get(id_)) is not None and item.values is not None:
+                item.failed = reason
+
+    def plan_from(self, position: int, oldest: float) -> tuple[GivenBack, ...]:
+        """Hear that a plan begins at a position; returns what is to be failed: it is held no more.
 
         If a batch was planned from there before, its attempt has failed. Of its messages those are failed which came
-        before `oldest`; all others, and those of batches behind it, are planned again.
+        before `oldest`; all others, and those of batches behind it, are planned again. So are those that are failed by
+        themselves, whatever batch they were in; of the batch they were in the next plan has all others, and no more.
         """
         failed = next((stop for start, stop in self._planned if start == position), position)
         self._planned = [each for each in self._planned if each[0] < position]
-        return self._fail(position, failed, oldest)
+        given = self._let_go(position, failed, oldest)
+        if self._only_to is not None and self._only_to <= position:
+            self._only_to = None
+        return given
 
     def between(self, start: int, stop: int) -> tuple[Values, ...] | None:
         """Return the values of a range; None where it is not held, or is of a process that has ended."""
@@ -154,12 +191,25 @@ class PendingMessages:
         self._planned.clear()
         return given
 
-    def _fail(self, start: int, stop: int, oldest: float) -> tuple[Delivery, ...]:
-        late = [item for item in self._between(start, stop) if item.values is not None and item.since < oldest]
-        for item in late:
+    def _let_go(self, start: int, stop: int, oldest: float) -> tuple[GivenBack, ...]:
+        """Give back what is failed from a position on, and of the range that has failed what is too old."""
+        before, range_, behind = (
+            self._between(*each) for each in itertools.pairwise((self._first, start, stop, self.stop))
+        )
+        reasons = [(item, self._reason(item, oldest)) for item in range_]
+        reasons += [(item, item.failed) for item in behind]
+        given = [(item, reason) for item, reason in reasons if reason is not None]
+        for item, _ in given:
             del self._by_id[item.id]
-        self._held = [item for item in self._held if item.id in self._by_id]
-        return tuple(delivery for item in late for delivery in item.deliveries)
+        if any(item.failed for item in range_):
+            self._only_to = start + sum(item.id in self._by_id for item in range_)
+        self._held = [*before, *(item for item, reason in reasons if reason is None)]
+        return tuple(GivenBack(delivery, reason) for item, reason in given for delivery in item.deliveries)
+
+    @staticmethod
+    def _reason(item: _Held, oldest: float) -> Failure | None:
+        is_late = item.values is not None and item.since < oldest
+        return item.failed or (Failure.TIMED_OUT if is_late else None)
 
     def _between(self, start: int, stop: int) -> list[_Held]:
         return self._held[start - self._first : stop - self._first]

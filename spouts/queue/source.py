@@ -10,12 +10,13 @@ from typing import Final, Protocol
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import ConfigurationError, TridentError
+from trident.base.failure import Failure
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start
 from trident.spouts.python.held_rows import HeldRowsSource
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
-from trident.spouts.queue.message import Failure, Message, Values
-from trident.spouts.queue.pending import Delivered, Delivery, PendingMessages
+from trident.spouts.queue.message import Message, Values
+from trident.spouts.queue.pending import Delivered, Delivery, GivenBack, PendingMessages
 
 _log = logging.getLogger("trident.coordinator")
 TOPIC_ID: Final = "messages"
@@ -110,12 +111,12 @@ class AckingSource(HeldRowsSource):
             failed = self._pending.plan_from(
                 position, self._clock.monotonic() - self._spout.message_timeout.total_seconds()
             )
-            held = self._pending.stop - position
+            room = 0 if self._pending.is_closed else self._spout.max_batch_size - (self._pending.stop - position)
         instance = self._instance or self._start()
-        self._fail(failed, Failure.TIMED_OUT)
+        self._give_back(failed)
         if self._has_failed:
             instance.wait_for_first(_FIRST_ANSWER_S)
-        self._take_in(instance.take(self._spout.max_batch_size - held))
+        self._take_in(instance.take(room))
         try:
             instance.check()
         except TridentError:
@@ -127,7 +128,7 @@ class AckingSource(HeldRowsSource):
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Return what is held."""
         with self._lock:
-            return (self._bound(self._pending.first, self._pending.stop),)
+            return (self._bound(self._pending.first, self._pending.planned_to),)
 
     @property
     def is_caught_up(self) -> bool:
@@ -162,6 +163,11 @@ class AckingSource(HeldRowsSource):
         """Return the message's id."""
         with self._lock:
             return f"the message {next(iter(self._pending.ids(position, position + 1)), None)!r}"
+
+    def fail_messages(self, reasons: Mapping[str, Failure]) -> None:
+        """See `TakesMessagesBack`."""
+        with self._lock:
+            self._pending.fail(reasons)
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         """Have the messages acked: it is said at once, and waited for by nobody."""
@@ -227,6 +233,10 @@ class AckingSource(HeldRowsSource):
         instance = self._instance
         if instance is not None and (serials := _serials(deliveries, instance)):
             instance.ack(serials)
+
+    def _give_back(self, given: Sequence[GivenBack]) -> None:
+        for reason in Failure:
+            self._fail((each.delivery for each in given if each.reason is reason), reason)
 
     def _fail(self, deliveries: Iterable[Delivery], reason: Failure) -> None:
         instance = self._instance

@@ -17,6 +17,8 @@ class QueueSpout:
 
     has_moments: ClassVar[bool] = False
     """What a queue holds, it gives; nothing can start at a moment."""
+    takes_messages_back: ClassVar[bool] = True
+    """Its source gives again what it was told to have failed."""
 
     def __init__(self, spout: AckingSpout, pickled: bytes) -> None:
         kind = type(spout).__qualname__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from trident.spouts.queue.message import Failure
+from trident.base.failure import Failure
 
 
 @dataclass(frozen=True, slots=True)

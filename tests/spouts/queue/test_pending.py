@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trident.base.failure import Failure
 from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivered, Delivery, PendingMessages
 
@@ -100,7 +101,9 @@ def test_a_batch_that_failed_gives_back_what_has_been_there_for_too_long_and_kee
     pending.plan(0, 4)
     assert pending.plan_from(4, 9.0) == (), "e and f are in no batch, and wait for one"
     pending.add(message("g"), give(), 6.0)
-    assert pending.plan_from(0, 1.5) == (Delivery(1, 1), Delivery(1, 2)), "a and b waited too long"
+    given = pending.plan_from(0, 1.5)
+    assert [each.delivery.serial for each in given] == [1, 2], "a and b waited too long"
+    assert {each.reason for each in given} == {Failure.TIMED_OUT}
     assert pending.ids(0, pending.stop) == tuple("cdefg")
     assert pending.add(message("a"), give(), 9.0) is Delivered.NEW, "it was given back, and comes again"
 
@@ -115,11 +118,47 @@ def test_only_the_batch_that_failed_gives_back_those_behind_it_are_planned_again
     pending.plan(2, 4)
     pending.plan_from(4, 0.0)
     pending.plan(4, 6)
-    assert [each.serial for each in pending.plan_from(2, 99.0)] == [3, 4]
+    assert [each.delivery.serial for each in pending.plan_from(2, 99.0)] == [3, 4]
     assert pending.ids(0, pending.stop) == tuple("abef")
     assert pending.plan_from(2, 99.0) == (), "they are in no batch yet"
     pending.plan(2, 4)
-    assert [each.serial for each in pending.plan_from(2, 99.0)] == [5, 6], "now it is these that failed"
+    assert [each.delivery.serial for each in pending.plan_from(2, 99.0)] == [5, 6], "now it is these that failed"
+
+
+def test_what_is_failed_by_itself_goes_back_when_its_batch_is_planned_again_and_the_batch_has_nothing_new() -> None:
+    pending, give = PendingMessages(), Giver()
+    for id_ in "abcdef":
+        pending.add(message(id_), give(), 5.0)
+    pending.plan(0, 3)
+    pending.plan(3, 5)
+    pending.fail({"b": Failure.OPERATION, "d": Failure.NOT_ACKED, "f": Failure.OPERATION, "x": Failure.OPERATION})
+    assert pending.ids(0, 6) == tuple("abcdef"), "what is planned stays where it is"
+    given = pending.plan_from(0, 0.0)
+    assert [(each.delivery.serial, str(each.reason)) for each in given] == [
+        (2, "operation"),
+        (4, "not_acked"),
+        (6, "operation"),
+    ]
+    assert pending.add(message("b"), give(), 5.0) is Delivered.NEW, "it comes again at once"
+    assert (pending.ids(0, pending.planned_to), pending.is_closed) == (("a", "c"), True)
+    pending.plan(0, 2)
+    assert (pending.ids(2, pending.planned_to), pending.is_closed) == (("e", "b"), False)
+
+
+def test_a_batch_of_which_nothing_is_left_is_open_again() -> None:
+    pending, give = PendingMessages(), Giver()
+    pending.add(message("a"), give(), 5.0)
+    pending.plan(0, 1)
+    pending.fail({"a": Failure.OPERATION})
+    pending.plan_from(0, 0.0)
+    pending.add(message("a"), give(), 5.0)
+    assert (pending.planned_to, pending.is_closed) == (1, False)
+
+
+def test_what_is_pinned_can_t_be_failed() -> None:
+    pending = PendingMessages(pinned=["a"])
+    pending.fail({"a": Failure.OPERATION})
+    assert (pending.plan_from(1, 9.0), pending.ids(0, 1)) == ((), ("a",))
 
 
 def test_a_batch_that_may_be_pinned_is_not_failed_when_a_run_ends() -> None:
@@ -150,6 +189,10 @@ class Model:
     live: list[list[str]] = field(default_factory=list)
     """The batches that are planned and not done, oldest first."""
     done: list[str] = field(default_factory=list)
+    failed: set[str] = field(default_factory=set)
+    """What an operation has failed."""
+    room: int | None = None
+    """How many messages the next plan may have, where that is said."""
     open: Counter[str] = field(default_factory=Counter)
     """How many deliveries of each id have no end yet."""
 
@@ -170,7 +213,7 @@ def test_lives(data: st.DataObject) -> None:
 
     for _ in range(data.draw(st.integers(1, 40))):
         now += 1.0
-        match data.draw(st.sampled_from(["give", "give", "plan", "done", "drop"])):
+        match data.draw(st.sampled_from(["give", "give", "plan", "done", "drop", "fail"])):
             case "give":
                 id_ = data.draw(st.sampled_from("abcdefghij"))
                 delivery = give()
@@ -182,14 +225,22 @@ def test_lives(data: st.DataObject) -> None:
             case "plan":
                 position = done_to + sum(map(len, model.live))
                 assert pending.plan_from(position, now + 1) == (), "what is in no batch waits for one"
-                stop = data.draw(st.integers(position, pending.stop))
+                assert pending.planned_to == (pending.stop if model.room is None else position + model.room)
+                assert pending.is_closed == (model.room is not None)
+                stop = data.draw(st.integers(position, pending.planned_to))
                 batch = list(pending.ids(position, stop))
                 assert not set(batch) & {*model.done, *(id_ for some in model.live for id_ in some)}
                 assert pending.between(position, stop) == tuple((id_,) for id_ in batch)
                 if batch:
+                    model.room = None
                     pending.plan(position, stop)
                     model.live.append(batch)
-            case "done" if model.live:
+            case "fail" if model.live:
+                batch = data.draw(st.sampled_from(model.live))
+                bad = data.draw(st.sets(st.sampled_from(batch)))
+                pending.fail(dict.fromkeys(bad, Failure.OPERATION))
+                model.failed |= bad
+            case "done" if model.live and not model.failed & set(model.live[0]):
                 batch = model.live.pop(0)
                 done_to += len(batch)
                 acked = pending.finish(done_to)
@@ -203,10 +254,16 @@ def test_lives(data: st.DataObject) -> None:
                 del model.live[at:]
                 late = data.draw(st.sampled_from([0.0, now / 2, now + 1]))
                 failed = pending.plan_from(done_to + sum(map(len, model.live)), late)
-                assert {ids[each.serial] for each in failed} <= set(failed_batch)
-                settle(failed, acked=False)
+                gone = {ids[each.delivery.serial] for each in failed}
+                bad = model.failed & {*failed_batch, *kept}
+                assert bad <= gone <= {*failed_batch, *bad}
+                assert {str(each.reason) for each in failed} <= {"operation", "timed_out"}
+                settle(tuple(each.delivery for each in failed), acked=False)
                 held = pending.ids(pending.first, pending.stop)
-                assert set(kept) <= set(held)
+                assert set(kept) - bad <= set(held)
+                model.failed -= gone
+                if bad & set(failed_batch):
+                    model.room = len(set(failed_batch) - gone) or None
                 assert len(held) == len(set(held))
     settle(pending.give_back(), acked=False)
     left = +model.open

@@ -18,10 +18,11 @@ from pyspark import cloudpickle
 
 from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout, Misbehaviour
 from trident.base.errors import FatalError, RetryableError
+from trident.base.failure import Failure
 from trident.spouts.queue import child, instance
 from trident.spouts.queue.acking import AckingSpout, SpoutContext, SpoutHook
 from trident.spouts.queue.instance import SpoutInstance
-from trident.spouts.queue.message import Failure, Message
+from trident.spouts.queue.message import Message
 from trident.spouts.queue.pending import Delivery
 from trident.spouts.queue.wire import Hangs
 from trident.spouts.queue.writing import Writer
