@@ -2,10 +2,10 @@
 
 A reading job's frame has one extra nullable string column. It is null for a record; a row in which
 it is set carries no record but a word from a task to the coordinator: what was read of a range, a
-record that did not decode, rows that were staged, or what an audit has counted. Operations pass such
-rows through untouched, groupings keep them apart (each is a group of its own), so a successful action
-returns exactly the words of the tasks whose output it used: retries, speculation and zombies can't add
-or lose any.
+record that did not decode, rows that were staged, what an audit has counted, or what was not acked.
+Operations pass such rows through untouched, groupings keep them apart (each is a group of its own), so a
+successful action returns exactly the words of the tasks whose output it used: retries, speculation and
+zombies can't add or lose any.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from trident.base.audit import Accounts, AuditWord
 from trident.base.digest import Digest
 from trident.base.ranges import BadRecordRow, PartitionId, RangeManifest
+from trident.base.trees import TreeWord
 from trident.base.writes import WriteManifest
 
 CONTROL = "__trident"
@@ -40,7 +41,7 @@ class BadRecordWord:
     record: BadRecordRow
 
 
-ControlRow = RangeManifest | BadRecordWord | WriteManifest | Undecoded | AuditWord
+ControlRow = RangeManifest | BadRecordWord | WriteManifest | Undecoded | AuditWord | TreeWord
 
 
 def encode(row: ControlRow) -> str:
@@ -62,6 +63,8 @@ def encode(row: ControlRow) -> str:
             counted = [_digest(each) for each in (row.accounts.passed, row.accounts.done, row.accounts.made)]
             # two tasks may have counted the same, and a text that comes twice was read twice
             return json.dumps(["audit", row.step, *counted, uuid.uuid4().hex])
+        case TreeWord():
+            return json.dumps(["tree", row.place, row.task, row.open, row.failed, row.misused])
 
 
 def decode(text: str) -> ControlRow:
@@ -83,12 +86,20 @@ def decode(text: str) -> ControlRow:
     if kind == "audit":
         step, *counted, _ = rest
         return AuditWord(step, Accounts(*(Digest(*each) for each in counted)))
+    if kind == "tree":
+        place, task, *said = rest
+        return TreeWord(place, task, *(tuple((first, second) for first, second in each) for each in said))
     raise ValueError(f"unknown control row of kind {kind!r}")
 
 
 def audited_by(steps: str) -> str:
     """Return how the texts of an audit's words begin, of steps whose names begin so."""
     return json.dumps(["audit", steps])[:-2]
+
+
+def said_of_trees_by(run: str) -> str:
+    """Return how the texts of words about trees begin, of operations whose places begin so."""
+    return json.dumps(["tree", f"{run} "])[:-2]
 
 
 def _digest(digest: Digest) -> list[int]:

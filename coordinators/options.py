@@ -20,7 +20,7 @@ SHORTEST_LEASE = timedelta(milliseconds=50)
 with room for a round trip to a server nearby."""
 LONGEST_SPAN = timedelta(days=36_500)
 """The longest of all other times: a moment that is so far away can still be computed."""
-_MAY_BE_ZERO = ("emit_interval", "idle_interval", "max_wait", "retry_pause")
+_MAY_BE_ZERO = ("ackers", "emit_interval", "idle_interval", "max_wait", "retry_pause")
 _MAY_BE_LEFT_OUT = ("max_wait",)
 _BOUNDED = ("lease", "give_up_after")
 
@@ -88,6 +88,11 @@ class RunOptions:
     on_running: OnRunning = OnRunning.WAIT
     until: Until = Until.STOPPED
     audit: Audit = Audit.OFF
+    ackers: int = 1
+    """In how many tables, by their ids, the messages of an attempt are kept whose operations look after acks.
+
+    0: in none. What such operations say of messages counts for nothing then: each is acked with its batch.
+    """
     keep: Keep = field(default_factory=Keep)
 
     @property
@@ -110,7 +115,7 @@ class RunOptions:
                 if item.name == "lease" and value < SHORTEST_LEASE:
                     raise refused("lease", f"at least {SHORTEST_LEASE.total_seconds():g} s", value)
             elif isinstance(default, int):
-                check_count(item.name, value)
+                check_count(item.name, value, least=0 if item.name in _MAY_BE_ZERO else 1)
 
 
 def refuse_bare_options(what: str, given: Mapping[str, object]) -> None:

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from trident.operations.aggregators.sums import Sum
     from trident.operations.aggregators.truths import BoolAnd, BoolOr
     from trident.operations.asking import QueryFunction, StoredRows
+    from trident.operations.collector import Collector, InputRecord
     from trident.operations.conditions import Debug, Equals, FilterNull, Negate, Split
     from trident.operations.joining import JoinOutput, JoinSide
     from trident.operations.multi_reducing import MultiReducer
@@ -74,6 +75,7 @@ _MODULES = {
     "trident.operations.aggregators.quantiles": ("Quantiles",),
     "trident.operations.aggregators.truths": ("BoolAnd", "BoolOr"),
     "trident.operations.asking": ("QueryFunction", "StoredRows"),
+    "trident.operations.collector": ("Collector", "InputRecord"),
     "trident.operations.conditions": ("Debug", "Equals", "FilterNull", "Negate", "Split"),
     "trident.operations.joining": ("JoinOutput", "JoinSide"),
     "trident.operations.multi_reducing": ("MultiReducer",),
@@ -122,6 +124,7 @@ __all__ = [
     "CollectList",
     "CollectSet",
     "CollectionGet",
+    "Collector",
     "Combiner",
     "ConfigurationError",
     "Count",
@@ -138,6 +141,7 @@ __all__ = [
     "First",
     "FirstN",
     "GroupedStream",
+    "InputRecord",
     "JoinOutput",
     "JoinSide",
     "Keep",

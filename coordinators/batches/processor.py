@@ -12,6 +12,7 @@ import pyarrow as pa
 from trident.base.errors import FatalError, RefusedError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge, RangeManifest
+from trident.base.trees import TreeWord
 from trident.coordinators.pinned import DeadLetter
 from trident.state.staged import HeldUpdates, WrittenUpdates
 
@@ -58,6 +59,8 @@ class ProcessResult:
     """By target; every target is there, also with nothing to change, but for those that are made in the turn."""
     carried: Mapping[str, pa.Table] = field(default_factory=dict)
     """What the engine will want back in the batch's turn; it goes with the attempt."""
+    trees: tuple[TreeWord, ...] = ()
+    """What operations that look after acks have said of messages, each word once."""
 
 
 @dataclass(frozen=True, slots=True)

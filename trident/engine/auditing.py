@@ -25,7 +25,7 @@ from trident.base.order import ORDER
 from trident.base.ranges import Edge, RangeManifest
 from trident.engine.audited import Step, require_accounts
 from trident.engine.collecting import Collected
-from trident.engine.lowering import Counted, Lowering, records_of, with_words
+from trident.engine.lowering import Counted, Lowering, records_of, rooted, with_words
 from trident.engine.measuring import Measure, accounts_of
 from trident.graph.jobs import Trunk
 from trident.graph.nodes import (
@@ -38,6 +38,7 @@ from trident.graph.nodes import (
     SourceNode,
     Way,
 )
+from trident.graph.rooted import NO_TREES, Trees
 from trident.operations.accounting import SUMS, Account, Accounted, with_new_ids
 from trident.operations.base import HIDDEN, BatchContext, control, nullable
 from trident.operations.called import called
@@ -52,9 +53,14 @@ class AuditedLowering(Lowering):
     """See `Lowering`; `name` is its own among those of its attempt, `keep` has Spark keep a frame for it."""
 
     def __init__(
-        self, name: str, tops: Mapping[Trunk, Counted], batch: BatchContext, keep: Keep = lambda frame: frame
+        self,
+        name: str,
+        tops: Mapping[Trunk, Counted],
+        batch: BatchContext,
+        keep: Keep = lambda frame: frame,
+        trees: Trees = NO_TREES,
     ) -> None:
-        super().__init__({trunk: top.frame for trunk, top in tops.items()}, batch)
+        super().__init__({trunk: top.frame for trunk, top in tops.items()}, batch, trees, name, keep)
         self._name = f"{name}#"
         self._counted_tops: Mapping[Node, Counted] = {trunk.top: top for trunk, top in tops.items()}
         self._keep = keep
@@ -128,8 +134,9 @@ class AuditedLowering(Lowering):
     def _behind_operation(self, node: OperationNode) -> Counted:
         before, operation = self.counted(node.input), node.operation
         account = account_of(operation)
-        given = before.frame if account is not None else before.frame.drop(ID)
-        made = operation.lower(given, replace(self._batch, needs=node.needs))
+        given = self._with_roots_if_wanted(before.frame, node)
+        given = given if account is not None else given.drop(ID)
+        made = operation.lower(given, self._context(node))
         made = made if account is not None else with_new_ids(made)
         return self._behind(made, called(operation), account, (before.step,))
 
@@ -138,6 +145,8 @@ class AuditedLowering(Lowering):
         account, batch = account_of(node.operation), replace(self._batch, needs=node.needs)
         mine = control().startswith(audited_by(self._name))
         words = self._words_of(node)
+        if self._has_said(node):
+            words += self._said_of_trees([each.frame for each in inputs])
         if isinstance(node.operation, MergeStreams):
             frames = [each.frame.filter(control().isNull() | mine) for each in inputs]
             made = node.operation.lower(frames, batch)
@@ -155,9 +164,11 @@ class AuditedLowering(Lowering):
     def _input(self, node: Node, follower: RecordOperationNode) -> Counted:
         """Return an input, kept where its records and the words about them go different ways from here."""
         found = self.counted(node)
-        if node in self._counted_tops or isinstance(follower.operation, MergeStreams):
-            return found
-        return replace(found, frame=self._keep(found.frame))
+        given = replace(found, frame=self._with_roots_if_wanted(found.frame, follower))
+        is_used_once = isinstance(follower.operation, MergeStreams) and not self._has_said(follower)
+        if node in self._counted_tops or is_used_once:
+            return given
+        return replace(given, frame=self._keep(given.frame))
 
     def _behind(self, frame: DataFrame, says: str, account: Account | None, inputs: tuple[str, ...]) -> Counted:
         step = Step(f"{self._name}{len(self._steps)}", f"the operation {says}", inputs, account)
@@ -185,15 +196,15 @@ class AuditedUpdates:
 
 
 def audited_from_source(
-    source: SourceNode, frame: DataFrame, batch: BatchContext, *, keeps_order: bool
+    source: SourceNode, frame: DataFrame, batch: BatchContext, trees: Trees = NO_TREES, *, keeps_order: bool
 ) -> AuditedLowering:
     """Return a lowering of all that hangs on a source, given its frame as it is read in order.
 
     Its records have ids, in the place of their order unless somebody wants that too.
     """
     step = Step(source_step(source.name), f"the reading of the stream {source.name!r}", (), Account.SELECTS)
-    counted = measured(frame, step.name, is_source=True, keeps_order=keeps_order)
-    return AuditedLowering(step.name, {Trunk(source, source): Counted(counted, step.name, (step,))}, batch)
+    counted = measured(rooted(source, frame, trees), step.name, is_source=True, keeps_order=keeps_order)
+    return AuditedLowering(step.name, {Trunk(source, source): Counted(counted, step.name, (step,))}, batch, trees=trees)
 
 
 def _said(end: Way) -> str:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from trident.base.control import CONTROL, BadRecordWord, ControlRow, decode
 from trident.base.errors import FatalError, RetryableError
 from trident.base.ranges import Edge, RangeManifest
+from trident.base.trees import TreeWord
 from trident.base.writes import WriteManifest
 from trident.coordinators.batches.processor import ProcessResult
 from trident.coordinators.pinned import DeadLetter
@@ -108,7 +109,10 @@ class Readings:
                         manifests.append((spout, word))
                     case BadRecordWord():
                         bad.append(DeadLetter(spout, word.record))
-        return ProcessResult(tuple(manifests), tuple(bad), {target: item.updates for target, item in collected.items()})
+        updates = {target: item.updates for target, item in collected.items()}
+        said = (word for item in collected.values() for word in item.words if isinstance(word, TreeWord))
+        # what ends share, each of them returns
+        return ProcessResult(tuple(manifests), tuple(bad), updates, trees=tuple(dict.fromkeys(said)))
 
 
 def empty_result(ends: Sequence[Way]) -> ProcessResult:
@@ -123,6 +127,7 @@ def joined(results: Iterable[ProcessResult]) -> ProcessResult:
         tuple(pair for result in found for pair in result.manifests),
         tuple(letter for result in found for letter in result.bad_records),
         {target: updates for result in found for target, updates in result.updates.items()},
+        trees=tuple(word for result in found for word in result.trees),
     )
 
 

@@ -14,6 +14,7 @@ from trident.coordinators.registered import RECEIVED, SINK, TopologySpec
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, SinkNode
+from trident.graph.rooted import Trees, trees_of
 from trident.graph.turns import Stages, stages_of
 from trident.operations.aggregate import Aggregate
 from trident.spouts.base import Spout, lives_in_process
@@ -45,6 +46,11 @@ class CompiledTopology:
     def stages(self) -> Stages:
         """What is made before a batch's turn, and what in it."""
         return stages_of(self.ends)
+
+    @property
+    def trees(self) -> Trees:
+        """What of it has trees of messages."""
+        return trees_of(self.stages.processing)
 
     def spec(self) -> TopologySpec:
         """Return what the ledger stores of it and compares at every start."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -13,6 +14,7 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.ranges import Edge
+from trident.base.trees import ROOTS
 from trident.engine.audited import Step
 from trident.engine.collecting import Collected
 from trident.engine.updates import Updates
@@ -28,7 +30,9 @@ from trident.graph.nodes import (
     Way,
     sources_of,
 )
+from trident.graph.rooted import NO_TREES, Trees, looks_after_acks
 from trident.operations.base import BatchContext, control
+from trident.operations.roots import with_roots, words_of_trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,21 @@ class Lowering:
     `tops` are the frames at the tops of trunks, with their sources' control rows.
     """
 
-    def __init__(self, tops: Mapping[Trunk, DataFrame], batch: BatchContext) -> None:
+    def __init__(
+        self,
+        tops: Mapping[Trunk, DataFrame],
+        batch: BatchContext,
+        trees: Trees = NO_TREES,
+        run: str = "",
+        keep: Callable[[DataFrame], DataFrame] = lambda frame: frame,
+    ) -> None:
+        """`run` is its own among those of its attempt; `keep` has Spark keep a frame that is used twice."""
         self._batch = batch
+        self._trees = trees
+        self._run = run
+        self._places = 0
+        self._keep_twice = keep
+        self._top_nodes = frozenset[Node](trunk.top for trunk in tops)
         self._frames: dict[Node, DataFrame] = {trunk.top: frame for trunk, frame in tops.items()}
         self._tops = {trunk.source: frame for trunk, frame in tops.items()}
 
@@ -68,7 +85,7 @@ class Lowering:
 
         `is_diverted` says it of this end alone, where the frames of others are made by the same lowering.
         """
-        before = self.frame(end.input)
+        before = self._given(end.input, end)
         if not isinstance(end, PersistNode):
             lacks = ORDER in end.schema.names and ORDER not in before.columns
             return before.withColumn(ORDER, F.lit(None).cast("binary")) if lacks else before
@@ -84,18 +101,47 @@ class Lowering:
         """Return what an action on its frames has returned; raises `RetryableError` where it does not vouch for it."""
         return collected
 
+    def _given(self, node: Node, follower: Node | Way) -> DataFrame:
+        """Return a node's frame as a follower is given it: with roots only where somebody asks for them further on."""
+        return self._with_roots_if_wanted(self.frame(node), follower)
+
+    def _with_roots_if_wanted(self, frame: DataFrame, follower: Node | Way) -> DataFrame:
+        is_wanted = follower in self._trees.rooted or looks_after_acks(follower)
+        return frame if is_wanted or not self._trees.rooted else frame.drop(ROOTS)
+
+    def _context(self, node: OperationNode | RecordOperationNode) -> BatchContext:
+        if not (self._trees.rooted and looks_after_acks(node)):
+            return replace(self._batch, needs=node.needs)
+        self._places += 1
+        return replace(self._batch, needs=node.needs, place=f"{self._run} {self._places}")
+
+    def _has_said(self, node: Node) -> bool:
+        """Whether words about trees were said on the way from the tops to a node."""
+        return bool(self._trees.rooted) and any(
+            each not in self._top_nodes and (looks_after_acks(each) or self._has_said(each)) for each in node.inputs
+        )
+
+    def _said_of_trees(self, frames: Sequence[DataFrame]) -> list[DataFrame]:
+        """Return the words that operations on the way from the tops have said, each once."""
+        words = [words_of_trees(frame, self._run) for frame in frames]
+        return [reduce(DataFrame.union, words).distinct()]
+
     def _words_of(self, node: RecordOperationNode) -> list[DataFrame]:
         return [self._tops[source].select(control()) for source in sources_of(node)]
 
     def _lower(self, node: Node) -> DataFrame:
         match node:
             case OperationNode():
-                return node.operation.lower(self.frame(node.input), replace(self._batch, needs=node.needs))
+                return node.operation.lower(self._given(node.input, node), self._context(node))
             case RecordOperationNode():
-                inputs = [records_of(self.frame(each)) for each in node.inputs]
-                batch = replace(self._batch, needs=node.needs)
-                made = node.operation.lower(inputs, batch).withColumn(CONTROL, F.lit(None).cast("string"))
-                return with_words(made, self._words_of(node))
+                given = [self._given(each, node) for each in node.inputs]
+                words = self._words_of(node)
+                if self._has_said(node):
+                    given = [self._keep_twice(frame) for frame in given]
+                    words += self._said_of_trees(given)
+                inputs = [records_of(frame) for frame in given]
+                made = node.operation.lower(inputs, self._context(node)).withColumn(CONTROL, F.lit(None).cast("string"))
+                return with_words(made, words)
             case SourceNode():
                 raise ConfigurationError(f"the stream {node.name!r} is not read in this job")
             case QueryNode() | NewValuesNode():
@@ -123,14 +169,31 @@ class LoweredUpdates:
         return self.lowering.updates(self.end, for_driver=False)
 
 
-def from_source(source: SourceNode, frame: DataFrame, batch: BatchContext) -> Lowering:
+def from_source(
+    source: SourceNode,
+    frame: DataFrame,
+    batch: BatchContext,
+    trees: Trees = NO_TREES,
+    run: str = "",
+    *,
+    keeps_order: bool = True,
+) -> Lowering:
     """Return a lowering of all that hangs on one source, given its frame as it is read."""
-    return from_sources({source: frame}, batch)
+    given = rooted(source, frame, trees, keeps_order=keeps_order)
+    return Lowering({Trunk(source, source): given}, batch, trees, run)
 
 
 def from_sources(frames: Mapping[SourceNode, DataFrame], batch: BatchContext) -> Lowering:
     """Return a lowering of all that hangs on some sources, as if nothing of it were shared."""
     return Lowering({Trunk(source, source): frame for source, frame in frames.items()}, batch)
+
+
+def rooted(source: SourceNode, frame: DataFrame, trees: Trees, *, keeps_order: bool = True) -> DataFrame:
+    """Return a source's frame as it is read, in order, with roots where its rows are to have some."""
+    if source not in trees.rooted:
+        return frame
+    given = with_roots(frame, trees.streams[source.name])
+    return given if keeps_order else given.drop(ORDER)
 
 
 def words_of(frame: DataFrame) -> DataFrame:

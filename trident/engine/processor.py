@@ -24,6 +24,7 @@ from trident.engine.compiled import CompiledTopology
 from trident.engine.ending import Ends
 from trident.engine.errors import SPARK_FAILURES, of_state
 from trident.engine.lowering import Counted, Lowering, from_source, words_of
+from trident.engine.messages import MessageTrees
 from trident.engine.parallel import FirstAlone, run_all
 from trident.engine.prepared import PreparedPlans, SmallUpdates, frame_of
 from trident.engine.reading import ONE_TASKS, Readers, width_of
@@ -33,6 +34,7 @@ from trident.engine.tasks import SparkTasks
 from trident.engine.turning import Turn, tag_of
 from trident.graph.jobs import Job, Trunk
 from trident.graph.nodes import Way
+from trident.graph.rooted import NO_TREES
 from trident.operations.base import BatchContext
 from trident.spouts.base import SmallBatch, Source
 from trident.spouts.handing_out import hand_out
@@ -61,11 +63,14 @@ class SparkProcessor:
         staging_threshold: int = DEFAULT_THRESHOLD,
         parallelism: int | None = None,
         audit: Audit = Audit.OFF,
+        ackers: int = 1,
     ) -> None:
         if staging_threshold < 1 or (parallelism is not None and parallelism < 1):
             raise ConfigurationError("staging_threshold and parallelism must be above zero")
         self._jobs = compiled.jobs
         self._is_audited = audit is Audit.ON
+        self._trees = compiled.trees if ackers else NO_TREES
+        self._messages = MessageTrees(self._trees, sources, ackers)
         self._stages = compiled.stages
         self._stores = stores
         for name in self._stages.asked:
@@ -92,9 +97,12 @@ class SparkProcessor:
         """Run all jobs of the attempt, side by side."""
         given_up = self._given_up[request.batch] = StopSignal()
         runs = [partial(self._run, _Attempt(job, request, given_up)) for job in self._jobs]
+        messages = self._messages.begin(request.edges)
         try:
             with self._first_alone.turn(given_up) if goes_alone(request, self._jobs) else nullcontext():
-                return carrying(joined(run_all(runs, partial(self.cancel, request.batch))), self._carried)
+                result = joined(run_all(runs, partial(self.cancel, request.batch)))
+            self._messages.end(messages, result.trees)
+            return carrying(result, self._carried)
         finally:
             del self._given_up[request.batch]
 
@@ -173,7 +181,7 @@ class SparkProcessor:
         (trunk,) = attempt.job.trunks
 
         def action() -> Collected:
-            if self._is_audited:
+            if self._is_audited or self._trees.rooted:
                 return self._ended(attempt, end, self._begun(attempt, trunk, frame_of(self._spark, batch), end))
             updates = SmallUpdates(self._spark, self._plans, end, trunk.source, batch, attempt.context_of(end))
             return self._ends.collect(end, updates, attempt.request, attempt.width)
@@ -258,21 +266,25 @@ class SparkProcessor:
         return self._on_spark(attempt, f"job of {end.name!r}", lambda: self._ended(attempt, end, lowering), end.name)
 
     def _is_read_in_order(self, attempt: _Attempt, trunk: Trunk) -> bool:
-        return self._is_audited or attempt.is_ordered(trunk)
+        return self._is_audited or trunk.source in self._trees.rooted or attempt.is_ordered(trunk)
 
     def _begun(self, attempt: _Attempt, trunk: Trunk, frame: DataFrame, end: Way | None = None) -> Lowering:
         """Return a lowering of what hangs on a source; of one end where it is named."""
         context = attempt.context if end is None else attempt.context_of(end)
-        if not self._is_audited:
-            return from_source(trunk.source, frame, context)
-        return audited_from_source(trunk.source, frame, context, keeps_order=attempt.is_ordered(trunk))
+        source, trees, keeps_order = trunk.source, self._trees, attempt.is_ordered(trunk)
+        if self._is_audited:
+            return audited_from_source(source, frame, context, trees, keeps_order=keeps_order)
+        # an end that goes its own way from here has a run of its own
+        run = f"stream {source.name}" if end is None else f"end {end.name}"
+        return from_source(source, frame, context, trees, run, keeps_order=keeps_order)
 
     def _behind(self, tops: Mapping[Trunk, Counted], attempt: _Attempt, end: Way, keep: Keep) -> Lowering:
         """Return a lowering of what hangs on kept frames."""
         context = attempt.context_of(end)
         if not self._is_audited:
-            return Lowering({trunk: top.frame for trunk, top in tops.items()}, context)
-        return AuditedLowering(f"end {end.name}", tops, context, keep)
+            frames = {trunk: top.frame for trunk, top in tops.items()}
+            return Lowering(frames, context, self._trees, f"end {end.name}", keep)
+        return AuditedLowering(f"end {end.name}", tops, context, keep, self._trees)
 
     def _ended(self, attempt: _Attempt, end: Way, lowering: Lowering) -> Collected:
         """Run an end's action."""

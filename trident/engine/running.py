@@ -46,7 +46,9 @@ def make_run(
             raise session_stopped("beginning the run")
         before_batches()
         try:
-            return SparkProcessor(compiled, spark, sources, stores, staging=staging, audit=options.audit)
+            return SparkProcessor(
+                compiled, spark, sources, stores, staging=staging, audit=options.audit, ackers=options.ackers
+            )
         except SPARK_FAILURES as error:
             raise classify(error, "beginning the run") from None
 

@@ -12,12 +12,16 @@ from pyspark.sql.types import StructType
 
 from trident.base.checks import check_text
 from trident.base.errors import ConfigurationError
+from trident.graph.nodes import Node
+from trident.graph.rooted import refuse_without_roots
 from trident.operations.base import Operation, check_field, nullable
+from trident.operations.collecting import Collects
 from trident.operations.columns import Rename
 from trident.operations.functions import FilterFunction, FlatMapLists, MapFunction, Peek, parse_fields
+from trident.operations.processing import ProcessFunction
 from trident.operations.row_functions import RowFilter, RowFunction, RowLists, RowMask, RowValues
-from trident.operations.sending import check_callable_with_batch, check_sendable
-from trident.operations.user_objects import check_lifecycle
+from trident.operations.sending import check_callable_with_batch, check_sendable, refuse_asynchronous
+from trident.operations.user_objects import check_lifecycle, check_takes
 from trident.spouts.arrow_types import arrow_schema
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ class RowVerbs(ABC):
     topology, and nothing of the batch was applied. They may run again, so they must depend on nothing but the row. An
     object with `prepare(context)` and `cleanup()` is told of the begin and end of each task that it is used in.
     """
+
+    _node: Node
 
     @abstractmethod
     def _then(self, operation: Operation, *, keeps: bool = False) -> Stream: ...
@@ -76,6 +82,21 @@ class RowVerbs(ABC):
         """Add fields: the record is repeated for each row of a list or generator (dropped for []), else kept once."""
         return self._then(_lists(function, schema, "each_row", keeps=True), keeps=True)
 
+    def process(self, function: Collects, schema: str, /) -> Stream:
+        """Give each record, with a `Collector`, to a function that looks after acks itself, as a bolt of Storm does.
+
+        The stream has the rows that the collector was told to emit. Of a stream of an `AckingSpout` each record has to
+        be acked or failed, in its own call or a later one of its task, the last of which is `finish(collector)` of an
+        object that has it: the messages of what was failed, or of what was left, go back to where they came from, and
+        their batch is processed again without them. All other operations ack what they are given by themselves. The
+        function may run again, and a task has a part of a batch.
+        """
+        what = "the function given to process"
+        refuse_asynchronous(what, checked_code(function, "process"))
+        check_takes(what, function, 2, "a record and a collector")
+        refuse_without_roots(self._node)
+        return self._then(ProcessFunction(function, declared_fields(schema, "process")))
+
 
 def _lists(function: RowFunction, schema: str, verb: str, *, keeps: bool) -> FlatMapLists:
     given = checked(function, verb)
@@ -86,10 +107,15 @@ def _lists(function: RowFunction, schema: str, verb: str, *, keeps: bool) -> Fla
 
 def checked(function: F, verb: str) -> F:
     """Return a user's function of one argument; refuses what is none or can't be sent to Spark's workers."""
+    check_callable_with_batch(f"the function given to {verb}", checked_code(function, verb))
+    return function
+
+
+def checked_code(function: F, verb: str) -> F:
+    """Return a user's function; refuses what is none or can't be sent to Spark's workers."""
     if not callable(function) or isinstance(function, type | Column):
         raise ConfigurationError(f"{verb} needs a Python function, not {type(function).__name__}")
     what = f"the function given to {verb}"
-    check_callable_with_batch(what, function)
     check_lifecycle(what, function)
     check_sendable(what, function)
     return function

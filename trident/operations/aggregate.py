@@ -37,6 +37,7 @@ from trident.operations.base import (
     with_one_zero,
 )
 from trident.operations.given import values_of
+from trident.operations.roots import roots_of, roots_of_all
 from trident.operations.sending import check_sendable
 from trident.operations.tasks import in_python
 from trident.spouts.arrow_types import arrow_schema, arrow_type
@@ -144,8 +145,9 @@ class Aggregate:
     def lower(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """See `Operation.lower`."""
         grouped = self._grouped(frame, batch)
-        folded = self.folded(grouped.select(*self._selected, *sums_of(grouped)), batch)
-        shown = folded.select(*self._shown, *sums_of(folded)) if self._shown else folded
+        along = [*sums_of(grouped), *roots_of(grouped)]
+        folded = self.folded(grouped.select(*self._selected, *along), batch)
+        shown = folded.select(*self._shown, *along) if self._shown else folded
         return with_new_ids(shown) if is_audited(frame) else shown
 
     def lower_last(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
@@ -156,9 +158,8 @@ class Aggregate:
 
     def _grouped(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         results = [self._result_of(column, batch).alias(name) for name, column in self.kept.items()]
-        return (
-            with_one_zero(frame).groupBy(*self._grouping).agg(*results, *summed(frame), F.count(F.lit(1)).alias(COPIES))
-        )
+        beside = [*summed(frame), *roots_of_all(frame), F.count(F.lit(1)).alias(COPIES)]
+        return with_one_zero(frame).groupBy(*self._grouping).agg(*results, *beside)
 
     def _result_of(self, column: StoredColumn, batch: BatchContext) -> Column:
         """Return what is computed: a group inside the stream is right or fails, since others are made of it."""

@@ -17,6 +17,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.exact import InexactError
 from trident.base.order import ORDER, below, log_of
 from trident.base.partitions import PARTITION
+from trident.base.trees import ROOTS
 from trident.operations.accounting import as_ids, id_column, marks
 from trident.operations.user_objects import ready, told_of
 
@@ -130,7 +131,7 @@ def over_records(
             records, words = split(batch)
             if records.num_rows:
                 with told_of(user):
-                    yield from work(_records(records))
+                    yield from work(records_in(records))
             if words is not None:
                 yield bare(words, schema)
 
@@ -146,11 +147,13 @@ class Records:
     """Which logical partition each row is in, where that was asked for."""
     ids: AnyArray | None = None
     """Each row's id, while the topology is audited."""
+    roots: AnyArray | None = None
+    """The messages that each row is of, where an operation looks after acks further on."""
 
     @property
     def hidden(self) -> dict[str, AnyArray]:
         """The columns that go along as they are."""
-        columns = {ORDER: self.order, PARTITION: self.partition, ID: self.ids}
+        columns = {ORDER: self.order, PARTITION: self.partition, ID: self.ids, ROOTS: self.roots}
         return {name: column for name, column in columns.items() if column is not None}
 
     def runs(self) -> Iterator[Records]:
@@ -175,15 +178,17 @@ class Records:
         return (self._part(row, 1) for row in range(self.fields.num_rows))
 
     def _part(self, start: int, count: int) -> Records:
-        beside = (self.order, self.partition, self.ids)
+        beside = (self.order, self.partition, self.ids, self.roots)
         parts = (None if each is None else each.slice(start, count) for each in beside)
         return Records(self.fields.slice(start, count), *parts)
 
 
-def _records(batch: pa.RecordBatch) -> Records:
+def records_in(batch: pa.RecordBatch) -> Records:
+    """Return a batch of records with what goes along beside its fields apart."""
     fields = batch.drop_columns([CONTROL])
-    found = {name: fields.column(name) for name in (ORDER, PARTITION, ID) if name in fields.schema.names}
-    return Records(fields.drop_columns(list(found)), found.get(ORDER), found.get(PARTITION), found.get(ID))
+    beside = (ORDER, PARTITION, ID, ROOTS)
+    found = {name: fields.column(name) for name in beside if name in fields.schema.names}
+    return Records(fields.drop_columns(list(found)), *(found.get(name) for name in beside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +271,7 @@ class Expand:
         return over_records(batches, self.schema, self._work, self.function, "flat_map")
 
     def _work(self, records: Records) -> Iterator[pa.RecordBatch]:
-        by_one = records.order is not None and not self.in_runs
+        by_one = (records.order is not None and not self.in_runs) or records.roots is not None
         for run in records.one_by_one() if by_one else records.runs():
             yield from self._expanded(run)
 
@@ -285,6 +290,8 @@ class Expand:
                 hidden[PARTITION] = pa.array([records.partition[0].as_py()] * rows, pa.int32())
             if records.ids is not None:
                 hidden[ID] = _made_of_first(records.ids, count, rows)
+            if records.roots is not None:
+                hidden[ROOTS] = records.roots.take([0] * rows)
             yield assemble([*arrays, *hidden.values()], [*self.declared.names, *hidden], self.schema)
             count += len(arrays[0])
         if records.ids is not None:

@@ -14,6 +14,7 @@ from trident.base.audit import ID, made_ids
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
+from trident.base.trees import ROOTS
 from trident.operations.accounting import as_ids, id_column, marks
 from trident.operations.arrow import AnyArray, Arrays, Records, assemble, check_rows, fit, over_records
 
@@ -49,6 +50,8 @@ class Repeat:
             columns[ORDER] = _orders(records.order, parents, counts)
         if records.partition is not None:
             columns[PARTITION] = records.partition.take(parents)
+        if records.roots is not None:
+            columns[ROOTS] = records.roots.take(parents)
         if records.ids is not None:
             ids = as_ids(records.ids)
             columns[ID] = id_column(made_ids(ids, counts))

@@ -17,6 +17,7 @@ from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, FieldError
 from trident.base.order import ORDER
 from trident.base.partitions import PARTITION
+from trident.base.trees import ROOTS
 from trident.operations.moments import refuse_moments, refuse_variables
 from trident.operations.needs import NO_NEEDS, TaskNeeds
 
@@ -24,7 +25,7 @@ RESERVED_PREFIX = "__trident"
 BATCH_TIME = "__trident_time"
 """The hidden column that `batch_time()` names; it is there only while an expression that uses it is evaluated."""
 
-HIDDEN: Final = (ORDER, PARTITION, ID, CONTROL)
+HIDDEN: Final = (ORDER, PARTITION, ID, ROOTS, CONTROL)
 """The columns that go along without being fields."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -40,6 +41,8 @@ class BatchContext:
     """Whether its rows are only kept for a person, so that a value that can't be held is left out of them."""
     needs: TaskNeeds = NO_NEEDS
     """How the operation that is lowered is to run."""
+    place: str = ""
+    """Which run of the operation it is, where it says what becomes of messages; empty: nobody asks."""
 
     def literal(self) -> Column:
         """Return the planned time as a timestamp, exact to the microsecond."""

@@ -14,7 +14,9 @@ from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
+from trident.base.trees import ROOTS
 from trident.operations.base import BatchContext, Fields, field
+from trident.operations.roots import has_roots
 from trident.operations.several import aliased, check_same_key, fields_without_order, named
 
 
@@ -96,7 +98,8 @@ class Join:
             is_needed = self.sides[number] is JoinSide.INNER
             joined = joined.join(side, self._condition(number), _KINDS[needed, is_needed])
             needed = needed or is_needed
-        return joined.select(*self._columns(frames), *([_orders(len(frames))] if is_ordered else []))
+        orders = [_orders(len(frames))] if is_ordered else []
+        return joined.select(*self._columns(frames), *orders, *_roots(frames))
 
     def _condition(self, number: int) -> Column:
         """Return when a row of this stream belongs to what is joined of those before it."""
@@ -128,3 +131,11 @@ def _orders(count: int) -> Column:
     """Return the order of a row: those of the records that it is made of, one behind the other."""
     parts = [F.coalesce(_field(number, ORDER), F.lit(b"")) for number in range(count)]
     return F.concat(*parts).alias(ORDER)
+
+
+def _roots(frames: Sequence[DataFrame]) -> list[Column]:
+    """Return the messages that a row is of: those of all records that it is made of."""
+    having = [number for number, frame in enumerate(frames) if has_roots(frame)]
+    none = F.array().cast("array<bigint>")
+    parts = [F.coalesce(_field(number, ROOTS), none) for number in having]
+    return [F.array_distinct(F.concat(*parts)).alias(ROOTS)] if parts else []

@@ -19,6 +19,7 @@ from trident.operations.base import BUILD_CONTEXT, BatchContext, Fields, check_n
 from trident.operations.going_through import ROWS, GoThrough, Maker
 from trident.operations.of_nothing import OfNothing
 from trident.operations.partitioning import source_partition
+from trident.operations.roots import roots_of, roots_of_all
 from trident.operations.several import order_or_none
 from trident.operations.tasks import in_python
 from trident.spouts.arrow_types import arrow_schema
@@ -112,7 +113,7 @@ class RowAggregate(OfNothing):
         groups = self._grouped(frame).withColumn(CONTROL, F.lit(None).cast("string"))
         folded = (groups if self.plain is None else self.plain.folded(groups, batch)).drop(CONTROL)
         made = self._gone_through(folded, batch)
-        return made.select(*(field(key) for key in self._keys), *map(self._shown, self._results))
+        return made.select(*(field(key) for key in self._keys), *map(self._shown, self._results), *roots_of(made))
 
     def _grouped(self, frame: DataFrame) -> DataFrame:
         """Return a row for each group: its keys, what is kept of it, and its records if somebody wants them."""
@@ -120,7 +121,7 @@ class RowAggregate(OfNothing):
         if self._makers:
             record = F.struct(order_or_none(frame).alias(ORDER), *map(field, self._wanted))
             made[ROWS] = F.collect_list(record)
-        columns = [column.alias(name) for name, column in made.items()]
+        columns = [*(column.alias(name) for name, column in made.items()), *roots_of_all(frame)]
         # a combiner's own column asks whether a row is a record
         of_records = with_one_zero(frame).withColumn(CONTROL, F.lit(None).cast("string"))
         if self._keys:
@@ -128,7 +129,8 @@ class RowAggregate(OfNothing):
         if self._partitions == 1:
             # Spark makes its one row of nothing too, but with empty lists and zeros in the place of nulls
             has_records = F.count(F.lit(1)) > 0
-            return of_records.agg(*(F.when(has_records, column).alias(name) for name, column in made.items()))
+            given = (F.when(has_records, column).alias(name) for name, column in made.items())
+            return of_records.agg(*given, *roots_of_all(frame))
         every = frame.sparkSession.range(self._partitions).select(F.col("id").cast("int").alias("every"))
         grouped = of_records.groupBy(source_partition(frame, self._partitions).alias(_OF)).agg(*columns)
         return every.join(grouped, field("every") == field(_OF), "left").drop("every", _OF)

@@ -44,10 +44,15 @@ def check_sendable(what: str, thing: object, where: str = "Spark's workers") -> 
     )
 
 
-def check_callable_with_batch(what: str, function: Callable[..., object]) -> None:
-    """Refuse a function that can't be called with one batch of records, or whose result would be a promise."""
+def refuse_asynchronous(what: str, function: Callable[..., object]) -> None:
+    """Refuse a function whose result would be a promise."""
     if inspect.iscoroutinefunction(function):
         raise ConfigurationError(f"{what} is asynchronous; Spark's tasks call it and take what it returns: use def")
+
+
+def check_callable_with_batch(what: str, function: Callable[..., object]) -> None:
+    """Refuse a function that can't be called with one batch of records, or whose result would be a promise."""
+    refuse_asynchronous(what, function)
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # of something built in, which does not say

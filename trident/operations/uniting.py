@@ -16,6 +16,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, PLACE_BYTES, level_of
 from trident.operations.accounting import Account
 from trident.operations.base import BatchContext, field, order
+from trident.operations.roots import has_roots, roots_or_none
 from trident.operations.several import fields_without_order, named, order_or_none, same_type
 
 
@@ -66,7 +67,10 @@ class MergeStreams:
         is_ordered = any(ORDER in frame.columns for frame in frames)
         names = self.names or fields_without_order(frames[0])
         places = [_place(frame, number) for number, frame in enumerate(frames)] if is_ordered else []
-        alike = [_named(frame, names, places[number : number + 1]) for number, frame in enumerate(frames)]
+        more = [places[number : number + 1] for number in range(len(frames))]
+        if any(map(has_roots, frames)):
+            more = [[*columns, roots_or_none(frame)] for columns, frame in zip(more, frames, strict=True)]
+        alike = [_named(frame, names, columns) for frame, columns in zip(frames, more, strict=True)]
         return reduce(DataFrame.union, alike)
 
 

@@ -1,0 +1,125 @@
+"""What becomes of single messages: an attempt's trees, and what its operations have said of them."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trident.base.errors import RetryableError
+from trident.base.failure import Failure
+from trident.base.ranges import Edge
+from trident.base.trees import Ids, TreeWord, first_edges, roots_of
+from trident.coordinators.acking.trees import Ackers
+from trident.graph.rooted import Trees
+from trident.spouts.base import Source, TakesMessagesBack
+
+_log = logging.getLogger("trident.engine")
+
+
+class MessagesFailedError(RetryableError):
+    """Messages can't be in their batch; nothing of it was applied, and it is tried again without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The messages of a stream in one attempt: their ids, and the roots of their trees, in the same order."""
+
+    source: TakesMessagesBack
+    edges: tuple[Edge, ...]
+    ids: tuple[str, ...]
+    roots: Ids
+
+    @classmethod
+    def of(cls, source: TakesMessagesBack, stream: int, edges: tuple[Edge, ...]) -> Messages:
+        """Return those of some ranges."""
+        roots = [roots_of(stream, edge.range.start, edge.range.stop) for edge in edges]
+        return cls(source, edges, _ids(source, edges), np.concatenate(roots))
+
+    def fail(self, reasons: Mapping[str, Failure]) -> None:
+        """Tell the source, unless its positions are other messages' by now: this attempt is none any more then."""
+        if self.ids == _ids(self.source, self.edges):
+            self.source.fail_messages(reasons)
+
+
+class MessageTrees:
+    """Tracks an attempt's messages; called from several threads at once, keeps nothing of an attempt."""
+
+    def __init__(self, trees: Trees, sources: Mapping[str, Source], ackers: int) -> None:
+        self._ackers = ackers
+        self._streams = {
+            name: (source, number)
+            for name, number in trees.streams.items()
+            if isinstance(source := sources[name], TakesMessagesBack)
+        }
+
+    def begin(self, edges: Mapping[str, tuple[Edge, ...]]) -> Mapping[str, Messages]:
+        """Return the messages of an attempt that is about to be processed, by stream."""
+        return {
+            name: Messages.of(source, number, edges[name])
+            for name, (source, number) in self._streams.items()
+            if edges.get(name)
+        }
+
+    def end(self, begun: Mapping[str, Messages], words: Sequence[TreeWord]) -> None:
+        """Raise `MessagesFailedError` unless each message is processed; the others' sources are told before."""
+        _tell_of_misuse(words)
+        if not begun:
+            return
+        failed = {root: reason for word in words for root, reason in word.failed}
+        ackers = Ackers(self._ackers)
+        for messages in begun.values():
+            ackers.begin(messages.roots, first_edges(messages.roots))
+        for word in words:
+            if word.open:
+                roots, values = np.array(word.open, dtype=np.uint64).T
+                ackers.ack(roots, values)
+        said: list[str] = []
+        for name, messages in begun.items():
+            # all that a message's source gave was read to its end, and whoever looks after no acks has acked it
+            ackers.ack(messages.roots, first_edges(messages.roots))
+            reasons = _reasons(messages, ackers, failed)
+            if reasons:
+                messages.fail(reasons)
+                said.append(_said(name, messages, reasons, failed))
+        if said:
+            raise MessagesFailedError(
+                f"{'; '.join(said)}. They go back to where they came from. Nothing of the batch was applied, and it is "
+                "tried again without them"
+            )
+
+
+def _ids(source: TakesMessagesBack, edges: tuple[Edge, ...]) -> tuple[str, ...]:
+    return tuple(id_ for edge in edges for id_ in source.ids(edge.range))
+
+
+def _reasons(messages: Messages, ackers: Ackers, failed: Mapping[int, str]) -> dict[str, Failure]:
+    is_processed = ackers.processed(messages.roots)
+    reasons: dict[str, Failure] = {}
+    for id_, root, is_in in zip(messages.ids, messages.roots.tolist(), is_processed.tolist(), strict=True):
+        if root in failed:
+            reasons[id_] = Failure.OPERATION
+        elif not is_in:
+            reasons[id_] = Failure.NOT_ACKED
+    return reasons
+
+
+def _said(name: str, messages: Messages, reasons: Mapping[str, Failure], failed: Mapping[int, str]) -> str:
+    counts = Counter(reasons.values())
+    whys = Counter(failed[root] for root in messages.roots.tolist() if failed.get(root))
+    why = f" ({whys.most_common(1)[0][0]!r})" if whys else ""
+    by_operation = f"{counts[Failure.OPERATION]:,} that an operation has failed{why}"
+    left = f"{counts[Failure.NOT_ACKED]:,} that were left without an ack"
+    parts = [part for part, reason in ((by_operation, Failure.OPERATION), (left, Failure.NOT_ACKED)) if counts[reason]]
+    return f"of {len(messages.ids):,} messages of the stream {name!r} there are {' and '.join(parts)}"
+
+
+def _tell_of_misuse(words: Sequence[TreeWord]) -> None:
+    counts: Counter[str] = Counter()
+    for word in words:
+        counts.update(dict(word.misused))
+    for what, count in counts.items():
+        _log.warning("a function given to process %s, %s times in a batch: it changes nothing", what, f"{count:,}")
