@@ -40,6 +40,8 @@ NOT_ASKED: Mapping[str, str] = {
     "PlayedBatch": _RESULT,
     "Received": _RESULT,
     "RunSummary": _RESULT,
+    "InputRecord": _RESULT + ", a dict",
+    "Collector": _RESULT + "; asked in tests/dsl/test_collecting.py",
     "OperationContext": _RESULT,
     "Equals": "asked with two fields, as it needs, in test_row_verbs.py",
     "AckingSpout": "its subclasses are a user's own",

@@ -20,7 +20,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import trident
 from tests.base.public import PublicArgument, arguments, owners
-from trident import ConfigurationError, Count, MemoryLedger, RunOptions, Topology
+from trident import Collector, ConfigurationError, Count, InputRecord, MemoryLedger, RunOptions, Topology
 from trident.engine.compiled import CompiledTopology
 from trident.engine.staging import Staging
 from trident.graph.nodes import SourceNode
@@ -172,6 +172,10 @@ ADDRESSES: Final = ("postgresql://ann:hunter2@127.0.0.1:9/none", "host=127.0.0.1
 
 def same(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
+
+
+def collects(record: InputRecord, collector: Collector) -> None:
+    collector.ack(record)
 
 
 class Map:
@@ -345,6 +349,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Stream.map_row": ("map_row", FUNCTION),
     "Stream.each_row": ("each_row", FUNCTION),
     "Stream.flat_map_row": ("flat_map_row", FUNCTION),
+    "Stream.process": ("process", {**FUNCTION, "function": collects}),
     "Stream.flat_each": ("flat_each", FUNCTION),
     "Stream.apply_assembly": ("apply_assembly", {"assembly": anything}),
     "GroupedStream.apply_assembly": ("apply_assembly", {"assembly": anything}),

@@ -54,8 +54,8 @@ ACKING: Final = (
     Mutant(
         "only what has waited for too long is given back",
         "spouts/queue/pending.py",
-        " and item.since < oldest]\n",
-        "]\n",
+        "        is_late = item.values is not None and item.since < oldest\n",
+        "        is_late = item.values is not None\n",
         _PENDING,
     ),
     Mutant(

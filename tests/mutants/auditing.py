@@ -73,8 +73,8 @@ AUDITING: Final = (
     Mutant(
         "what was counted before a join is of the rows that it is given",
         _AUDITING,
-        "        return replace(found, frame=self._keep(found.frame))\n",
-        "        return found\n",
+        "        return replace(given, frame=self._keep(given.frame))\n",
+        "        return given\n",
         (f"{_RUN}::test_what_a_join_is_given_is_kept",),
     ),
     Mutant(

@@ -19,6 +19,7 @@ from tests.mutants.received import RECEIVED
 from tests.mutants.sinks import SINKS
 from tests.mutants.sources import SOURCES
 from tests.mutants.starting import STARTING
+from tests.mutants.trees import TREES
 from tests.mutants.turning import TURNING
 from tests.mutants.wrong_files import WRONG_FILES
 
@@ -2903,5 +2904,6 @@ MUTANTS = (
     *TURNING,
     *ASKING,
     *AUDITING,
+    *TREES,
     *PREPARING,
 )

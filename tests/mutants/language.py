@@ -199,8 +199,8 @@ LANGUAGE: Final = (
     Mutant(
         "a function whose rows do not say which records they are of is given those that lie together",
         "trident/operations/arrow.py",
-        "by_one = records.order is not None and not self.in_runs\n",
-        "by_one = False\n",
+        "by_one = (records.order is not None and not self.in_runs) or",
+        "by_one =",
         tuple(
             f"{_TIES[0]}::test_a_function_that_gives_back_its_records_changes_no_order[{each}-None]"
             for each in ("merged with itself", "in two tasks")

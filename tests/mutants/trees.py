@@ -1,0 +1,84 @@
+"""Guards of single messages: what is failed or left open, and what becomes of the rest of its batch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.mutants.mutant import Mutant
+
+_PENDING: Final = ("tests/spouts/queue/test_pending.py",)
+_COLLECTING: Final = ("tests/dsl/test_collecting.py",)
+_PURE: Final = ("tests/coordinators/test_trees.py",)
+_SPARK: Final = "integration_tests/spouts/test_message_trees.py"
+TREES: Final = (
+    Mutant(
+        "a batch that has given messages back has nothing new in its next plan",
+        "spouts/queue/pending.py",
+        "            self._only_to = start + sum(item.id in self._by_id for item in range_)\n",
+        "            pass\n",
+        _PENDING,
+    ),
+    Mutant(
+        "what is pinned can't be failed",
+        "spouts/queue/pending.py",
+        "(item := self._by_id.get(id_)) is not None and item.values is not None:",
+        "(item := self._by_id.get(id_)) is not None:",
+        _PENDING,
+    ),
+    Mutant(
+        "a tree is processed only if its source has begun it",
+        "coordinators/acking/trees.py",
+        "np.intersect1d(known[totals == 0], np.concatenate(table.begun))",
+        "known[totals == 0]",
+        _PURE,
+    ),
+    Mutant(
+        "what an operation is given stays open until it is acked",
+        "trident/operations/collecting.py",
+        "            self._open[trace.number] = trace\n",
+        "            pass\n",
+        _COLLECTING,
+    ),
+    Mutant(
+        "what is failed behind its ack has failed",
+        "trident/operations/collecting.py",
+        """            self._misused[f"failed a record that had been {trace.end}"] += 1\n""",
+        """            return\n""",
+        _COLLECTING,
+    ),
+    Mutant(
+        "a row is of the messages of all of its anchors",
+        "trident/operations/collecting.py",
+        "{root for trace in traces for root in trace.roots}",
+        "{root for trace in traces[:1] for root in trace.roots}",
+        _COLLECTING,
+    ),
+    Mutant(
+        "a batch with messages that failed is not applied",
+        "trident/engine/messages.py",
+        "        if said:\n",
+        "        if False:\n",
+        (f"{_SPARK}::test_messages_that_an_operation_fails_go_back_and_all_others_are_in_the_result_once",),
+    ),
+    Mutant(
+        "a group is of the messages of all of its records",
+        "trident/operations/roots.py",
+        "F.array_distinct(F.flatten(F.collect_list(field(ROOTS))))",
+        "F.first(field(ROOTS))",
+        (f"{_SPARK}::test_a_group_that_fails_fails_every_message_that_it_was_made_of",),
+    ),
+    Mutant(
+        "a joined row is of the messages of all of its sides",
+        "trident/operations/joining.py",
+        "    having = [number for number, frame in enumerate(frames) if has_roots(frame)]\n",
+        "    having = [number for number, frame in enumerate(frames) if has_roots(frame)][:1]\n",
+        (f"{_SPARK}::test_a_row_of_a_join_is_of_the_messages_of_both_its_sides",),
+    ),
+    Mutant(
+        "what was said of messages goes round a merge",
+        "trident/engine/lowering.py",
+        "                    words += self._said_of_trees(given)\n",
+        "                    pass\n",
+        (f"{_SPARK}::test_a_row_of_a_join_is_of_the_messages_of_both_its_sides",),
+    ),
+)
