@@ -166,6 +166,14 @@ class FollowsPositions(Protocol):
 
 
 @runtime_checkable
+class FollowsBatchTime(Protocol):
+    """A source whose records come of the time alone: what there is follows from the time of the batch."""
+
+    def come_to(self, batch_time: datetime) -> None:
+        """Hear, before `Source.bounds`, the time of the batch that is planned; it never goes back in a topology."""
+
+
+@runtime_checkable
 class ProvesPositions(Protocol):
     """A source whose logs have no leader epochs, and which makes for each position what later proves it."""
 

@@ -20,6 +20,7 @@ from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
 from trident.coordinators.plans.sharing import record_limit
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
 from trident.spouts.base import (
+    FollowsBatchTime,
     FollowsPositions,
     MovesStops,
     NamesMessages,
@@ -168,6 +169,9 @@ class PlanMaker:
         batch, before = command.batch, self.book.plans.get(command.batch.txid - 1)
         # a clock may step back, and another machine's may be behind: what is later was never earlier
         now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)
+        for source in self.sources.values():
+            if isinstance(source, FollowsBatchTime):
+                source.come_to(now)
         held = self.book.held(batch.txid)
         views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
         ranges, losses = self._ranges(views, repeated)
