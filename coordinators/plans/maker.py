@@ -9,6 +9,7 @@ from datetime import datetime
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import about
 from trident.base.identity import Epoch
 from trident.base.logs import unproven
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
@@ -173,7 +174,10 @@ class PlanMaker:
             if isinstance(source, FollowsBatchTime):
                 source.come_to(now)
         held = self.book.held(batch.txid)
-        views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
+        views = []
+        for name in sorted(self.spouts):
+            with about(f"stream {name!r}", batch):
+                views.append(self._view(name, batch.txid, repeated.get(name), bool(held)))
         ranges, losses = self._ranges(views, repeated)
         if self._receives and not (command.only_full or command.is_last):
             # what can't be planned was refused before something is received, and lost by that
@@ -237,7 +241,8 @@ class PlanMaker:
         source = self.sources[view.name]
         if not isinstance(source, Receives):
             return view
-        source.receive({id_: known.stop for id_, known in view.positions.items()})
+        with about(f"stream {view.name!r}"):
+            source.receive({id_: known.stop for id_, known in view.positions.items()})
         return replace(view, bounds=source.bounds())
 
     def _named(self, ranges: Sequence[SpoutRange]) -> tuple[ReceivedIds, ...]:
