@@ -173,6 +173,18 @@ def test_all_missed_ticks_take_as_many_batches_as_they_need() -> None:
     assert planning.plan(4, 4) is None
 
 
+def test_what_is_due_is_said_by_the_batchs_time_which_no_clock_takes_back() -> None:
+    clock = Wall()
+    planning = Planning(clock, TickSpout(MINUTE, missed="all", max_records_per_batch=4), first_after(clock.time))
+    clock.time = NOON + 10 * MINUTE
+    _, stop = span(planning.plan(1, 1))
+    clock.time = NOON
+    plan = planning.plan(2, 2)
+    assert plan is not None
+    assert plan.batch_time == NOON + 10 * MINUTE
+    assert span(plan) == (stop, stop + 4)
+
+
 @pytest.mark.parametrize("policy", [None, StartAt.EARLIEST, StartAt.LATEST])
 def test_a_topology_begins_with_the_first_tick_that_is_to_come(policy: StartAt | None) -> None:
     source = TickSource("beat", Ticking(MINUTE, MissedTicks.ONE), Wall())
