@@ -18,9 +18,21 @@ Every error can be pickled, and none carries a payload or a secret.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from trident.base.identity import BatchId
+
 
 class TridentError(Exception):
     """Base of all errors of this library; catch it to catch them all."""
+
+    place: str = ""
+    """The stream, operation, state or sink that it is about, as people name it; empty where nobody has said."""
+    raised: str = ""
+    """The class of what a user's code has raised, of an error that tells of that."""
+    batch: BatchId | None = None
+    """The attempt that it is about, where somebody has said."""
 
 
 class RetryableError(TridentError):
@@ -101,3 +113,14 @@ class RowsGoneError(MismatchError):
 
     def __str__(self) -> str:
         return f"{self.found} {self.ways}"
+
+
+@contextmanager
+def about(place: str | Callable[[], str], batch: BatchId | None = None) -> Iterator[None]:
+    """Say of an error of this library's that leaves the block what it is about; who was nearer has said it before."""
+    try:
+        yield
+    except TridentError as error:
+        error.place = error.place or (place if isinstance(place, str) else place())
+        error.batch = error.batch or batch
+        raise

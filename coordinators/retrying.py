@@ -33,6 +33,8 @@ class Repeater:
         self._give_up_after = give_up_after
         self.stopping = stopping
         self._named_every = named_every or self._named_every
+        self.hears: Callable[[BaseException], None] = _nothing
+        """Hears of each failure that is followed by another try."""
 
     def call(self, what: str, action: Callable[[], Result], at_work: Callable[[], str] = str) -> Result:
         """Return what the action returns, repeating it on RetryableError and OutcomeUnknownError.
@@ -48,7 +50,7 @@ class Repeater:
             wait=wait_exponential(multiplier=0.1, max=5),
             stop=lambda state: is_over(state) or self.stopping.is_set(),
             sleep=self._sleep,
-            before_sleep=lambda state: _warn(what, state),
+            before_sleep=lambda state: self._failed(what, state),
             reraise=True,
         )
         try:
@@ -68,6 +70,12 @@ class Repeater:
         with WATCH.over(partial(_tell, what, at_work), self._named_every.total_seconds()):
             return action()
 
+    def _failed(self, what: str, state: RetryCallState) -> None:
+        error = state.outcome.exception() if state.outcome else None
+        _log.warning("%s failed (try %d): %s; trying again", what, state.attempt_number, error)
+        if error is not None:
+            self.hears(error)
+
     def _sleep(self, seconds: float) -> None:
         self.stopping.wait(seconds)
 
@@ -84,6 +92,5 @@ def _tell(what: str, at_work: Callable[[], str], seconds: float) -> None:
     )
 
 
-def _warn(what: str, state: RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
-    _log.warning("%s failed (try %d): %s; trying again", what, state.attempt_number, error)
+def _nothing(error: BaseException) -> None:
+    """Hear of it and do nothing."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from trident.spouts.queue.received import Received, UnreadableError
     from trident.spouts.queue.redis_streams import RedisStreamSpout
     from trident.spouts.queue.waits import ProgressiveWait, SleepWait, WaitStrategy
+    from trident.spouts.ticking import MissedTicks
+    from trident.spouts.ticks import TickSpout
 
 _MODULES = {
     "trident.spouts.base": (
@@ -67,6 +69,8 @@ _MODULES = {
     ),
     "trident.spouts.queue.redis_streams": ("RedisStreamSpout",),
     "trident.spouts.queue.waits": ("ProgressiveWait", "SleepWait", "WaitStrategy"),
+    "trident.spouts.ticking": ("MissedTicks",),
+    "trident.spouts.ticks": ("TickSpout",),
 }
 
 __all__ = [
@@ -84,6 +88,7 @@ __all__ = [
     "JsonBody",
     "LostOffsets",
     "Message",
+    "MissedTicks",
     "NonTransactionalSpout",
     "OffsetsLostError",
     "OpaqueKafkaSpout",
@@ -99,6 +104,7 @@ __all__ = [
     "SpoutHook",
     "SpoutKind",
     "StartAt",
+    "TickSpout",
     "TransactionalKafkaSpout",
     "UnreadableError",
     "WaitStrategy",

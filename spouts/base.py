@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.failure import Failure
+from trident.base.latency import CompleteLatency
 from trident.base.logs import LogCut
 from trident.base.ranges import Edge, OffsetRange, PartitionBounds, PartitionId
 
@@ -167,6 +168,14 @@ class FollowsPositions(Protocol):
 
 
 @runtime_checkable
+class FollowsBatchTime(Protocol):
+    """A source whose records come of the time alone: what there is follows from the time of the batch."""
+
+    def come_to(self, batch_time: datetime) -> None:
+        """Hear, before `Source.bounds`, the time of the batch that is planned; it never goes back in a topology."""
+
+
+@runtime_checkable
 class ProvesPositions(Protocol):
     """A source whose logs have no leader epochs, and which makes for each position what later proves it."""
 
@@ -273,6 +282,14 @@ class ReportsPositions(Protocol):
 
     def report(self, topology: str, ranges: Sequence[OffsetRange]) -> None:
         """Hear up to where all is done; returns at once and never raises."""
+
+
+@runtime_checkable
+class MeasuresLatency(Protocol):
+    """A source that knows how long its records take to be done."""
+
+    def latency(self) -> CompleteLatency | None:
+        """Return it, None while nothing was measured; at once, from any thread."""
 
 
 @runtime_checkable

@@ -8,7 +8,7 @@ from functools import partial
 from trident.base.advice import RESET_CLEARING, UNDO
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import RefusedError
+from trident.base.errors import RefusedError, about
 from trident.base.identity import BatchId
 from trident.base.user_code import LeftBehindError
 from trident.coordinators.batches.outcome import Outcome
@@ -130,10 +130,11 @@ class Committer:
         reached(CrashPoint.IN_TURN, batch.txid)
 
         def commit_together() -> None:
-            steps.make_ready()
-            commit = outcome.commit(self._since(started))
-            copies, applies = steps.copies, steps.applies
-            self._ledger.commit_together(batch.owner, batch.epoch, outcome.pin(), commit, copies, applies)
+            with about(lambda: steps.at_work, batch):
+                steps.make_ready()
+                commit = outcome.commit(self._since(started))
+                copies, applies = steps.copies, steps.applies
+                self._ledger.commit_together(batch.owner, batch.epoch, outcome.pin(), commit, copies, applies)
 
         try:
             self._repeater.call(f"committing {batch}", commit_together, lambda: steps.at_work)
@@ -153,8 +154,9 @@ class Committer:
         reached(CrashPoint.BEFORE_PIN, batch.txid)
 
         def write_pin() -> None:
-            steps.make_ready()
-            self._ledger.pin(batch.owner, batch.epoch, pin, steps.copies, steps.applies)
+            with about(lambda: steps.at_work, batch):
+                steps.make_ready()
+                self._ledger.pin(batch.owner, batch.epoch, pin, steps.copies, steps.applies)
 
         try:
             self._repeater.call(f"pinning {batch}", write_pin, lambda: steps.at_work)
@@ -171,10 +173,13 @@ class Committer:
         staged = pin.of(state)
         assert staged is not None, f"{batch} was pinned without state {state!r}"
         updates = WrittenUpdates(staged.writes)
+
+        def apply() -> None:
+            with about(f"state {state!r}", batch):
+                self._stores[state].apply(batch, updates)
+
         try:
-            self._repeater.call(
-                f"applying {batch} to state {state!r}", lambda: self._stores[state].apply(batch, updates)
-            )
+            self._repeater.call(f"applying {batch} to state {state!r}", apply)
         except LeftBehindError as error:
             raise LeftBehindError(f"{batch}: {error}") from error
         except StagingLostError as error:

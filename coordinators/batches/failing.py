@@ -4,9 +4,29 @@ from __future__ import annotations
 
 from trident.base.errors import OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId
-from trident.coordinators.batches.requests import BuildPlan, CommitStep, Request, RunBatch, WorkTurn
+from trident.coordinators.batches.requests import (
+    BuildPlan,
+    CleanUp,
+    CommitStep,
+    LetGo,
+    Request,
+    RunBatch,
+    StorePlan,
+    WorkTurn,
+)
 from trident.coordinators.protocol.messages import CommitTogether, DecidePin
 from trident.state.staged import StagingLostError
+
+
+class OverdueError(RetryableError):
+    """An attempt has taken too long."""
+
+
+class UnacknowledgedError(RetryableError):
+    """Not all that an attempt has read was acknowledged."""
+
+    def __init__(self) -> None:
+        super().__init__("not all that was read was acknowledged")
 
 
 def fails_alone(request: Request, error: BaseException) -> BatchId | None:
@@ -29,3 +49,13 @@ def batch_of(request: BuildPlan | RunBatch | WorkTurn) -> BatchId:
 def reason_of(error: BaseException) -> str:
     """Return why an attempt has failed, as logs and the ledger say it."""
     return str(error) if isinstance(error, StagingLostError) else f"{type(error).__name__}: {error}"
+
+
+def about_batch(request: Request) -> BatchId | None:
+    """Return the batch that a request is about, None for one that is about none."""
+    match request:
+        case BuildPlan(command) | StorePlan(command) | CommitStep(command):
+            return command.batch
+        case RunBatch(batch) | WorkTurn(batch) | CleanUp(batch) | LetGo(batch):
+            return batch
+    return None

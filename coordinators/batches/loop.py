@@ -11,12 +11,13 @@ import logging
 from collections.abc import Callable
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import FencedError
+from trident.base.errors import FencedError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.backlogs import NO_BACKLOGS, Backlogs
-from trident.coordinators.batches.failing import batch_of, fails_alone, reason_of
+from trident.coordinators.batches.failing import OverdueError, UnacknowledgedError, batch_of, fails_alone, reason_of
 from trident.coordinators.batches.flight import NEVER, Flight
+from trident.coordinators.batches.hearing import Hears, hear_nothing
 from trident.coordinators.batches.invariants import check
 from trident.coordinators.batches.next_plan import NextPlan
 from trident.coordinators.batches.outcome import Outcome
@@ -94,19 +95,16 @@ class Loop:
         self.error: BaseException | None = None
         self._pace = pace
         self._draw = draw
+        self.hears: Hears = hear_nothing
         self.backlogs = backlogs
         self._waits_to_pin: CommitTogether | DecidePin | None = None
         """What is held back until sinks have sent enough of what waits in them."""
         self.next_plan = NextPlan()
-        self._ends_at = NEVER
-        """When the wait of a kill is over."""
+        self._ends_at = NEVER  # when the wait of a kill is over
         self._is_asking = False  # for the commands that wait
-        self._under_way = 0
-        """Requests that have to end before a stopped coordinator may."""
+        self._under_way = 0  # requests that have to end before a stopped coordinator may
         self._requests: list[Request] = []
-        for item in self.state.live:
-            if item.status is Status.BLOCKED:
-                continue  # the command to give up brings its flight
+        for item in [each for each in self.state.live if each.status is not Status.BLOCKED]:
             assert adopted is not None, "what is live at first was pinned by another coordinator"
             self.flights[item.batch.attempt] = Flight(item.batch, 0.0, adopted.plan, outcome=adopted)
 
@@ -124,8 +122,7 @@ class Loop:
     @property
     def is_running(self) -> bool:
         """Whether anything more is to be heard or awaited."""
-        phase = self.state.phase
-        return phase.goes_on or (phase is Phase.STOPPED and self._under_way > 0)
+        return self.state.phase.goes_on or (self.state.phase is Phase.STOPPED and self._under_way > 0)
 
     @property
     def next_moment(self) -> float:
@@ -266,10 +263,8 @@ class Loop:
         flight = self._flight_of(batch)
         if flight is not None:
             assert flight.acks is not None
-            acks = flight.acks.after(processed.acknowledged)
-            if not acks.is_processed:
-                reason = "not all that was read was acknowledged"
-                self._advance(Happened(batch, Word.FAILED, reason=reason), now)
+            if not flight.acks.after(processed.acknowledged).is_processed:
+                self._lose(batch, UnacknowledgedError(), now)
                 return
             reached(CrashPoint.AFTER_ACK, batch.txid)
             self.flights[batch.attempt] = flight._replace(acks=None, deadline=NEVER, outcome=processed.outcome)
@@ -313,8 +308,12 @@ class Loop:
         for flight in tuple(self.flights.values()):
             if now < flight.deadline:
                 continue
-            reason = flight.overdue(self._pace.batch_timeout)
-            self._advance(Happened(flight.batch, Word.FAILED, reason=reason), now)
+            self._lose(flight.batch, OverdueError(flight.overdue(self._pace.batch_timeout)), now)
+
+    def _lose(self, batch: BatchId, error: RetryableError, now: float) -> None:
+        """Give an attempt up that no request has failed."""
+        self.hears(error, batch)
+        self._advance(Happened(batch, Word.FAILED, reason=str(error)), now)
 
     def _advance(self, event: Event, now: float) -> None:
         if self.state.phase is Phase.POISONED:

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import RetryableError
+from trident.base.errors import RetryableError, about
 from trident.base.identity import BatchId
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import BatchEdges
@@ -78,14 +78,16 @@ class BatchRunner:
 
     def _verify_sources(self, plan: Plan) -> None:
         for name, source in self.sources.items():
-            source.verify([item.range for item in plan.ranges if item.spout == name and item.range.width])
+            with about(f"stream {name!r}"):
+                source.verify([item.range for item in plan.ranges if item.spout == name and item.range.width])
 
     def _judge_bad_records(self, batch: BatchId, result: ProcessResult) -> tuple[DeadLetter, ...]:
         """Return what goes to the dead letters, in order, or raise if the spout's policy says so."""
         letters = sorted(result.bad_records, key=lambda bad: (bad.spout, bad.record.id, bad.record.offset))
         for bad in letters:
             if self.spouts[bad.spout].on_bad_record is BadRecord.FAIL:
-                raise _undecodable(batch, bad, self.sources.get(bad.spout))
+                with about(f"stream {bad.spout!r}"):
+                    raise _undecodable(batch, bad, self.sources.get(bad.spout))
         return tuple(self._with_places(letters))
 
     def _with_places(self, letters: Sequence[DeadLetter]) -> Iterator[DeadLetter]:

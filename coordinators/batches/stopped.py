@@ -33,6 +33,8 @@ class StoppedError(FatalError):
         super().__init__(text, refusal, left_out)
         self.text = text
         self.refusal = refusal
+        if refusal.state:
+            self.place = f"state {refusal.state!r}"
         self.left_out = left_out
         self.is_pinned = is_pinned
         self.goes_on = goes_on

@@ -11,9 +11,20 @@ from functools import partial
 from trident.base.clock import Clock
 from trident.base.closing import after_error
 from trident.base.signals import StopSignal
+from trident.coordinators.batches.failing import about_batch
+from trident.coordinators.batches.hearing import Hears, hear_nothing
 from trident.coordinators.batches.lanes import OneByOne, SideBySide
 from trident.coordinators.batches.loop import Loop
-from trident.coordinators.batches.requests import LANES, Answer, BuildPlan, Lane, RecordStop, Request
+from trident.coordinators.batches.requests import (
+    LANES,
+    Answer,
+    BuildPlan,
+    Lane,
+    RecordStop,
+    Request,
+    RunBatch,
+    WorkTurn,
+)
 from trident.coordinators.batches.work import Work
 from trident.coordinators.protocol.messages import Cancel
 from trident.coordinators.protocol.state import Phase
@@ -30,8 +41,10 @@ Call = Callable[[float], list[Request]]
 class BatchCoordinator:
     """Runs one topology from its first step until it is stopped, caught up or broken; `run` is called once."""
 
-    def __init__(self, loop: Loop, work: Work, clock: Clock, stopping: StopSignal) -> None:
+    def __init__(self, loop: Loop, work: Work, clock: Clock, stopping: StopSignal, hears: Hears = hear_nothing) -> None:
+        """`hears` of each error that fails an attempt, or the run."""
         self._loop = loop
+        self._hears = loop.hears = hears
         self._work = work
         self._clock = clock
         self._stopping = stopping
@@ -141,7 +154,14 @@ class BatchCoordinator:
         if error is None:
             self._words.put(partial(self._loop.answered, request, future.result()))
         else:
-            self._words.put(partial(self._loop.failed, request, error))
+            self._words.put(partial(self._failed, request, error))
+
+    def _failed(self, request: Request, error: BaseException, now: float) -> list[Request]:
+        batch = about_batch(request)
+        is_dropped = isinstance(request, RunBatch | WorkTurn) and request.batch.attempt not in self._loop.flights
+        if not is_dropped:  # what was dropped with another one, and cancelled, has not failed by itself
+            self._hears(error, batch)
+        return self._loop.failed(request, error, now)
 
     def _shut_down(self) -> None:
         state = self._loop.state

@@ -15,6 +15,7 @@ from trident.base.closing import giving_back
 from trident.base.crash_points import CrashPoint, reached
 from trident.base.errors import FencedError, LeaseHeldError, TridentError
 from trident.base.identity import Epoch
+from trident.base.latency import CompleteLatency
 from trident.base.signals import StopSignal
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.options import OnRunning, RunOptions
@@ -43,6 +44,8 @@ class Hears:
     """Life-cycle commands wait in the ledger: with each heartbeat, until they are answered."""
     must_wait: Callable[[], None] = _nothing
     """Another one has the lease, so that this one waits for it."""
+    latencies: Callable[[], tuple[CompleteLatency, ...]] = tuple
+    """Asked, before each heartbeat, how long messages take: it goes with the beat."""
 
 
 class WaitEndedError(LeaseHeldError):
@@ -137,7 +140,7 @@ class Heartbeat:
         while not self._closing.wait(self._pause):
             try:
                 reached(CrashPoint.BEFORE_RENEWAL)
-                if self._ledger.renew(self._topology, self._epoch):
+                if self._ledger.renew(self._topology, self._epoch, self._hears.latencies()):
                     self._hears.commands_wait()
                 reached(CrashPoint.AFTER_RENEWAL)
             except FencedError as error:

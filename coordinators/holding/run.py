@@ -6,12 +6,15 @@ import logging
 import random
 from collections.abc import Callable, Mapping
 from concurrent.futures import wait
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, TridentError
+from trident.base.identity import BatchId
+from trident.base.latency import CompleteLatency
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.backlogs import Backlogs
@@ -22,6 +25,7 @@ from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.pace import Pace
 from trident.coordinators.batches.processor import Processor, SharesWork, TurnProcessor
+from trident.coordinators.batches.reporting import ErrorReporter
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.threads import BatchCoordinator
@@ -41,7 +45,7 @@ from trident.coordinators.plans.maker import PlanMaker
 from trident.coordinators.plans.receiving import begin_receiving
 from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
-from trident.spouts.base import Source, Spout, lives_in_process
+from trident.spouts.base import MeasuresLatency, Source, Spout, lives_in_process
 from trident.state.capabilities import names_relaying
 from trident.state.target import OpensTarget, Target
 
@@ -96,6 +100,9 @@ class TopologyRun:
         self._stopping = StopSignal()
         self._stop_requested = StopSignal()
         self._repeater = Repeater(options.give_up_after, self._stopping, options.batch_timeout)
+        self._repeater.hears = self._hear
+        self._reporter: ErrorReporter | None = None
+        self._measured: tuple[MeasuresLatency, ...] = ()
         self._coordinator: BatchCoordinator | None = None
         self._fenced_by: FencedError | None = None
         self._has_waited = False
@@ -146,15 +153,23 @@ class TopologyRun:
             processor = self._make_processor(open_parts)
             if processor is None:
                 return RunSummary(taken.snapshot.done, taken.snapshot.done)
-            coordinator = self._coordinator = self._build(taken, open_parts, processor)
-            if self._stop_requested.is_set():
-                coordinator.stop()
-            if self._fenced_by is not None:  # while the coordinator was being built
-                coordinator.break_off(self._fenced_by)
-            coordinator.run()
+            owner = taken.snapshot.owner
+            self._measured = tuple(each for each in open_parts.sources.values() if isinstance(each, MeasuresLatency))
+            self._reporter = ErrorReporter(partial(ledger.report, owner, taken.epoch), self._clock)
+            with closing(self._reporter):
+                coordinator = self._coordinator = self._build(taken, open_parts, processor)
+                if self._stop_requested.is_set():
+                    coordinator.stop()
+                if self._fenced_by is not None:  # while the coordinator was being built
+                    coordinator.break_off(self._fenced_by)
+                coordinator.run()
             if options.until is Until.CAUGHT_UP and not self._stop_requested.is_set():
                 say_what_is_held_back(open_parts.sources)
             return RunSummary(taken.snapshot.done, coordinator.done)
+
+    def _hear(self, error: BaseException, batch: BatchId | None = None) -> None:
+        if self._reporter is not None:
+            self._reporter.hear(error, batch)
 
     def _make_processor(self, open_parts: Opened) -> Processor | None:
         """Wait for the engine while the lease is kept; None when the run was stopped and the engine does not answer."""
@@ -179,7 +194,11 @@ class TopologyRun:
 
     @property
     def _hears(self) -> Hears:
-        return Hears(self._fenced, self._commands_wait, self._must_wait)
+        return Hears(self._fenced, self._commands_wait, self._must_wait, self._latencies)
+
+    def _latencies(self) -> tuple[CompleteLatency, ...]:
+        found = [source.latency() for source in self._measured]
+        return tuple(each for each in found if each is not None)
 
     def _commands_wait(self) -> None:
         if self._coordinator is not None:
@@ -230,7 +249,7 @@ class TopologyRun:
             outcome_of_pin(snapshot.pin) if snapshot.pin is not None else None,
             Backlogs.of(names_relaying(stores)),
         )
-        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping)
+        coordinator = BatchCoordinator(loop, Work(parts), self._clock, self._stopping, self._hear)
         _log.info(
             "topology=%s incarnation=%s epoch=%d done=%d pinned=%s",
             snapshot.owner.topology,

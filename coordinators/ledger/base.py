@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from trident.base.identity import Epoch, Owner
+from trident.base.latency import CompleteLatency
 from trident.base.timeouts import Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.view import LedgerView
@@ -23,6 +24,7 @@ from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, Pin
 from trident.coordinators.planned import Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
+from trident.coordinators.reported import ErrorReport
 from trident.state.capabilities import Transaction
 from trident.state.target import LedgerDatabase
 
@@ -56,8 +58,11 @@ class Ledger(Protocol):
         free when that holder released it, or its session with the database is gone).
         """
 
-    def renew(self, topology: str, epoch: Epoch) -> bool:
-        """Write a heartbeat; tells whether life-cycle commands wait. Locks no fence row that a take-over waits for."""
+    def renew(self, topology: str, epoch: Epoch, latencies: Sequence[CompleteLatency] = ()) -> bool:
+        """Write a heartbeat; tells whether life-cycle commands wait. Locks no fence row that a take-over waits for.
+
+        With it goes how long messages take at the moment, for people who look.
+        """
 
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
@@ -146,6 +151,7 @@ class Ledger(Protocol):
     def clean_up(self, owner: Owner, epoch: Epoch, keep: Keep) -> int:
         """Delete plans, pins, attempts and commits of txids < done that `keep` lets go; returns how many rows.
 
+        Errors that nobody has seen again for as long go too, but for those of the last hour.
         A call takes a bounded number of rows, the oldest first, and no lock that a batch waits for. Losses, dead
         letters, refusals and decisions never go; the last done txid and its plan always stay. Of pins, which are
         large, a ledger in a database keeps only the newest thousand.
@@ -219,6 +225,12 @@ class Ledger(Protocol):
 
     def answer(self, owner: Owner, epoch: Epoch, number: int, reply: Reply) -> None:
         """Answer a command that this epoch has read, with what the topology is from then on, in one transaction."""
+
+    def report(self, owner: Owner, epoch: Epoch, reports: Sequence[ErrorReport]) -> None:
+        """Add to what people read of errors; of the newest rows a bounded number stays.
+
+        Not idempotent: after a lost answer it is not repeated, and a count may be short of what was lost with it.
+        """
 
     def view(self) -> LedgerView:
         """Return what only reads, for people and their tools; needs no `open` and never migrates."""

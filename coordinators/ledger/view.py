@@ -13,6 +13,7 @@ from typing import Protocol
 
 import msgspec
 
+from trident.base.latency import CompleteLatency
 from trident.base.ranges import RangeManifest
 from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.lifecycle import Activity
@@ -63,6 +64,12 @@ class TopologyStatus:
     """The life-cycle commands that wait, each with its number."""
     received: tuple[str, ...] = ()
     """Streams whose rows end with the process that has received them, unless they are pinned."""
+    recent_errors: int = 0
+    """How many kinds of errors there were in the last hour, in whichever incarnation."""
+    last_error: str | None = None
+    """The last one of these, in a line."""
+    latencies: tuple[CompleteLatency, ...] = ()
+    """How long messages of streams that want acks take, from emission to ack; of whoever holds it now."""
 
     @property
     def new_states(self) -> tuple[Birth, ...]:
@@ -271,6 +278,25 @@ class CommandRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorRow:
+    """Errors of one incarnation that are one thing: what was said last, how often it was, and of which batch."""
+
+    topology: str
+    incarnation: str
+    id: str
+    place: str
+    """The stream, operation, state or sink that it is about; the coordinator where it is none."""
+    kind: str
+    text: str
+    count: int
+    txid: int | None
+    attempt: int | None
+    epoch: int
+    first_at: datetime | None
+    last_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class TxidStory:
     """All that is kept of one txid, in every incarnation; empty where there is nothing."""
 
@@ -309,6 +335,9 @@ class LedgerView(Protocol):
     def commands(self, topology: str, since: int = 1) -> tuple[CommandRow, ...]:
         """Return the life-cycle commands from a number on, in their order."""
 
+    def errors(self, topology: str) -> tuple[ErrorRow, ...]:
+        """Return what is kept of errors, the newest first."""
+
     def losses(self, topology: str) -> tuple[LossRow, ...]:
         """Return the losses of all attempts that are done, oldest first."""
 
@@ -316,7 +345,7 @@ class LedgerView(Protocol):
         """Return all dead letters, in the order of their positions."""
 
 
-AnyRow = AttemptRow | PinRow | BatchRow | LossRow | DeadLetterRow | RefusalRow | DecisionRow | DivertedRow
+AnyRow = AttemptRow | PinRow | BatchRow | LossRow | DeadLetterRow | RefusalRow | DecisionRow | DivertedRow | ErrorRow
 
 
 def record_of(row: AnyRow) -> dict[str, object]:
@@ -349,3 +378,8 @@ def _stops(plan: Plan | None) -> dict[tuple[str, str, int], int]:
 def dropped_in_words(spec: TopologySpec) -> tuple[str, ...]:
     """Return what was taken out of a topology, as a status has it."""
     return tuple(f"{gone.state} after txid {gone.txid}" for gone in spec.dropped)
+
+
+def error_in_words(place: str, kind: str, count: int, text: str) -> str:
+    """Return an error as a status has it."""
+    return f"{kind}, {place}{f' ({count:,} times)' if count > 1 else ''}: {text}"

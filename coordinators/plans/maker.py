@@ -9,6 +9,7 @@ from datetime import datetime
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import about
 from trident.base.identity import Epoch
 from trident.base.logs import unproven
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
@@ -20,6 +21,7 @@ from trident.coordinators.plans.ranges import SpoutView, deleted, plan_ranges
 from trident.coordinators.plans.sharing import record_limit
 from trident.coordinators.protocol.messages import DropFrom, MakePlan
 from trident.spouts.base import (
+    FollowsBatchTime,
     FollowsPositions,
     MovesStops,
     NamesMessages,
@@ -168,8 +170,14 @@ class PlanMaker:
         batch, before = command.batch, self.book.plans.get(command.batch.txid - 1)
         # a clock may step back, and another machine's may be behind: what is later was never earlier
         now = self.clock.now() if before is None else max(self.clock.now(), before.batch_time)
+        for source in self.sources.values():
+            if isinstance(source, FollowsBatchTime):
+                source.come_to(now)
         held = self.book.held(batch.txid)
-        views = [self._view(name, batch.txid, repeated.get(name), bool(held)) for name in sorted(self.spouts)]
+        views = []
+        for name in sorted(self.spouts):
+            with about(f"stream {name!r}", batch):
+                views.append(self._view(name, batch.txid, repeated.get(name), bool(held)))
         ranges, losses = self._ranges(views, repeated)
         if self._receives and not (command.only_full or command.is_last):
             # what can't be planned was refused before something is received, and lost by that
@@ -233,7 +241,8 @@ class PlanMaker:
         source = self.sources[view.name]
         if not isinstance(source, Receives):
             return view
-        source.receive({id_: known.stop for id_, known in view.positions.items()})
+        with about(f"stream {view.name!r}"):
+            source.receive({id_: known.stop for id_, known in view.positions.items()})
         return replace(view, bounds=source.bounds())
 
     def _named(self, ranges: Sequence[SpoutRange]) -> tuple[ReceivedIds, ...]:

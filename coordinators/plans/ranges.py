@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from trident.base.advice import RESET, RESET_ANEW, RESET_CLEARING, RESET_FROM_A_MOMENT
-from trident.base.errors import FatalError
+from trident.base.errors import FatalError, about
 from trident.base.logs import LogCut
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.coordinators.planned import Loss, SpoutRange
@@ -85,7 +85,10 @@ def plan_ranges(*views: SpoutView) -> tuple[tuple[SpoutRange, ...], tuple[Loss, 
     answer may be incomplete, and what was seen once is never forgotten.
     """
     can_repeat = all(_can_repeat(view) for view in views if view.is_held)
-    planned = [_plan_spout(replace(view, is_held=view.is_held and can_repeat)) for view in views]
+    planned = []
+    for view in views:
+        with about(f"stream {view.name!r}"):
+            planned.append(_plan_spout(replace(view, is_held=view.is_held and can_repeat)))
     ranges = tuple(item for ranges, _ in planned for item in ranges)
     return ranges, tuple(loss for _, losses in planned for loss in losses)
 

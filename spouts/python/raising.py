@@ -17,7 +17,9 @@ def in_spout(stream: str, what: str, stays: str) -> Iterator[None]:
     except TridentError:
         raise  # its text is meant to be read
     except Exception as error:  # noqa: BLE001 - users' code
-        raise FatalError(
+        told = FatalError(
             f"stream {stream!r}: {what} raised {type_and_place(error)}. {stays}. Mend it and start again; what may "
             "pass by itself is to be raised as RetryableError"
-        ) from None
+        )
+        told.place, told.raised = f"stream {stream!r}", type(error).__name__
+        raise told from None

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -22,6 +23,7 @@ from typing import Final
 
 from trident.base.errors import FatalError, RetryableError, TridentError
 from trident.base.failure import Failure
+from trident.base.latency import SAMPLED
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import LONGEST_ID, Message
@@ -39,6 +41,7 @@ LONG_S: Final = 10.0
 LINGER_S: Final = 1.0
 """How long threads that the spout has left behind may still keep the process, which has said its last word."""
 _LOOK_S: Final = 1.0
+_MOST_SAMPLES: Final = 1_000
 
 
 class _SpoutError(Exception):
@@ -56,6 +59,7 @@ class SpoutLoop:
         self._writer = writer
         self._said: queue.SimpleQueue[Said] = queue.SimpleQueue()
         self._pending: dict[int, tuple[str | None, float]] = {}
+        self._took: deque[float] = deque(maxlen=_MOST_SAMPLES)
         self._streak = 0
         self._fails = 0
         self._is_idle = False
@@ -131,6 +135,8 @@ class SpoutLoop:
         now = time.monotonic()
         for serial in serials:
             id_, since = self._pending.pop(serial)
+            if serial % SAMPLED == 0:
+                self._took.append(now - since)
             with self._calling("ack()"):
                 self._spout.ack(id_)
                 for hook in self._spout.hooks:
@@ -185,13 +191,19 @@ class SpoutLoop:
         limit = LONG_S
         while True:
             time.sleep(_LOOK_S)
-            self._writer.send(Alive())
+            self._writer.send(Alive(tuple(_taken(self._took))))
             call = self._call
             if call is None or call != told:
                 told, limit = call, LONG_S
             if call is not None and (seconds := time.monotonic() - call[1]) >= limit:
                 self._writer.send(Hangs(call[0], seconds))
                 limit *= 2
+
+
+def _taken(samples: deque[float]) -> Iterator[float]:
+    with suppress(IndexError):
+        while True:
+            yield samples.popleft()
 
 
 def _check(message: object, *, ids_are_needed: bool) -> None:

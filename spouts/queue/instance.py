@@ -18,6 +18,7 @@ from typing import Final
 
 from trident.base.errors import FatalError, RetryableError
 from trident.base.failure import Failure
+from trident.base.latency import CompleteLatency, RollingLatency
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import SpoutContext
 from trident.spouts.queue.message import Message
@@ -57,6 +58,7 @@ class SpoutInstance:
         self._emitted: queue.SimpleQueue[list[tuple[Message, Delivery]]] = queue.SimpleQueue()
         self._to_say: queue.SimpleQueue[Said | None] = queue.SimpleQueue()
         self._raised: Raised | None = None
+        self._latency = RollingLatency(context.stream)
         self._has_answered = threading.Event()
         self._idle_after: int | None = None
         self._fails = 0
@@ -106,6 +108,10 @@ class SpoutInstance:
         What it has said before it heard of a fail is no word on that: the source may have more since.
         """
         return self._idle_after == self._fails and self._emitted.empty()
+
+    def latency(self) -> CompleteLatency | None:
+        """Return how long its messages take."""
+        return self._latency.summary(time.monotonic())
 
     def set_active(self, active: bool) -> None:
         """Let it call `next_tuple`, or not."""
@@ -217,8 +223,8 @@ class SpoutInstance:
                 self._is_closed = True
             case Hangs(what, seconds):
                 self._tell_of(what, seconds)
-            case Alive():
-                pass
+            case Alive(took):
+                self._latency.add(took, time.monotonic())
 
     def _tell_of(self, what: str, seconds: float) -> None:
         _log.warning(

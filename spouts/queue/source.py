@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import ConfigurationError, TridentError
 from trident.base.failure import Failure
+from trident.base.latency import CompleteLatency
 from trident.base.ranges import OffsetRange, PartitionBounds, PartitionId
 from trident.spouts.base import OffsetsLostError, Start
 from trident.spouts.python.held_rows import HeldRowsSource
@@ -35,6 +36,9 @@ class Instance(Protocol):
     def is_idle(self) -> bool:
         """Whether nothing more is there or on its way."""
 
+    def latency(self) -> CompleteLatency | None:
+        """Return how long its messages take."""
+
     def set_active(self, active: bool) -> None:
         """Let it call `next_tuple`, or not."""
 
@@ -58,7 +62,7 @@ class Instance(Protocol):
 
 
 class AckingSource(HeldRowsSource):
-    """See `Source`, `NamesMessages`, `KnowsOrder`, `ReadsSmallBatches`.
+    """See `Source`, `NamesMessages`, `MeasuresLatency`, `KnowsOrder`, `ReadsSmallBatches`.
 
     No call here waits for a user's code, but for the first answer of a process. Its messages are taken in by the thread
     that plans; the others read and finish what is held, under a lock.
@@ -168,6 +172,11 @@ class AckingSource(HeldRowsSource):
         """See `TakesMessagesBack`."""
         with self._lock:
             self._pending.fail(reasons)
+
+    def latency(self) -> CompleteLatency | None:
+        """Return how long messages of the process take, from emission to ack; another process begins anew."""
+        instance = self._instance
+        return instance.latency() if instance is not None else None
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:
         """Have the messages acked: it is said at once, and waited for by nobody."""

@@ -72,6 +72,9 @@ class Idle:
 class Alive:
     """The process runs, whatever a call in it does: said every second."""
 
+    took: tuple[float, ...] = ()
+    """How many seconds some of the messages took that were acked since, from emission to ack."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hangs:

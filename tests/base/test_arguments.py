@@ -86,6 +86,7 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
         ("Audit", "OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)
     ),
     **dict.fromkeys(("Audit | str", "SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
+    "MissedTicks | str": (None, *POLICY),
     "StartAt": (None, *POLICY),
     "Literal['stopped', 'caught_up'] | None": POLICY,
     "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
@@ -282,6 +283,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "Topology": (Topology, {"name": "t"}),
     "Topology.stream": ("stream", {"name": "in", "spout": FixedBatchSpout("n int", [])}),
     "Topology.stop": ("stop", {}),
+    "Topology.ticks": ("ticks", {"name": "beat", "every": timedelta(minutes=1)}),
     "Topology.run": ("run", {"spark": SimpleNamespace(sql=same, createDataFrame=same, conf=None)}),
     "RunOptions": (RunOptions, {}),
     "Keep": (trident.Keep, {}),
@@ -387,6 +389,7 @@ CALLS: Final[Mapping[str, tuple[Callable[..., object] | str, Mapping[str, object
     "ProgressiveWait": (trident.spouts.ProgressiveWait, {}),
     "SleepWait": (trident.spouts.SleepWait, {}),
     "FileSpout": (trident.spouts.FileSpout, {"folder": "in", "schema": "n int", "format": "csv"}),
+    "TickSpout": (trident.spouts.TickSpout, {"every": timedelta(minutes=1)}),
     "Json": (Json, {"schema": "n int"}),
     "Raw": (trident.spouts.Raw, {}),
     "AckingKafkaSpout": (trident.spouts.AckingKafkaSpout, {**KAFKA, "group": "g"}),

@@ -111,4 +111,4 @@ def test_a_ledger_of_an_older_version_is_left_as_it_is(tmp_path, monkeypatch, ca
     monkeypatch.setenv("TRIDENT_LEDGER", str(tmp_path / "ledger.sqlite"))
     for command in ("activate", "deactivate", "kill"):
         assert run([command, "payments"]) == 1
-        assert "are of version 5, this library reads version 6. Nothing was changed" in capsys.readouterr().err
+        assert "are of version 5, this library reads version 7. Nothing was changed" in capsys.readouterr().err

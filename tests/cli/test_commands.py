@@ -368,7 +368,7 @@ def test_an_address_that_is_none_is_not_shown_either(address, capsys):
 def test_reading_refuses_tables_of_another_version_and_changes_nothing(tmp_path, capsys):
     restore_sqlite(1, tmp_path)
     assert run(["status", "payments", "--ledger", str(tmp_path / "ledger.sqlite")]) == 1
-    assert "are of version 1, this library reads version 6" in capsys.readouterr().err
+    assert "are of version 1, this library reads version 7" in capsys.readouterr().err
     with sqlite3.connect(tmp_path / "ledger.sqlite") as connection:
         assert connection.execute("SELECT max(version) FROM trident_schema").fetchone() == (1,)
     with sqlite3.connect(tmp_path / "empty.sqlite") as connection:

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select, update
 
 from tests.ledger.decision_contract import RETRY, DecisionContract, refusal_of
+from tests.ledger.error_contract import ErrorContract
 from tests.ledger.lifecycle_contract import LifeCycleContract
 from tests.ledger.making import (
     LONG,
@@ -951,6 +952,7 @@ class LedgerContract(
     RepeatContract,
     FencingContract,
     LeaseContract,
+    ErrorContract,
     RegistryContract,
     RetentionContract,
     ResetContract,

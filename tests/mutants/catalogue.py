@@ -16,6 +16,7 @@ from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
 from tests.mutants.queues import QUEUES
 from tests.mutants.received import RECEIVED
+from tests.mutants.reporting import REPORTING
 from tests.mutants.sinks import SINKS
 from tests.mutants.sources import SOURCES
 from tests.mutants.starting import STARTING
@@ -2901,6 +2902,7 @@ MUTANTS = (
     *EXPIRING,
     *STARTING,
     *LIFECYCLE,
+    *REPORTING,
     *TURNING,
     *ASKING,
     *AUDITING,

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from trident.base.errors import ConfigurationError, DecisionNeededError, LeaseHeldError, TridentError
-from trident.cli import commanding, deciding, examining, reading
+from trident.cli import commanding, deciding, examining, reading, reporting
 from trident.cli.exits import Exit
 from trident.cli.output import complain
 
@@ -20,6 +20,7 @@ app = typer.Typer(
     add_completion=False,
 )
 reading.register(app)
+reporting.register(app)
 deciding.register(app)
 commanding.register(app)
 examining.register(app)

@@ -11,6 +11,7 @@ import typer
 
 from trident.base.advice import ACTIVATE, RESET_CLEARING
 from trident.base.errors import MismatchError
+from trident.base.latency import CompleteLatency
 from trident.cli.exits import Exit
 from trident.cli.gone import goes_on, gone_by_undoing, gone_of
 from trident.cli.ledgers import LedgerOption, opened
@@ -130,11 +131,20 @@ def _in_words(standing: TopologyStatus) -> dict[str, object]:
         "sinks": ", ".join(standing.sinks) or None,
         "dropped": ", ".join(standing.dropped) or None,
         "received": ", ".join(standing.received) or None,
+        "recent_errors": f"{standing.recent_errors} kinds in the last hour" if standing.recent_errors else None,
+        "latencies": ", ".join(map(_latency, standing.latencies)) or None,
     }
 
 
 def _waiting(found: Waiting) -> str:
     return f"{found.sink}: {found.records:,} records of {found.txids} txids, since txid {found.oldest_txid}"
+
+
+def _latency(found: CompleteLatency) -> str:
+    return (
+        f"{found.stream}: mean {found.mean_ms:g} ms, median {found.p50_ms:g}, 99 % {found.p99_ms:g}, most "
+        f"{found.max_ms:g} ({found.samples} messages of the last {found.minutes} minutes, emission to ack)"
+    )
 
 
 def _say_what_is_not_shown(standing: TopologyStatus, partitions: int) -> None:
@@ -144,6 +154,8 @@ def _say_what_is_not_shown(standing: TopologyStatus, partitions: int) -> None:
         )
     if partitions > 0:
         print(f"and {partitions:,} more partitions: --json shows all")
+    if standing.recent_errors:
+        print(f"what went wrong, and how often: trident errors {shlex.quote(standing.name)}")
     again = ""
     if standing.sinks:
         sinks = ", ".join(standing.sinks)

@@ -160,7 +160,9 @@ def _from_python(traceback: str, job: str, became: str) -> TridentError:
             return UnprocessableError(f"{job}: {text}")
         return StagingLostError(f"{job}: {text}") if issubclass(own, StagingLostError) else kind(f"{job}: {text}")
     called = _users_frame(traceback, frame)
-    return kind(f"{job}: Python code raised {type_} at {frame}{called}. {became}.")
+    told = kind(f"{job}: Python code raised {type_} at {frame}{called}. {became}.")
+    told.raised = type_
+    return told
 
 
 def _users_frame(traceback: str, innermost: str) -> str:

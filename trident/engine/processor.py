@@ -11,7 +11,7 @@ from typing import TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from trident.base.errors import ConfigurationError
+from trident.base.errors import ConfigurationError, about
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge
 from trident.base.signals import StopSignal
@@ -118,6 +118,7 @@ class SparkProcessor:
         def on_spark(name: str, action: Callable[[], pa.Table]) -> pa.Table:
             job = f"{request.batch}, work in the commit turn for {name!r}"
             with (
+                about(f"state {name!r}", request.batch),
                 reading_until(given_up),
                 acting(self._spark, tag_of(request.batch), job, of_refusal=lambda found: of_state(found, name, job)),
             ):
@@ -311,6 +312,7 @@ class SparkProcessor:
     def _on_spark(self, attempt: _Attempt, what: str, action: Callable[[], T], state: str = "") -> T:
         job = f"{attempt.batch}, {what}"
         with (
+            about(what, attempt.batch),
             reading_until(attempt.given_up),
             acting(self._spark, tag_of(attempt.batch), job, of_refusal=lambda refused: of_state(refused, state, job)),
         ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Literal, Never
 
 from pyspark.sql import SparkSession
@@ -37,6 +38,8 @@ from trident.spouts.base import BadRecord, LostOffsets, Spout, SpoutKind
 from trident.spouts.python.spout import PythonSpout
 from trident.spouts.queue.acking import AckingSpout
 from trident.spouts.queue.spout import QueueSpout
+from trident.spouts.ticking import MissedTicks
+from trident.spouts.ticks import TickSpout
 from trident.state.places import shared_place
 from trident.state.target import Sink, State
 
@@ -83,6 +86,13 @@ class Topology:
         self._spouts[name] = spout
         self._samples[name] = fields_of(sample).schema
         return Stream(self, SourceNode(name, spout), sample, name)
+
+    def ticks(self, name: str, every: timedelta, *, missed: MissedTicks | str = MissedTicks.ONE) -> Stream:
+        """Start a stream of ticks: a record `every` so often, by the time of the batch, also when nothing else comes.
+
+        `missed` says what becomes of several that are due at once; see `TickSpout`, which `stream` takes as well.
+        """
+        return self.stream(name, TickSpout(every, missed=missed))
 
     def merge(self, *streams: Stream, fields: Sequence[str] | None = None) -> Stream:
         """Return the records of all streams in one; they need as many fields, of the same types in their order.

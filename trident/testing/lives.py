@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +12,7 @@ from typing import Final
 from trident.base.checks import check_count, refused
 from trident.base.crash_points import CrashPoint
 from trident.base.identity import Epoch
+from trident.base.latency import CompleteLatency
 from trident.base.policies import policy_of
 from trident.coordinators.ledger import MemoryLedger
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
@@ -116,8 +117,8 @@ class MortalDatabase(MemoryDatabase):
 class MortalLedger(MemoryLedger):
     """The ledger as one life sees it, in a `MortalDatabase`."""
 
-    def renew(self, topology: str, epoch: Epoch) -> bool:
+    def renew(self, topology: str, epoch: Epoch, latencies: Sequence[CompleteLatency] = ()) -> bool:
         """Write a heartbeat, if it lives: nobody waits for that thread, so nothing is raised there."""
         with suppress(CoordinatorDiedError):  # before it was written, or just then
-            return super().renew(topology, epoch)
+            return super().renew(topology, epoch, latencies)
         return False

@@ -10,12 +10,14 @@ from trident.base.checks import check_able, check_function, check_instance
 from trident.base.clock import Clock, SystemClock
 from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.latency import CompleteLatency
 from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.base import TransactionStep
-from trident.coordinators.ledger.memory import decisions, lifecycle
+from trident.coordinators.ledger.memory import decisions, lifecycle, reporting
 from trident.coordinators.ledger.memory.beginnings import first_entry, reborn
+from trident.coordinators.ledger.memory.cleaning import clean_up
 from trident.coordinators.ledger.memory.rows import Entry, Holding, Rows, dropped, with_done, with_pin
 from trident.coordinators.ledger.memory.viewing import MemoryLedgerView
 from trident.coordinators.ledger.rules import attempts, commits, resets
@@ -32,6 +34,7 @@ from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
+from trident.coordinators.reported import ErrorReport
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
@@ -82,15 +85,15 @@ class MemoryLedger:
             rows.put_holding(topology, Holding(epoch, lease.holder, now, lease.duration.total_seconds()))
             return Acquired(epoch, before.holder if before else None)
 
-    def renew(self, topology: str, epoch: Epoch) -> bool:
-        """Write a heartbeat; tells whether commands wait."""
+    def renew(self, topology: str, epoch: Epoch, latencies: Sequence[CompleteLatency] = ()) -> bool:
+        """Write a heartbeat, with how long messages take; tells whether commands wait."""
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             rows.check_epoch(topology, epoch)
             holding = rows.holding(topology)
             if holding is None or holding.released:
                 raise FencedError(f"topology {topology!r}: the lease of epoch {epoch.number} was released.")
-            rows.put_holding(topology, replace(holding, beat_at=self._clock.monotonic()))
+            rows.put_holding(topology, replace(holding, beat_at=self._clock.monotonic(), latencies=tuple(latencies)))
             return lifecycle.wait_in(rows.find(topology))
 
     def release(self, topology: str, epoch: Epoch) -> None:
@@ -224,16 +227,9 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            finished = rows.finished(owner.topology)
-            done = sorted(row.stored.plan.txid for row in finished.values() if row.commit)
-            oldest_kept = min(done[-max(keep.count, 1) :], default=0)
-            latest = self._clock.monotonic() - keep.age.total_seconds()
-            gone = [row for row in finished.values() if row.commit and row.done_at < latest]
-            last = max((row.stored.plan.txid for row in gone if row.stored.plan.txid < oldest_kept), default=0)
-            doomed = [row for row in finished.values() if row.stored.plan.txid <= min(last, entry.progress.done - 1)]
-            for row in doomed:
-                rows.forget(owner.topology, row.stored.plan.attempt)
-            return sum(1 + (row.commit is not None) + (row.pin is not None) for row in doomed)
+            now = self._clock.monotonic()
+            old = reporting.let_go_of_old(transaction, owner.topology, keep.age, now)
+            return old + clean_up(rows, entry, keep, now)
 
     def decide_reset(self, epoch: Epoch, topology: str, decision: ResetDecision) -> None:
         """Record a reset before its first effect."""
@@ -334,6 +330,12 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             rows.put(lifecycle.answered(rows.fenced(owner.topology, epoch), epoch, number, reply))
+
+    def report(self, owner: Owner, epoch: Epoch, reports: Sequence[ErrorReport]) -> None:
+        """Add to what people read of errors."""
+        with self._database.transaction() as transaction:
+            Rows(transaction).owned(owner, epoch)
+            reporting.report(transaction, owner, epoch, reports, self._clock.monotonic())
 
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""

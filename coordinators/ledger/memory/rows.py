@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from trident.base.errors import FatalError, MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.latency import CompleteLatency
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
 from trident.coordinators.ledger.rules.changes import changed_ranges
 from trident.coordinators.ledger.rules.fencing import check_epoch, check_owner
@@ -37,6 +38,7 @@ class Holding:
     beat_at: float
     seconds: float
     released: bool = False
+    latencies: tuple[CompleteLatency, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,17 +183,17 @@ class Rows:
     """The ledger's tables inside one transaction of a memory database."""
 
     def __init__(self, transaction: MemoryTransaction) -> None:
-        self._transaction = transaction
+        self.transaction = transaction
 
     def holding(self, topology: str) -> Holding | None:
         """Return who holds the topology."""
-        found = self._transaction.table(_FENCES).get(topology)
+        found = self.transaction.table(_FENCES).get(topology)
         assert found is None or isinstance(found, Holding)
         return found
 
     def put_holding(self, topology: str, holding: Holding) -> None:
         """Replace who holds the topology."""
-        self._transaction.table(_FENCES)[topology] = holding
+        self.transaction.table(_FENCES)[topology] = holding
 
     def check_epoch(self, topology: str, epoch: Epoch) -> None:
         """Raise FencedError for another epoch than the stored one."""
@@ -200,7 +202,7 @@ class Rows:
 
     def find(self, topology: str) -> Entry | None:
         """Return a topology's entry, None when it was never registered."""
-        found = self._transaction.table(_TOPOLOGIES).get(topology)
+        found = self.transaction.table(_TOPOLOGIES).get(topology)
         assert found is None or isinstance(found, Entry)
         return found
 
@@ -220,11 +222,11 @@ class Rows:
 
     def put(self, entry: Entry) -> None:
         """Replace a topology's entry."""
-        self._transaction.table(_TOPOLOGIES)[entry.spec.name] = entry
+        self.transaction.table(_TOPOLOGIES)[entry.spec.name] = entry
 
     def finished(self, topology: str) -> dict[int, Finished]:
         """Return the history of a topology by attempt."""
-        table = self._transaction.table(_FINISHED)
+        table = self.transaction.table(_FINISHED)
         rows: dict[int, Finished] = {}
         for key, row in table.items():
             assert isinstance(key, tuple)
@@ -235,28 +237,28 @@ class Rows:
 
     def finished_plan(self, topology: str, attempt: int) -> StoredPlan | None:
         """Return the plan of an attempt that was dropped or is done."""
-        row = self._transaction.table(_FINISHED).get((topology, attempt))
+        row = self.transaction.table(_FINISHED).get((topology, attempt))
         return row.stored if isinstance(row, Finished) else None
 
     def finish(self, topology: str, row: Finished) -> None:
         """Add to the history."""
-        self._transaction.table(_FINISHED)[topology, row.stored.plan.attempt] = row
+        self.transaction.table(_FINISHED)[topology, row.stored.plan.attempt] = row
 
     def forget(self, topology: str, attempt: int) -> None:
         """Delete from the history."""
-        del self._transaction.table(_FINISHED)[topology, attempt]
+        del self.transaction.table(_FINISHED)[topology, attempt]
 
     def mark_losses(self, topology: str, stored: StoredPlan) -> None:
         """Keep the losses of an attempt with what became of it."""
         if stored.plan.losses:
             batch = (topology, stored.incarnation, stored.plan.txid, stored.plan.attempt)
-            table = self._transaction.table(_LOSSES)
+            table = self.transaction.table(_LOSSES)
             table.update({(*batch, loss): stored.status for loss in stored.plan.losses})
 
     def kept_losses(self, topology: str) -> list[KeptLoss]:
         """Return the losses of a topology by attempt."""
         found = []
-        for key, status in self._transaction.table(_LOSSES).items():
+        for key, status in self.transaction.table(_LOSSES).items():
             assert isinstance(key, tuple)
             assert isinstance(status, PlanStatus)
             if key[0] == topology:
@@ -270,19 +272,19 @@ class Rows:
     def add_dead_letters(self, owner: Owner, pin: Pin) -> None:
         """Keep the dead letters of a pin."""
         if pin.dead_letters:
-            table = self._transaction.table(_DEAD_LETTERS)
+            table = self.transaction.table(_DEAD_LETTERS)
             table[owner.topology, owner.incarnation, pin.txid] = pin.dead_letters
 
     def add_diverted(self, owner: Owner, txid: int, diverted: Diverted) -> None:
         """Keep the rows that a decision took out of a txid; a second one finds none left and takes none away."""
         if diverted.rows:
-            table = self._transaction.table(_DIVERTED)
+            table = self.transaction.table(_DIVERTED)
             table[owner.topology, owner.incarnation, txid, diverted.state] = diverted
 
     def diverted_of(self, topology: str) -> list[tuple[Owner, int, Diverted]]:
         """Return the rows that decisions took out of txids, with incarnation and txid, in order."""
         found = []
-        for key, diverted in self._transaction.table(_DIVERTED).items():
+        for key, diverted in self.transaction.table(_DIVERTED).items():
             assert isinstance(key, tuple)
             assert isinstance(diverted, Diverted)
             if key[0] == topology:
@@ -297,14 +299,14 @@ class Rows:
         """Let go of the dead letters and diverted rows of a txid whose records will be read again."""
         of_batch = (owner.topology, owner.incarnation, txid)
         for name in (_DEAD_LETTERS, _DIVERTED):
-            table = self._transaction.table(name)
+            table = self.transaction.table(name)
             for key in [key for key in table if isinstance(key, tuple) and key[:3] == of_batch]:
                 del table[key]
 
     def letters_of(self, topology: str) -> list[tuple[Owner, int, tuple[DeadLetter, ...]]]:
         """Return the dead letters of a topology with the incarnations and txids that they are of."""
         found = []
-        for key, letters in self._transaction.table(_DEAD_LETTERS).items():
+        for key, letters in self.transaction.table(_DEAD_LETTERS).items():
             assert isinstance(key, tuple)
             assert isinstance(letters, tuple)
             if key[0] == topology:
@@ -317,7 +319,7 @@ class Rows:
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all topologies."""
-        return tuple(sorted(str(name) for name in self._transaction.table(_TOPOLOGIES)))
+        return tuple(sorted(str(name) for name in self.transaction.table(_TOPOLOGIES)))
 
 
 def dropped(rows: Rows, entry: Entry, drop_from: int) -> Entry:

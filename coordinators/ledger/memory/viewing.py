@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from trident.base.clock import Clock
 from trident.base.errors import MismatchError
 from trident.base.identity import Owner
+from trident.coordinators.ledger.memory.reporting import errors_of, recent_of, row_of, said
 from trident.coordinators.ledger.memory.rows import Entry, Finished, KeptLoss, Rows, changed
 from trident.coordinators.ledger.rules.lifecycle import KeptCommand
 from trident.coordinators.ledger.rules.progress import PlanStatus, StoredPlan
@@ -18,6 +19,7 @@ from trident.coordinators.ledger.view import (
     DeadLetterRow,
     DecisionRow,
     DivertedRow,
+    ErrorRow,
     LossRow,
     PartitionProgress,
     PinRow,
@@ -81,6 +83,11 @@ class MemoryLedgerView:
             numbered = [each for each in kept.entry.commands if each.kept.number >= since]
             return tuple(_command(topology, each.kept) for each in numbered)
 
+    def errors(self, topology: str) -> tuple[ErrorRow, ...]:
+        """Return what is kept of errors, the newest first."""
+        with self._kept(topology) as kept:
+            return kept.errors()
+
     @contextmanager
     def _kept(self, topology: str) -> Iterator[_Kept]:
         with self._database.transaction() as transaction:
@@ -106,6 +113,8 @@ class _Kept:
         assert holding is not None, "who registers a topology holds it"
         reset = self.entry.reset
         lost = [row for row in self.losses() if row.status == PlanStatus.DONE]
+        is_held = not holding.released and now < holding.beat_at + holding.seconds
+        recent = recent_of(errors_of(self._rows.transaction, self._name), now)
         return TopologyStatus(
             name=self._name,
             incarnation=progress.incarnation,
@@ -117,7 +126,7 @@ class _Kept:
             last_attempt=progress.last_attempt,
             epoch=holding.epoch.number,
             holder=holding.holder,
-            is_held=not holding.released and now < holding.beat_at + holding.seconds,
+            is_held=is_held,
             done_at=None,
             refusal=self.entry.open_refusal(),
             decisions=tuple(str(decision) for decision in self.entry.open_decisions()),
@@ -134,11 +143,17 @@ class _Kept:
             commands=tuple(
                 f"{each.kept.number} {each.kept.kind}" for each in self.entry.commands if each.kept.verdict is None
             ),
+            recent_errors=len(recent),
+            last_error=said(recent[0]) if recent else None,
+            latencies=holding.latencies if is_held else (),
         )
 
     def batches(self) -> tuple[BatchRow, ...]:
         rows = [_batch(self._name, row, row.commit) for row in self._finished if row.commit is not None]
         return tuple(sorted(rows, key=lambda row: -row.txid))
+
+    def errors(self) -> tuple[ErrorRow, ...]:
+        return tuple(row_of(self._name, kept) for kept in errors_of(self._rows.transaction, self._name))
 
     def losses(self) -> tuple[LossRow, ...]:
         kept = self._rows.kept_losses(self._name)

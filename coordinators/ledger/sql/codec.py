@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from trident.base.errors import FatalError
+from trident.base.latency import CompleteLatency
 from trident.base.ranges import OffsetRange, PartitionId, RangeManifest
 from trident.coordinators.pinned import StatePin
 from trident.coordinators.planned import Loss, Plan, ReceivedIds, SpoutRange, StartPosition
@@ -83,6 +84,7 @@ class RangesCodec:
 
 RANGES = RangesCodec()
 LOSSES: Codec[tuple[Loss, ...]] = Codec(tuple[Loss, ...], "the losses of a plan")
+LATENCIES: Codec[tuple[CompleteLatency, ...]] = Codec(tuple[CompleteLatency, ...], "the latencies of a heartbeat")
 TIMERS: Codec[tuple[str, ...]] = Codec(tuple[str, ...], "the timers of a plan")
 DIVERTS: Codec[tuple[str, ...]] = Codec(tuple[str, ...], "the diverted states of a plan")
 RECEIVED: Codec[tuple[ReceivedIds, ...]] = Codec(tuple[ReceivedIds, ...], "what a plan has received")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -16,7 +17,9 @@ from sqlalchemy import Connection, and_, bindparam, exists, select, update
 
 from trident.base.errors import FatalError, FencedError, OutcomeUnknownError, RetryableError
 from trident.base.identity import Epoch
+from trident.base.latency import CompleteLatency
 from trident.coordinators.ledger.rules.fencing import check_epoch, lease_held
+from trident.coordinators.ledger.sql import codec
 from trident.coordinators.ledger.sql.dialect import SecondsSince, insert_new
 from trident.coordinators.ledger.sql.lifecycle import commands_wait
 from trident.coordinators.ledger.sql.moments import DatabaseNow
@@ -44,7 +47,7 @@ _OWN_HEARTBEAT = and_(
     HEARTBEAT.c.topology == bindparam("in_topology"), HEARTBEAT.c.epoch == bindparam("in_number"), _IS_CURRENT
 )
 _BEAT = update(HEARTBEAT).where(_OWN_HEARTBEAT, HEARTBEAT.c.released.is_(False)).values(beat_at=DatabaseNow())
-_BEAT_AND_LOOK = _BEAT.returning(commands_wait("in_topology").label("wait"))
+_BEAT_AND_LOOK = _BEAT.values(latencies=bindparam("in_latencies")).returning(commands_wait("in_topology").label("wait"))
 _RELEASE = update(HEARTBEAT).where(_OWN_HEARTBEAT).values(released=True)
 
 
@@ -100,13 +103,17 @@ def _is_registered(connection: Connection, topology: str) -> bool:
     return found
 
 
-def renew(connection: Connection, topology: str, epoch: Epoch, *, looks: bool) -> bool:
+def renew(
+    connection: Connection, topology: str, epoch: Epoch, latencies: Sequence[CompleteLatency], *, looks: bool
+) -> bool:
     """Write a heartbeat; tells, where it looks for them in the same statement, whether commands wait.
 
-    Tables of an older version have none. Raises FencedError for another epoch or a lease that was let go.
+    Tables of an older version have none, and no place for latencies. Raises FencedError for another epoch or a lease
+    that was let go.
     """
     if looks:
-        row = connection.execute(_BEAT_AND_LOOK, _of(topology, epoch)).one_or_none()
+        said = {"in_latencies": codec.LATENCIES.encode(tuple(latencies)) if latencies else None}
+        row = connection.execute(_BEAT_AND_LOOK, _of(topology, epoch) | said).one_or_none()
         if row is not None:
             return bool(row.wait)
     elif connection.execute(_BEAT, _of(topology, epoch)).rowcount == 1:

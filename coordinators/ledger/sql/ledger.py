@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from trident.base.errors import MismatchError
 from trident.base.identity import Epoch, Owner
+from trident.base.latency import CompleteLatency
 from trident.base.looking import rolled_back
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.coordinators.decided import Decision, Diverted, Refusal, ResetDecision
@@ -27,6 +28,7 @@ from trident.coordinators.ledger.sql import (
     lifecycle,
     reads,
     registration,
+    reporting,
     resets,
     retention,
 )
@@ -38,6 +40,7 @@ from trident.coordinators.lifecycle import Given, Reply, Sent
 from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
+from trident.coordinators.reported import ErrorReport
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 
@@ -67,12 +70,12 @@ class SqlLedger:
         """Raise the topology's epoch and start its heartbeat, unless another holder's is fresh."""
         return epochs.acquire(self._database, self._presence, topology, lease, above)
 
-    def renew(self, topology: str, epoch: Epoch) -> bool:
-        """Write a heartbeat; tells whether commands wait."""
+    def renew(self, topology: str, epoch: Epoch, latencies: Sequence[CompleteLatency] = ()) -> bool:
+        """Write a heartbeat, with how long messages take; tells whether commands wait."""
         self._presence.keep(topology, epoch.token)  # first: a beat whose commit takes long must not delay it
         with self._beating() as transaction:
             transaction.work_for(topology, epoch)
-            return epochs.renew(transaction.connection, topology, epoch, looks=self._is_migrated)
+            return epochs.renew(transaction.connection, topology, epoch, latencies, looks=self._is_migrated)
 
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
@@ -250,6 +253,11 @@ class SqlLedger:
         """Answer a command."""
         with self._migrated(owner.topology, epoch) as transaction:
             lifecycle.answer(transaction.connection, owner, epoch, number, reply)
+
+    def report(self, owner: Owner, epoch: Epoch, reports: Sequence[ErrorReport]) -> None:
+        """Add to what people read of errors."""
+        with self._working(owner.topology, epoch) as transaction:
+            reporting.report(transaction.connection, owner, epoch, reports)
 
     def losses(self, topology: str, status: PlanStatus = PlanStatus.DONE) -> tuple[Loss, ...]:
         """Return the losses recorded with attempts that are done (or live, or were dropped)."""

@@ -15,6 +15,7 @@ from trident.base.identity import Epoch, Owner
 from trident.coordinators.ledger.rules.fencing import check_owner
 from trident.coordinators.ledger.sql.dialect import SecondsSince
 from trident.coordinators.ledger.sql.reads import lock_fence, read_progress
+from trident.coordinators.ledger.sql.reporting import let_go_of_old
 from trident.coordinators.ledger.sql.tables import COMMIT, IS_LIVE, PIN, PLAN
 from trident.coordinators.registered import Keep
 
@@ -32,10 +33,11 @@ def clean_up(connection: Connection, owner: Owner, epoch: Epoch, keep: Keep) -> 
     if progress is None:
         raise MismatchError(f"topology {topology!r} is not registered in this ledger. Nothing was written.")
     check_owner(progress, owner)
+    errors = let_go_of_old(connection, topology, keep.age)
     last = _last_to_go(connection, topology, progress.done, keep)
     oldest_pin = _oldest_of(connection, topology, PINS_KEPT, progress.done)
     last_pin = max(last or 0, oldest_pin - 1 if oldest_pin is not None else 0)
-    pins = _delete(connection, PIN, topology, last_pin)
+    pins = errors + _delete(connection, PIN, topology, last_pin)
     if last is None:
         return pins
     plans = _delete(connection, PLAN, topology, last)

@@ -78,6 +78,7 @@ HEARTBEAT = Table(
     Column("beat_at", Moment, nullable=False),
     Column("lease_seconds", Double, nullable=False),
     Column("released", Boolean, nullable=False),
+    Column("latencies", Text),
 )
 
 INCARNATION = Table(
@@ -308,6 +309,24 @@ COMMAND = Table(
     Column("verdict", Text),
     Column("answer", Text),
     Column("answered_at", Moment),
+)
+
+# Errors as people read them: equal ones are one row.
+ERROR = Table(
+    "trident_error",
+    METADATA,
+    _key("topology"),
+    _key("incarnation"),
+    _key("id"),
+    _text("place"),
+    _text("kind"),
+    _text("text"),
+    _number("count"),
+    Column("txid", BigInteger),
+    Column("attempt", BigInteger),
+    _number("epoch"),
+    Column("first_at", Moment, nullable=False),
+    Column("last_at", Moment, nullable=False),
 )
 _IS_OPEN = text("verdict IS NULL")
 Index("trident_command_open", COMMAND.c.topology, COMMAND.c.number, postgresql_where=_IS_OPEN, sqlite_where=_IS_OPEN)

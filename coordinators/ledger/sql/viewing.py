@@ -25,6 +25,7 @@ from trident.coordinators.ledger.sql.reads import (
     read_spec,
     read_starts,
 )
+from trident.coordinators.ledger.sql.reported import read_errors, recent
 from trident.coordinators.ledger.sql.tables import (
     COMMAND,
     COMMIT,
@@ -48,6 +49,7 @@ from trident.coordinators.ledger.view import (
     DeadLetterRow,
     DecisionRow,
     DivertedRow,
+    ErrorRow,
     LossRow,
     PartitionProgress,
     PinRow,
@@ -111,6 +113,11 @@ class SqlLedgerView:
         with self._readable_of(topology) as connection:
             return _commands(connection, topology, since)
 
+    def errors(self, topology: str) -> tuple[ErrorRow, ...]:
+        """Return what is kept of errors, the newest first."""
+        with self._readable_of(topology) as connection:
+            return read_errors(connection, topology)
+
     @contextmanager
     def _readable(self) -> Iterator[Connection]:
         with self._database.transaction() as transaction:
@@ -159,7 +166,7 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
     owner = Owner(topology, progress.incarnation)
     left = HEARTBEAT.c.lease_seconds - SecondsSince(HEARTBEAT.c.beat_at)
     held = connection.execute(
-        select(FENCE.c.number, FENCE.c.holder, HEARTBEAT.c.released, left.label("seconds_left"))
+        select(FENCE.c.number, FENCE.c.holder, HEARTBEAT.c.released, HEARTBEAT.c.latencies, left.label("seconds_left"))
         .join_from(FENCE, HEARTBEAT, HEARTBEAT.c.topology == FENCE.c.topology)
         .where(FENCE.c.topology == topology)
     ).one()
@@ -167,6 +174,8 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
     reset = read_open_reset(connection, topology)
     losses, lost_offsets = _lost(connection, topology)
     spec = read_spec(connection, topology)
+    is_held = not held.released and held.seconds_left > 0
+    recent_errors, last_error = recent(connection, topology)
     return TopologyStatus(
         name=topology,
         incarnation=progress.incarnation,
@@ -178,7 +187,7 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         last_attempt=progress.last_attempt,
         epoch=held.number,
         holder=held.holder,
-        is_held=not held.released and held.seconds_left > 0,
+        is_held=is_held,
         done_at=connection.execute(done_at).scalars().first(),
         refusal=read_refusal(connection, owner, progress.done),
         decisions=tuple(str(decision) for decision in read_decisions(connection, owner, progress.done)),
@@ -194,6 +203,9 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         received=spec.received,
         activity=read_activity(connection, topology),
         commands=_waiting_commands(connection, topology),
+        recent_errors=recent_errors,
+        last_error=last_error,
+        latencies=codec.LATENCIES.decode(held.latencies) if is_held and held.latencies else (),
     )
 
 
