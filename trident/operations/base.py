@@ -40,6 +40,8 @@ class BatchContext:
     """Whether its rows are only kept for a person, so that a value that can't be held is left out of them."""
     needs: TaskNeeds = NO_NEEDS
     """How the operation that is lowered is to run."""
+    in_runs: frozenset[object] = frozenset()
+    """The operations whose functions may be given all neighbours of a task at once, although order counts."""
 
     def literal(self) -> Column:
         """Return the planned time as a timestamp, exact to the microsecond."""
