@@ -158,6 +158,27 @@ def test_what_cannot_work_is_refused(stream: Stream, case: str) -> None:
         build(stream)
 
 
+PLACES: dict[str, Callable[[Stream], Stream]] = {
+    "partition_by": lambda s: s.partition_by("account"),
+    "global_": lambda s: s.global_(),
+    "batch_global": lambda s: s.batch_global(),
+    "where they are, twice": lambda s: s.partition_by("account").local_or_shuffle(),
+    "direct": lambda s: s.declare_direct("amount").direct(),
+    "broadcast": lambda s: s.broadcast(),
+    "function": lambda s: s.partition(lambda batch: batch.column("amount")),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_this_library_computes_for_itself_is_not_taken_for_a_users(stream: Stream, place: str) -> None:
+    """Its own expressions name hidden columns; that a user's do is looked at where there is a `*`."""
+    put = PLACES[place](stream)
+    mapped = put.each(n=F.col("amount") * 3).filter(F.col("n") * 2 > 1).flat_each(i=F.array(F.col("n") * 2))
+    assert mapped.map(text=F.concat("account", F.lit("a*b"))).each(n=F.lit(2) * 3).fields == ("text", "n")
+    with pytest.raises(ConfigurationError, match=r"map: columns are named, or taken in by '\*'"):
+        mapped.map(j=F.struct("*"))
+
+
 MOMENTS: dict[str, Callable[[], Column]] = {
     "cast": lambda: F.lit("now").cast("timestamp"),
     "cast in text": lambda: F.expr("'Today'::date"),

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from integration_tests.dsl.collected import add_sink, placed, rows_of
 from integration_tests.dsl.fakes import edges_of, manifest, run, small_spout
-from trident import Count, MapGet, Max, Min, SqliteLedger, Sum, Topology
+from trident import Count, FirstN, MapGet, Max, Min, SqliteLedger, Sum, Topology
 from trident.base.errors import ConfigurationError, FatalError
 from trident.base.partitions import PARTITION
 from trident.language.stream import Stream
@@ -169,6 +169,35 @@ def test_rows_of_an_aggregation_count_beside_records_in_a_merge(spark: SparkSess
     both = records.project("m").merge(sums.project("m"))
     rows = rows_of(both.partition_aggregate(n=Count(), total=Sum("m")), ordered=False)
     assert sorted(rows, key=repr) == sorted([(9, 43), (2, 13), (0, None)], key=repr)
+
+
+BOTH: dict[str, Callable[[Stream], Stream]] = {
+    "flat_map": lambda s: s.flat_map(lambda batch: batch, "m bigint"),
+    "flat_map in partitions": lambda s: s.partition_by("m").flat_map(lambda batch: batch, "m bigint"),
+    "every other function": lambda s: (
+        s.map(lambda batch: batch, "m bigint")
+        .each(lambda batch: batch.column("m"), "other bigint")
+        .filter(lambda batch: pc.is_valid(batch.column("m")))
+        .peek(len)
+        .flat_map_row(lambda row: [row], "m bigint, other bigint")
+        .flat_each(lambda batch: pa.array([[1]] * batch.num_rows, pa.list_(pa.int64())), "one bigint")
+        .project("m")
+    ),
+    "every other verb": lambda s: (
+        s.parallelism(2).shuffle().partition_by("m").rename(m="n").map(m=F.col("n")).flat_map(m=F.array("m"))
+    ),
+    "FirstN": lambda s: s.apply_assembly(FirstN(100)),
+    "merge": lambda s: s.merge(s.filter(F.lit(False))),
+    "join": lambda s: s.join(s.map(m=F.col("m"), other=F.lit(1)).aggregate(m=Max("m")), on="m", how="left"),
+}
+
+
+@pytest.mark.parametrize("name", BOTH)
+def test_rows_of_an_aggregation_go_beside_records_through_every_verb(spark: SparkSession, name: str) -> None:
+    """They have no order where records have one."""
+    records = stream().each(m=F.col("n").cast("bigint"))
+    both = records.project("m").merge(records.group_by("k").aggregate(m=Sum("n")).project("m"))
+    assert Counter(rows_of(BOTH[name](both))) == Counter((n,) for n in (1, 2, 3, 4, 5, 6, 7, 4, 8, 11, 5))
 
 
 def test_an_empty_batch_has_a_row_for_each_partition(spark: SparkSession) -> None:

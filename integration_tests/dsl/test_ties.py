@@ -15,6 +15,7 @@ from integration_tests.dsl.fakes import small_spout
 from trident import CollectList, CollectSet, FirstN, Max, MaxBy, Min, TopN, Topology
 from trident.language.stream import Stream
 from trident.operations.aggregators.base import Aggregation
+from trident.spouts import FixedBatchSpout
 
 RECORDS = [(f"k{number:02d}", number) for number in range(12)]
 
@@ -81,6 +82,44 @@ def test_a_function_that_gives_back_its_records_changes_no_order(
 
     asked = stream() if per_call is None else stream().options(records_per_call=per_call)
     assert rows_of(asked.flat_map(same, "k string, n int")) == rows_of(stream())
+
+
+FURTHER: dict[str, Callable[[Stream, Stream], Stream]] = {
+    "merged with another branch": lambda made, odd: made.merge(odd),
+    "merged with itself": lambda made, _: made.merge(made),
+    "joined with another branch": lambda made, odd: made.join(odd.rename(n="m"), on="k", how="full"),
+    "merged, of the first ones": lambda made, odd: odd.merge(made.filter(F.col("n") > 1)).apply_assembly(FirstN(5)),
+}
+
+
+@pytest.mark.parametrize("per_call", [None, 2])
+@pytest.mark.parametrize("further", FURTHER)
+def test_a_function_changes_no_order_of_what_comes_together_further_down(
+    spark: SparkSession, further: str, per_call: int | None
+) -> None:
+    """Its rows counted from the first record of what it is given: what else is of that log stood behind all of them."""
+
+    def out(*, is_mapped: bool) -> list[tuple[object, ...]]:
+        stream = records()
+        even, odd = stream.filter(F.col("n") % 2 == 0), stream.filter(F.col("n") % 2 == 1)
+        asked = even if per_call is None else even.options(records_per_call=per_call)
+        return rows_of(
+            FURTHER[further](asked.flat_map(lambda batch: batch, "k string, n int") if is_mapped else even, odd)
+        )
+
+    assert out(is_mapped=True) == out(is_mapped=False)
+
+
+def test_a_function_is_given_many_records_at_once_where_nothing_comes_between_its_rows(spark: SparkSession) -> None:
+    """One at a time takes a hundred times as long."""
+
+    def sizes(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return pa.record_batch({"n": pa.array([batch.num_rows] * batch.num_rows, pa.int32())})
+
+    topology = Topology("t")
+    first, other = (topology.stream(name, FixedBatchSpout("n int", [(1,)] * 7)) for name in "ab")
+    assert rows_of(first.flat_map(sizes, "n int").merge(other)) == [(7,)] * 7 + [(1,)] * 7
+    assert rows_of(records().flat_map(sizes, "n int")) == [(5,)] * 5 + [(7,)] * 7
 
 
 PASSES: dict[str, Callable[[Stream], Stream]] = {

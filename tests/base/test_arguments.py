@@ -106,7 +106,13 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     "KafkaSink | None": THING,
     "Callable[[int], str]": (None, "a text", 5, int),
     **dict.fromkeys(
-        ("RowFunction", "RowFilter", "Callable[[pa.RecordBatch], object]", "Callable[[pa.RecordBatch], AnyArray]"),
+        (
+            "Collects",
+            "RowFunction",
+            "RowFilter",
+            "Callable[[pa.RecordBatch], object]",
+            "Callable[[pa.RecordBatch], AnyArray]",
+        ),
         (None, "a text", 5, b"x", int),
     ),
     "Callable[..., R]": (None, "a text", 5, b"bytes", int),
@@ -165,6 +171,7 @@ MAY: Final[Mapping[str, Sequence[object]]] = {
     "LocalKafkaCluster.leader(partition)": (0,),
     "Stream.each(schema)": (None,),
     "HttpPushSpout(port)": (0,),
+    "RunOptions(ackers)": (0,),
 }
 """What one of them may be, unlike the others of its annotation."""
 SECRET: Final = {"dsn", "client_options", "token", "url"}

@@ -9,6 +9,7 @@ from typing import cast
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import LongType, StructField, StructType
 
 from tests.dsl.sinks import UnopenedSink
 from trident import ConfigurationError
@@ -32,6 +33,7 @@ from trident.graph.turns import Stages, _crossings, stages_of
 from trident.managing.deciding import _require_another_end
 from trident.operations.aggregate import Aggregate
 from trident.operations.base import Operation, RecordOperation
+from trident.operations.functions import FlatMapFunction
 from trident.spouts.base import Spout
 from trident.state.layout import Merge, StateKind, StateLayout, ValueColumn
 from trident.state.target import State
@@ -281,3 +283,64 @@ def test_the_order_is_asked_for_where_an_operation_wants_it() -> None:
     assert alone.ordered == frozenset()
     (grouped,) = jobs_of([persist("a", in_order(OperationNode(cast(Operation, Named("g", makes_groups=True)), left)))])
     assert grouped.ordered == frozenset(), "a group is of no single record"
+
+
+def rows_of(before: Node) -> OperationNode:
+    declared = StructType([StructField("n", LongType())])
+    return OperationNode(FlatMapFunction(lambda batch: batch, declared), before)
+
+
+def grouped(before: Node) -> OperationNode:
+    return OperationNode(cast(Operation, Named("g", makes_groups=True)), before)
+
+
+def reading(name: str, **description: str) -> SourceNode:
+    return SourceNode(name, cast(Spout, Described(name, said=tuple(description.items()))))
+
+
+@dataclass(frozen=True)
+class Described(Named):
+    """Stands for a spout that says what it reads."""
+
+    said: tuple[tuple[str, str], ...] = ()
+
+    def description(self) -> dict[str, str]:
+        return dict(self.said)
+
+
+FURTHER: dict[str, tuple[bool, Callable[[Node, Node], Node]]] = {
+    "nothing": (True, lambda rows, _: rows),
+    "what deals them anew": (True, lambda rows, _: in_order(step(rows))),
+    "another branch": (False, lambda rows, own: union(rows, own)),
+    "another branch, further down": (False, lambda rows, own: union(step(in_order(rows)), step(own))),
+    "itself": (False, lambda rows, _: union(rows, step(rows))),
+    "groups of its own": (True, lambda rows, own: union(rows, grouped(own))),
+    "in groups": (True, lambda rows, own: union(grouped(rows), own)),
+    "of another log": (True, lambda rows, _: union(rows, reading("b", spout="kafka", topics="x,y"))),
+    "of another log twice": (
+        True, lambda rows, _: union(rows, *[reading(name, spout="memory") for name in ("one", "two")])
+    ),
+    "the same topic": (False, lambda rows, _: union(rows, reading("b", spout="kafka", topics="t,y"))),
+    "perhaps the same topic": (False, lambda rows, _: union(rows, reading("b", spout="kafka", pattern=".*"))),
+    "a spout of a user's": (False, lambda rows, _: union(rows, reading("b", spout="Own"))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("further", FURTHER)
+def test_a_function_is_given_a_run_only_where_nothing_comes_between_its_rows_further_down(further: str) -> None:
+    """Its rows count from the run's first record, so what else is of that log would be before or behind all of them."""
+    are_alone, follow = FURTHER[further]
+    own = reading("a", spout="kafka", topics="t")
+    made = rows_of(own)
+    ends = [persist("s", follow(made, own)), persist("other", own)]
+    assert topology(*ends).in_runs == ({made.operation} if are_alone else frozenset())
+
+
+def test_what_stands_between_its_rows_in_the_turn_counts_too() -> None:
+    own = reading("a", spout="memory")
+    made = rows_of(own)
+    kept = persist("kept", own)
+    late = union(query(kept, made), own)
+    assert topology(kept, persist("s", late)).in_runs == frozenset()
+    assert topology(kept, persist("s", query(kept, made))).in_runs == {made.operation}
+    assert topology(persist("s", rows_of(step(own)))).in_runs == frozenset(), "a step that may have moved records"

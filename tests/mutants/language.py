@@ -207,6 +207,16 @@ LANGUAGE: Final = (
         ),
     ),
     Mutant(
+        "such a function is given a run only where no other row of its log comes between further down",
+        "trident/graph/reading.py",
+        "not any(_meets_its_log(each, place.inputs) for place in places)",
+        "True",
+        (
+            "tests/dsl/test_graph.py"
+            "::test_a_function_is_given_a_run_only_where_nothing_comes_between_its_rows_further_down[another branch]",
+        ),
+    ),
+    Mutant(
         "what deals records anew is no more as it was read",
         "trident/graph/reading.py",
         "    while isinstance(node, OperationNode) and isinstance(node.operation, _WHERE_THEY_ARE):\n",

@@ -82,7 +82,7 @@ def apply_step(operation: Operation, frame: DataFrame) -> DataFrame:
         raise ConfigurationError(f"{operation.verb} would lose the column {CONTROL!r} that is not its own")
     _refuse_unrepeatable(operation.verb, after)
     if operation.verb in _OF_COLUMNS and (not isinstance(operation, Told) or _MAY_NAME_ALL.search(operation.told())):
-        _refuse_star(operation.verb, after)
+        _refuse_star(operation.verb, frame, after)
     return after
 
 
@@ -160,14 +160,16 @@ def _refuse_unrepeatable(verb: str, frame: DataFrame) -> None:
         )
 
 
-def _refuse_star(verb: str, frame: DataFrame) -> None:
+def _refuse_star(verb: str, before: DataFrame, after: DataFrame) -> None:
     """Refuse `*` inside an expression: it would take in the columns that only go along, whose values are no record's.
 
-    Spark Connect does not show its plans; there this check is left out.
+    Steps before this one are not looked at: what this library computes for itself names such columns. Spark Connect
+    does not show its plans; there this check is left out.
     """
-    if not is_classic(frame.sparkSession):
+    if not is_classic(after.sparkSession):
         return
-    for expression in _expressions(frame._jdf.queryExecution().analyzed()):
+    seen = before._jdf.queryExecution().analyzed()
+    for expression in _expressions(after._jdf.queryExecution().analyzed(), seen):
         _, guard, given = _LITERAL.sub("''", str(expression.sql())).partition(_GUARD)
         if guard and _HIDDEN_NAMED.search(given):
             raise ConfigurationError(
@@ -199,10 +201,13 @@ def _has_moments(verb: str, plan: JavaObject, jvm: JVMView) -> bool:
         ) from None
 
 
-def _expressions(plan: JavaObject) -> Iterator[JavaObject]:
+def _expressions(plan: JavaObject, seen: JavaObject | None = None) -> Iterator[JavaObject]:
+    """Yield the expressions of a plan down to one that was seen before."""
+    if seen is not None and plan.fastEquals(seen):
+        return
     yield from items_of(plan.expressions())
     for child in items_of(plan.children()):
-        yield from _expressions(child)
+        yield from _expressions(child, seen)
 
 
 def _cast_texts(node: JavaObject) -> Iterator[str]:

@@ -14,6 +14,7 @@ from trident.coordinators.registered import RECEIVED, SINK, TopologySpec
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, SinkNode
+from trident.graph.reading import given_in_runs
 from trident.graph.rooted import Trees, trees_of
 from trident.graph.turns import Stages, stages_of
 from trident.operations.aggregate import Aggregate
@@ -41,6 +42,11 @@ class CompiledTopology:
     def jobs(self) -> tuple[Job, ...]:
         """The jobs of every batch before its turn."""
         return jobs_of(self.stages.processing)
+
+    @property
+    def in_runs(self) -> frozenset[object]:
+        """See `BatchContext`: whether a row stands between others is known of the whole graph only."""
+        return given_in_runs(self.ends)
 
     @property
     def stages(self) -> Stages:

@@ -128,7 +128,8 @@ class PreparedPlans:
             raise
 
     def _prepare(self, small: SmallUpdates) -> pa.Table:
-        noticing = _Noticing(small.context.batch_time, small.context.txid, small.context.is_diverted)
+        given = small.context
+        noticing = _Noticing(given.batch_time, given.txid, given.is_diverted, in_runs=given.in_runs)
         rows = small.rows()
         updates = from_source(small.source, rows, noticing).updates(small.end, for_driver=True)
         table = updates.toArrow()

@@ -68,6 +68,7 @@ class SparkProcessor:
         if staging_threshold < 1 or (parallelism is not None and parallelism < 1):
             raise ConfigurationError("staging_threshold and parallelism must be above zero")
         self._jobs = compiled.jobs
+        self._in_runs = compiled.in_runs
         self._is_audited = audit is Audit.ON
         self._trees = compiled.trees if ackers else NO_TREES
         self._messages = MessageTrees(self._trees, sources, ackers)
@@ -96,7 +97,7 @@ class SparkProcessor:
     def process(self, request: ProcessRequest) -> ProcessResult:
         """Run all jobs of the attempt, side by side."""
         given_up = self._given_up[request.batch] = StopSignal()
-        runs = [partial(self._run, _Attempt(job, request, given_up)) for job in self._jobs]
+        runs = [partial(self._run, _Attempt(job, request, given_up, self._in_runs)) for job in self._jobs]
         messages = self._messages.begin(request.edges)
         try:
             with self._first_alone.turn(given_up) if goes_alone(request, self._jobs) else nullcontext():
@@ -327,6 +328,7 @@ class _Attempt:
     job: Job
     request: ProcessRequest
     given_up: StopSignal
+    in_runs: frozenset[object]
 
     @property
     def batch(self) -> BatchId:
@@ -334,7 +336,7 @@ class _Attempt:
 
     @property
     def context(self) -> BatchContext:
-        return BatchContext(self.request.batch_time, self.request.batch.txid)
+        return BatchContext(self.request.batch_time, self.request.batch.txid, in_runs=self.in_runs)
 
     @property
     def width(self) -> int:

@@ -13,6 +13,7 @@ from trident.graph.nodes import (
     RecordOperationNode,
     SourceNode,
     Way,
+    one_by_one,
     sources_of,
     walk,
 )
@@ -125,13 +126,7 @@ def _wanting_order(ends: Sequence[Way]) -> Iterator[Node | Way]:
 
 def _records_of(end: Node | Way) -> Iterator[SourceNode]:
     """Yield the sources whose records come to an end, or to an operation, one by one."""
-    todo: list[Node] = list(end.inputs)
-    while todo:
-        node = todo.pop()
-        if isinstance(node, SourceNode):
-            yield node
-        elif not (isinstance(node, OperationNode) and node.operation.makes_groups):
-            todo.extend(node.inputs)
+    return (node for node in one_by_one(end.inputs) if isinstance(node, SourceNode))
 
 
 def _top(source: SourceNode, followers: dict[Node | Way, set[Node | Way]]) -> Node:

@@ -6,7 +6,7 @@ Two nodes are the same when they are one object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -236,3 +236,15 @@ def walk(end: Node | Way) -> Iterator[Node | Way]:
 def sources_of(end: Node | Way) -> tuple[SourceNode, ...]:
     """Return the sources that it depends on, each once."""
     return tuple(node for node in walk(end) if isinstance(node, SourceNode))
+
+
+def one_by_one(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield the nodes, and all before them whose records, or what was made of each, come to them one by one."""
+    seen = set[Node]()
+    todo = list(nodes)
+    while todo:
+        node = todo.pop()
+        if node not in seen and not (isinstance(node, OperationNode) and node.operation.makes_groups):
+            seen.add(node)
+            yield node
+            todo.extend(node.inputs)

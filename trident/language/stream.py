@@ -12,7 +12,6 @@ from trident.base.errors import ConfigurationError
 from trident.base.names import check_given_name
 from trident.engine.building import apply_step, fields_of
 from trident.graph.nodes import Node, OperationNode, SinkNode
-from trident.graph.reading import is_as_read
 from trident.language.aggregating import aggregation
 from trident.language.grouped import GroupedStream
 from trident.language.partition_verbs import PartitionVerbs
@@ -119,15 +118,15 @@ class Stream(RowVerbs, PartitionVerbs, TaskVerbs):
 
         `flat_map(name=array_column)` makes a row with that one field of every element;
         `flat_map(function, "name type, …")` takes the rows that the function returns. It is given some records at a
-        time; behind what deals them anew (`parallelism`, a repartitioning, a merge, a join, `FirstN`) one at a time if
-        their order counts further on (a sink, an upsert), since its rows do not say which record they are of:
-        `flat_map_row` and `flat_each` take as many at once there as elsewhere.
+        time; but where their order counts further on (a sink, an upsert), one at a time behind what deals them anew
+        (`parallelism`, a repartitioning, a merge, a join, `FirstN`), and before a merge or a join with other records of
+        the same stream, since its rows do not say which record they are of. `flat_map_row` and `flat_each` take as many
+        at once there as elsewhere.
         """
         if function is None:
             return self._then(FlatMapColumn(_columns(_arrays(columns), schema, "flat_map")))
         given = _function(function, "flat_map", columns)
-        in_runs = is_as_read(self._node)
-        return self._then(FlatMapFunction(given, declared_fields(schema, "flat_map"), in_runs=in_runs))
+        return self._then(FlatMapFunction(given, declared_fields(schema, "flat_map")))
 
     def flat_each(
         self, function: ListsFunction | None = None, schema: str | None = None, /, **columns: Column | Split

@@ -280,12 +280,14 @@ class Expand:
         result = self.function(records.fields)
         if isinstance(result, str | bytes | Mapping) or not isinstance(result, pa.RecordBatch | pa.Table | Iterable):
             raise wrong_result("flat_map", type(result).__name__, self.declared)
-        first = None if records.order is None else cast(bytes, records.order[0].as_py())
+        first = None if records.order is None else cast("bytes | None", records.order[0].as_py())
         count = 0
         for part in [result] if isinstance(result, pa.RecordBatch | pa.Table) else result:
             arrays = fit(part, self.declared, "flat_map")
             rows = len(arrays[0])
-            hidden: dict[str, AnyArray] = {} if first is None else {ORDER: below(first, count, rows)}
+            hidden: dict[str, AnyArray] = {}
+            if records.order is not None:  # of a merge, rows of an aggregation stand beside records and have none
+                hidden[ORDER] = pa.nulls(rows, pa.binary()) if first is None else below(first, count, rows)
             if records.partition is not None:
                 hidden[PARTITION] = pa.array([records.partition[0].as_py()] * rows, pa.int32())
             if records.ids is not None:

@@ -43,6 +43,8 @@ class BatchContext:
     """How the operation that is lowered is to run."""
     place: str = ""
     """Which run of the operation it is, where it says what becomes of messages; empty: nobody asks."""
+    in_runs: frozenset[object] = frozenset()
+    """The operations whose functions may be given all neighbours of a task at once, although order counts."""
 
     def literal(self) -> Column:
         """Return the planned time as a timestamp, exact to the microsecond."""

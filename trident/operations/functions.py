@@ -112,8 +112,9 @@ class MapFunction:
 class FlatMapFunction:
     """Replaces the records by the rows that the function returns, any number of them.
 
-    `in_runs` says that a task has the records of each source partition without a gap. Elsewhere others may lie between
-    them, in another task, and nobody knows which record a row is of: where order counts it is given one at a time then.
+    Nobody knows which record a row is of, so where order counts it is given one at a time. Some at once only where the
+    batch says so: where a task has the records of each source partition without a gap, and what is made of them meets
+    no other row of theirs (`graph/reading.py`).
     """
 
     verb = "flat_map"
@@ -121,10 +122,9 @@ class FlatMapFunction:
     account = Account.MAKES
     runs_user_code = True
 
-    def __init__(self, function: RowsFunction, declared: StructType, *, in_runs: bool) -> None:
+    def __init__(self, function: RowsFunction, declared: StructType) -> None:
         self._function = function
         self._declared = declared
-        self._in_runs = in_runs
 
     def check(self, fields: Fields) -> None:
         """Any fields will do."""
@@ -139,10 +139,11 @@ class FlatMapFunction:
         Its rows count from the first record of a run, so a task's records are put in their order before: those that a
         decoder leaves to the JVM come behind all others.
         """
-        if ORDER in frame.columns and self._in_runs:
+        in_runs = self in batch.in_runs
+        if ORDER in frame.columns and in_runs:
             frame = frame.sortWithinPartitions(order())
         schema = nullable([*self._declared.fields, *_hidden_fields(frame)])
-        made = Expand(self._function, arrow_schema(self._declared), arrow_schema(schema), self._in_runs)
+        made = Expand(self._function, arrow_schema(self._declared), arrow_schema(schema), in_runs)
         return in_python(frame, made, schema, batch)
 
 
