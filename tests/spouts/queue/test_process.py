@@ -135,6 +135,8 @@ def test_what_a_spout_raises_is_said_behind_what_it_gave(
     queue.put(["a", "b"])
     with running(FileQueueSpout(queue.path, Misbehaviour(0 if "open" in what else 2, what))) as started:
         if "next" in what and "dies" not in what:
+            until(started._is_gone.is_set)
+            started.check()  # what it has given is to be taken first
             assert [each.id for each, _ in taken(started, 1)] == ["a"]
         until(started._is_gone.is_set)
         started.take(9)

@@ -1,0 +1,108 @@
+"""A source over processes of a spout that come and go: who gave a message hears what becomes of it, and nobody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.spouts.queue.file_queue import FileQueueSpout
+from trident.base.errors import RetryableError
+from trident.base.failure import Failure
+from trident.base.latency import CompleteLatency
+from trident.base.ranges import OffsetRange, PartitionId
+from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.message import Message
+from trident.spouts.queue.pending import Delivery
+from trident.spouts.queue.source import AckingSource
+
+LOG = PartitionId("messages", 0)
+
+
+class FakeInstance:
+    """Gives each message of a list once, numbered from 0 as each process numbers its own."""
+
+    def __init__(self, context: SpoutContext, *ids: str) -> None:
+        self.number = context.instance
+        self.ids = list(ids)
+        self.serial = 0
+        self.acked: list[int] = []
+        self.failed: list[tuple[int, Failure]] = []
+        self.is_gone = False
+        self.is_idle = False
+
+    def set_active(self, active: bool) -> None: ...
+
+    def wait_for_first(self, seconds: float) -> None: ...
+
+    def take(self, most: int) -> list[tuple[Message, Delivery]]:
+        taken = [
+            (Message((id_,), id_), Delivery(self.number, self.serial + n)) for n, id_ in enumerate(self.ids[:most])
+        ]
+        self.serial += len(taken)
+        del self.ids[:most]
+        return taken
+
+    def ack(self, serials: tuple[int, ...]) -> None:
+        self.acked += serials
+
+    def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        self.failed += [(serial, reason) for serial in serials]
+
+    def check(self) -> None:
+        if self.is_gone:
+            raise RetryableError("its process is gone")
+
+    def latency(self) -> CompleteLatency | None:
+        return None
+
+    def close(self) -> bool:
+        return True
+
+
+def opened(*gives: tuple[str, ...]) -> tuple[AckingSource, list[FakeInstance]]:
+    """Return a source, and its processes as they are started, each with what it gives."""
+    instances: list[FakeInstance] = []
+
+    def begin(context: SpoutContext) -> FakeInstance:
+        instances.append(FakeInstance(context, *gives[len(instances)]))
+        return instances[-1]
+
+    source = AckingSource("messages", FileQueueSpout(Path("unused")), begin)
+    source.begin_from({}, (), ())
+    return source, instances
+
+
+def plan(source: AckingSource, start: int = 0) -> tuple[OffsetRange, tuple[str, ...]]:
+    source.receive({LOG: start})
+    (bounds,) = source.bounds()
+    planned = OffsetRange(LOG, "messages", start, bounds.stop)
+    source.planned(planned)
+    return planned, source.ids(planned)
+
+
+def test_only_who_has_given_a_message_hears_of_its_end() -> None:
+    source, instances = opened(("a", "b"), ("c", "d", "e"))
+    first, _ = plan(source)
+    instances[0].is_gone = True
+    with pytest.raises(RetryableError):
+        source.receive({LOG: first.stop})
+    _, ids = plan(source, first.stop)
+    assert ids == ("c", "d", "e")
+    source.committed(1, [first])
+    assert instances[1].acked == [], "its emissions have the same numbers, and are others"
+    source.committed(2, [OffsetRange(LOG, "messages", first.stop, first.stop + 3)])
+    assert (instances[0].acked, instances[1].acked) == ([], [0, 1, 2])
+
+
+def test_messages_that_failed_by_themselves_go_back_and_the_next_plan_takes_nothing_new() -> None:
+    source, (instance,) = opened(("a", "b", "c"))
+    _, ids = plan(source)
+    instance.ids = ["new"]
+    source.fail_messages({"b": Failure.OPERATION})
+    assert source.ids(OffsetRange(LOG, "messages", 0, 3)) == ids, (
+        "an attempt that is under way has them where they were"
+    )
+    again, ids = plan(source)
+    assert (ids, instance.failed) == (("a", "c"), [(1, Failure.OPERATION)])
+    assert plan(source, again.stop)[1] == ("new",)
