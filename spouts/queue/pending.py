@@ -136,7 +136,7 @@ class PendingMessages:
     def fail(self, reasons: Mapping[str, Failure]) -> None:
         """Hear of messages, by their ids, that can't be in their batch: it is planned again without them."""
         for id_, reason in reasons.items():
-            if (item := self._by_id.get(id_)) is not None and item.values is not None:
+            if (item := self._by_id.get(id_)) is not None:
                 item.failed = reason
 
     def plan_from(self, position: int, oldest: float) -> tuple[GivenBack, ...]:

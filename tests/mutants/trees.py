@@ -19,13 +19,6 @@ TREES: Final = (
         _PENDING,
     ),
     Mutant(
-        "what is pinned can't be failed",
-        "spouts/queue/pending.py",
-        "(item := self._by_id.get(id_)) is not None and item.values is not None:",
-        "(item := self._by_id.get(id_)) is not None:",
-        _PENDING,
-    ),
-    Mutant(
         "a tree is processed only if its source has begun it",
         "coordinators/acking/trees.py",
         "np.intersect1d(known[totals == 0], np.concatenate(table.begun))",
