@@ -200,7 +200,7 @@ def test_without_ackers_what_an_operation_says_of_messages_counts_for_nothing(
 
 def test_a_record_of_no_message_can_t_be_failed(spark: SparkSession, tmp_path: Path) -> None:
     made = Topology("no_messages")
-    stream = made.stream("rows", FixedBatchSpout("account string", [[("m6",)]]))
+    stream = made.stream("rows", FixedBatchSpout("account string", [("m6",)]))
     stream.process(judge, "text string").to_table(SqliteTable("texts"))
     with pytest.raises(TridentError, match="failed a record that is of no message"):
         made.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), options=OPTIONS)
