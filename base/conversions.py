@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from trident.base.arrays import AnyArray
 from trident.base.exact import InexactError
+from trident.base.inside import entries, is_list, lengths, offsets, require_keys_once, requires, with_required
 
 _IS = Callable[[pa.DataType], bool]
 _GREATEST_SCALED: Final = 1.3e38
@@ -30,6 +29,12 @@ _TOO_SMALL: Final = r"(?s)[eE]-0*(4[2-9]|[5-9][0-9]|[1-9][0-9]{2})|^.{37}.*[eE]-
 What is left has at most 35 digits behind the point, and 41 by the exponent. Nothing that is written in the usual way,
 as 1.5E-20, and that a decimal of 38 digits holds is refused.
 """
+_HEXADECIMAL: Final = r"^\s*[+-]?0[xX]"
+"""What Arrow reads as the bits of an integer: -1 of 0xFF in eight of them. As a decimal, or in CSV, it is none."""
+_UNREADABLE: Final[tuple[tuple[_IS, str], ...]] = (
+    (pa.types.is_decimal, _TOO_SMALL),
+    (pa.types.is_integer, _HEXADECIMAL),
+)
 _NOT_ZERO: Final = r"^\s*[+-]?[0.]*[1-9]"
 
 
@@ -40,15 +45,18 @@ def converted(array: AnyArray, type_: pa.DataType) -> AnyArray:
     moment without a zone is one of UTC.
     """
     if array.type == type_:
-        return array
+        require_keys_once(array)
+        return with_required(array, type_)
     given = _laid_bare(array)
     _require_alike(given.type, type_)
     said: AnyArray = given.cast(_said(given.type, type_))
     _require_parsable(said, type_)
-    made: AnyArray = said.cast(_wide(type_)).cast(type_)
+    optional = _optional(type_)
+    made: AnyArray = said.cast(_wide(optional)).cast(optional)
     made.validate()  # Arrow loses some of a list of nothing but nulls
     _require_held(given, made)
-    return made
+    require_keys_once(made)
+    return with_required(made, type_)
 
 
 def decimals_of(texts: pa.StringArray, type_: pa.DataType) -> AnyArray:
@@ -60,15 +68,24 @@ def decimals_of(texts: pa.StringArray, type_: pa.DataType) -> AnyArray:
 
 
 def widened(array: AnyArray, type_: pa.DataType) -> AnyArray:
-    """Return decimals, also inside of others, as Arrow's safe cast makes them, but for those that it lets go round."""
+    """Return decimals, also inside of others, as Arrow's safe cast makes them, but for those that it lets go round.
+
+    Raises `InexactError` for a map that has a key twice and for a field without a value that must have one.
+    """
     if array.type == type_:
-        return array
-    made: AnyArray = _laid_bare(array).cast(_wide(type_)).cast(type_)
-    return made
+        require_keys_once(array)
+        return with_required(array, type_)
+    optional = _optional(type_)
+    made: AnyArray = _laid_bare(array).cast(_wide(optional)).cast(optional)
+    require_keys_once(made)
+    return with_required(made, type_)
 
 
 def _laid_bare(array: AnyArray) -> AnyArray:
-    """Return the values alone, as `_bare` has them: without what nulls and slices hide, which need not be held."""
+    """Return the values alone, as `_bare` has them: without what nulls and slices hide, which need not be held.
+
+    No field is required any more: what a null hides is null itself then.
+    """
     if isinstance(array, pa.DictionaryArray):
         return _laid_bare(array.dictionary.take(array.indices))
     if isinstance(array, pa.ExtensionArray):
@@ -76,24 +93,17 @@ def _laid_bare(array: AnyArray) -> AnyArray:
     mask = array.is_null() if array.null_count else None
     if isinstance(array, pa.StructArray) and array.type.num_fields:
         parts = [_laid_bare(part) for part in array.flatten()]
-        fields = [field.with_type(part.type) for field, part in zip(array.type.fields, parts, strict=True)]
+        names = [field.name for field in array.type.fields]
+        fields = [pa.field(name, part.type) for name, part in zip(names, parts, strict=True)]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=mask)
     if isinstance(array, pa.MapArray):
-        keys, items = map(_laid_bare, _inside(array))
-        ends = array.offsets.to_numpy()
-        lengths = np.where(array.is_valid().to_numpy(zero_copy_only=False), ends[1:] - ends[:-1], 0)
-        return pa.MapArray.from_arrays(_offsets(lengths), keys, items, mask=mask)  # type: ignore[call-overload, no-any-return]
-    if _is_list(array.type):
+        keys, items = map(_laid_bare, entries(array))
+        return pa.MapArray.from_arrays(offsets(lengths(array)), keys, items, mask=mask)  # type: ignore[call-overload, no-any-return]
+    if is_list(array.type):
         inside = _laid_bare(array.flatten())  # type: ignore[attr-defined]
-        found: AnyArray = pc.list_value_length(array)  # type: ignore[arg-type]
-        counts = np.nan_to_num(found.to_numpy(zero_copy_only=False)).astype(np.int64)  # nulls are NaN
-        return pa.ListArray.from_arrays(_offsets(counts), inside, mask=mask)  # type: ignore[call-overload, no-any-return]
+        return pa.ListArray.from_arrays(offsets(lengths(array)), inside, mask=mask)  # type: ignore[call-overload, no-any-return]
     bare: AnyArray = array.cast(_bare(array.type))
     return bare
-
-
-def _offsets(lengths: npt.NDArray[np.int64]) -> AnyArray:
-    return pa.array(np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), pa.int32())
 
 
 def _said(given: pa.DataType, wanted: pa.DataType) -> pa.DataType:
@@ -117,6 +127,17 @@ def _wide(type_: pa.DataType) -> pa.DataType:
     return _mapped(type_, type_, wide)
 
 
+def _optional(type_: pa.DataType) -> pa.DataType:
+    """Return a type that requires nothing inside: Arrow casts no null structure to one whose fields are required."""
+    if not requires(type_):
+        return type_
+    if isinstance(type_, pa.StructType):
+        return pa.struct([pa.field(field.name, _optional(field.type)) for field in type_.fields])
+    if isinstance(type_, pa.MapType):
+        return pa.map_(_optional(type_.key_type), _optional(type_.item_type))
+    return pa.list_(_optional(type_.value_type))  # type: ignore[attr-defined]
+
+
 def _mapped(
     given: pa.DataType, wanted: pa.DataType, leaf: Callable[[pa.DataType, pa.DataType], pa.DataType]
 ) -> pa.DataType:
@@ -127,7 +148,7 @@ def _mapped(
     if isinstance(wanted, pa.MapType) and isinstance(given, pa.MapType):
         key = _mapped(given.key_type, wanted.key_type, leaf)
         return pa.map_(key, _mapped(given.item_type, wanted.item_type, leaf))
-    if _is_list(wanted) and _is_list(given):
+    if is_list(wanted) and is_list(given):
         return pa.list_(_mapped(given.value_type, wanted.value_type, leaf))  # type: ignore[attr-defined]
     return leaf(given, wanted)
 
@@ -139,10 +160,10 @@ def _bare(type_: pa.DataType) -> pa.DataType:
     if isinstance(type_, pa.BaseExtensionType):
         return _bare(type_.storage_type)
     if isinstance(type_, pa.StructType):
-        return pa.struct([pa.field(each.name, _bare(each.type), each.nullable) for each in type_.fields])
+        return pa.struct([pa.field(each.name, _bare(each.type)) for each in type_.fields])
     if isinstance(type_, pa.MapType):
         return pa.map_(_bare(type_.key_type), _bare(type_.item_type))
-    if _is_list(type_):
+    if is_list(type_):
         return pa.list_(_bare(type_.value_type))  # type: ignore[attr-defined]
     if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
         return pa.string()
@@ -160,7 +181,7 @@ def _require_alike(given: pa.DataType, wanted: pa.DataType) -> None:
     elif isinstance(wanted, pa.MapType) and isinstance(given, pa.MapType):
         _require_alike(given.key_type, wanted.key_type)
         _require_alike(given.item_type, wanted.item_type)
-    elif _is_list(wanted) and _is_list(given):
+    elif is_list(wanted) and is_list(given):
         _require_alike(given.value_type, wanted.value_type)  # type: ignore[attr-defined]
     elif not (given == wanted or pa.types.is_null(given) or any(a(given) and b(wanted) for a, b in _ALIKE)):
         raise InexactError
@@ -171,16 +192,16 @@ def _require_alike(given: pa.DataType, wanted: pa.DataType) -> None:
 
 
 def _require_parsable(said: AnyArray, type_: pa.DataType) -> None:
-    """Raise for a text that Arrow must not be asked to read as a decimal."""
+    """Raise for a text that Arrow must not be asked to read as a number."""
     if isinstance(type_, pa.StructType) and isinstance(said, pa.StructArray):
         for name, own in zip(said.type.names, said.flatten(), strict=True):
             _require_parsable(own, type_.field(name).type)
     elif isinstance(type_, pa.MapType) and isinstance(said, pa.MapArray):
-        for own, wanted in zip(_inside(said), (type_.key_type, type_.item_type), strict=True):
+        for own, wanted in zip(entries(said), (type_.key_type, type_.item_type), strict=True):
             _require_parsable(own, wanted)
-    elif _is_list(type_) and _is_list(said.type):
+    elif is_list(type_) and is_list(said.type):
         _require_parsable(said.flatten(), type_.value_type)  # type: ignore[attr-defined]
-    elif pa.types.is_decimal(type_) and _is_text(said.type) and _matches(said, _TOO_SMALL):
+    elif _is_text(said.type) and any(is_kind(type_) and _matches(said, pattern) for is_kind, pattern in _UNREADABLE):
         raise InexactError
 
 
@@ -195,11 +216,9 @@ def _require_held(given: AnyArray, made: AnyArray) -> None:
         for name, after in zip(made.type.names, made.flatten(), strict=True):
             _require_held(before[name], after)
     elif isinstance(made, pa.MapArray) and isinstance(given, pa.MapArray):
-        for own, after in zip(_inside(given), _inside(made), strict=True):
+        for own, after in zip(entries(given), entries(made), strict=True):
             _require_held(own, after)
-        if given.type.key_type != made.type.key_type and any(map(_has_one_twice, made.to_pylist())):  # type: ignore[misc]
-            raise InexactError  # which of the two is meant?
-    elif _is_list(made.type) and _is_list(given.type):
+    elif is_list(made.type) and is_list(given.type):
         _require_held(given.flatten(), made.flatten())  # type: ignore[attr-defined]
     elif pa.types.is_floating(made.type):
         _require_near(given, made)
@@ -209,11 +228,6 @@ def _require_held(given: AnyArray, made: AnyArray) -> None:
             _require_equal(given, made.cast(pa.string()).cast(given.type))
     elif pa.types.is_temporal(given.type) and (pa.types.is_date(made.type) or _is_text(made.type)):
         _require_equal(given, made.cast(given.type))
-
-
-def _has_one_twice(map_: list[tuple[object, object]] | None) -> bool:
-    keys = [repr(key) for key, _ in map_ or ()]
-    return len(set(keys)) < len(keys)
 
 
 def _require_within(given: AnyArray, made: AnyArray) -> None:
@@ -236,14 +250,6 @@ def _require_within(given: AnyArray, made: AnyArray) -> None:
         raise InexactError
 
 
-def _inside(maps: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the keys and the values of all maps of a column that are there."""
-    assert isinstance(maps, pa.MapArray)
-    there = maps.filter(maps.is_valid())
-    first, stop = there.offsets[0].as_py(), there.offsets[-1].as_py()
-    return there.keys.slice(first, stop - first), there.items.slice(first, stop - first)
-
-
 def _require_equal(given: AnyArray, back: AnyArray) -> None:
     if pc.all(pc.equal(back, given)).as_py() is False:
         raise InexactError
@@ -264,10 +270,6 @@ def _require_near(given: AnyArray, made: AnyArray) -> None:
     vanished = pc.and_(pc.equal(made, pa.scalar(0.0, made.type)), pc.invert(is_zero))
     if pc.any(pc.or_(overflown, vanished), min_count=0).as_py():
         raise InexactError
-
-
-def _is_list(type_: pa.DataType) -> bool:
-    return pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_)
 
 
 def _is_number(type_: pa.DataType) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from numbers import Integral
 
 import numpy as np
@@ -47,16 +48,20 @@ def _exact_inside(values: Sequence[object], type_: pa.DataType) -> Sequence[obje
     if isinstance(type_, pa.MapType):
         pairs = [None if value is None else _items(value) for value in values]
         inside = [pair for several in pairs if several is not None for pair in several]
-        if any(_has_one_twice([key for key, _ in several]) for several in pairs if several is not None):
-            raise InexactError  # which of the two is meant?
-        exact_array([key for key, _ in inside], type_.key_type)
+        keys: list[object] = exact_array([key for key, _ in inside], type_.key_type).to_pylist()  # type: ignore[assignment, misc, unused-ignore]
         exact_array([item for _, item in inside], type_.item_type)
+        ends = itertools.accumulate(len(several) for several in pairs if several is not None)
+        # as they are held: two numbers may be rounded to one
+        if any(has_one_twice(keys[start:end]) for start, end in itertools.pairwise((0, *ends))):
+            raise InexactError  # which of the two is meant?
         return pairs
     if isinstance(type_, pa.StructType):
         names = {field.name for field in type_.fields}
         if not all(isinstance(value, Mapping) and set(value) <= names for value in present):
             raise InexactError
         for field in type_.fields:
+            if not field.nullable and any(value.get(field.name) is None for value in present):  # type: ignore[attr-defined]
+                raise InexactError
             exact_array([value.get(field.name) for value in present], field.type)  # type: ignore[attr-defined]
         return values
     if not all(isinstance(value, list | tuple) for value in present):
@@ -73,7 +78,8 @@ def _items(value: object) -> list[tuple[object, object]]:
     raise InexactError
 
 
-def _has_one_twice(keys: Sequence[object]) -> bool:
+def has_one_twice(keys: Sequence[object]) -> bool:
+    """Tell whether two keys of a map are equal as keys, values as an array gives them; a NaN is equal to any other."""
     if sum(key != key for key in keys) > 1:
         return True
     try:
@@ -94,7 +100,7 @@ def _suits(kind: type, type_: pa.DataType) -> bool:
         return issubclass(kind, timedelta)
     if pa.types.is_date(type_):
         return issubclass(kind, date) and not issubclass(kind, datetime)
-    return True
+    return issubclass(kind, time) if pa.types.is_time(type_) else True
 
 
 def _fit(values: Sequence[object], kinds: set[type], type_: pa.DataType) -> bool:
@@ -119,19 +125,30 @@ def _fit(values: Sequence[object], kinds: set[type], type_: pa.DataType) -> bool
         def check(value: object) -> bool:
             return not getattr(value, "nanoseconds", 0)  # of pandas' own
 
+    if pa.types.is_time(type_):
+
+        def check(value: object) -> bool:
+            return getattr(value, "tzinfo", None) is None  # Arrow leaves it out
+
     return check is None or all(check(value) for value in values if value is not None)
 
 
 def _is_whole(value: object) -> bool:
-    return not isinstance(value, float | np.floating) or float(value).is_integer()
+    return not isinstance(value, float | np.floating) or value.is_integer()  # a longer one is no float of Python's
 
 
 def _became_infinite(values: Sequence[object], array: AnyArray) -> bool:
     found = array.to_numpy(zero_copy_only=False)
     if not np.isinf(found).any():
         return False
-    infinite = [value for value in values if value is not None and math.isinf(value)]  # type: ignore[arg-type]
-    return int(np.isinf(found).sum()) != len(infinite)
+    return int(np.isinf(found).sum()) != sum(map(_is_infinite, values))
+
+
+def _is_infinite(value: object) -> bool:
+    if value is None:
+        return False
+    # a longer float may be finite and infinite in Python's
+    return bool(np.isinf(value)) if isinstance(value, np.floating) else math.isinf(value)  # type: ignore[arg-type]
 
 
 def _vanished(values: Sequence[object], array: AnyArray) -> bool:

@@ -273,3 +273,18 @@ def test_each_control_word_comes_out_once(spark: SparkSession) -> None:
     expected = [("payments", manifest(edge)) for edge in edges_of(source)]
     assert sorted(result.manifests, key=repr) == sorted(expected, key=repr)
     assert len(sent_rows(result)) == 2 * sum(len(row[4] or []) for row in ROWS)
+
+
+def test_a_null_structure_goes_through_functions_whether_its_fields_are_required_or_not(spark: SparkSession) -> None:
+    """Spark requires the field of `struct(lit(1))`; of a structure that is not there it requires nothing."""
+    rows = Topology("t").stream("s", small_spout("n bigint", [(1,), (2,)]))
+    made = F.when(F.col("n") > 1, F.struct(F.lit(1).alias("a")))
+    given = rows.map(m=made, ms=F.array(made), at=F.struct(F.lit(0).cast("timestamp").alias("t")))
+    through = (
+        given.each(lambda batch: batch.column("m"), "own struct<a: bigint not null>")
+        .each_row(lambda row: [row["m"]], "by_row struct<a: int not null>")
+        .flat_map(lambda batch: batch.select(["own", "by_row", "ms"]), "own struct<a: bigint>, by_row struct<a: int>, "
+                  "ms array<struct<a: int>>")
+        .filter(lambda batch: pa.array([True] * batch.num_rows))
+    )  # fmt: skip
+    assert rows_of(through) == [(None, None, [None]), ({"a": 1}, {"a": 1}, [{"a": 1}])]

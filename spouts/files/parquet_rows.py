@@ -15,6 +15,8 @@ from pyspark.sql.pandas.types import from_arrow_type
 
 from trident.base.conversions import widened
 from trident.base.errors import FatalError
+from trident.base.exact import InexactError
+from trident.base.inside import is_list
 from trident.spouts.decoders.declared import lacking
 from trident.spouts.files.errors import WAY_TO_CORRECT
 from trident.spouts.files.folder import BEING_WRITTEN
@@ -90,7 +92,7 @@ def _exact(batch: pa.RecordBatch, schema: pa.Schema, name: str, first: int) -> p
     for field in schema:
         try:
             columns.append(widened(batch.column(field.name), field.type))
-        except pa.ArrowException:
+        except (InexactError, pa.ArrowException):
             raise FatalError(
                 f"the file {name!r} has a value for the field {field.name!r} in one of the rows {first} to "
                 f"{first + batch.num_rows} (counted from 0) that {field.type} does not hold exactly. Nothing of the "
@@ -156,7 +158,7 @@ def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
             and _fits(found.item_type, wanted.item_type)
         )
     if isinstance(wanted, pa.ListType):
-        return isinstance(found, pa.ListType | pa.LargeListType) and _fits(found.value_type, wanted.value_type)
+        return is_list(found) and _fits(found.value_type, wanted.value_type)  # type: ignore[attr-defined]
     if isinstance(wanted, pa.TimestampType):
         return isinstance(found, pa.TimestampType) and (found.tz is None) == (wanted.tz is None)
     if pa.types.is_floating(wanted):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trident.base.conversions import converted
+from trident.base.conversions import converted, widened
 from trident.base.exact import InexactError
 from trident.state.rows import python_values
 
@@ -22,6 +22,14 @@ MOMENT = pa.timestamp("us", "UTC")
 PRICE = pa.decimal128(10, 2)
 NUMBER: pa.DataType = pa.int64()
 TINY: pa.DataType = pa.decimal128(38, 38)
+
+REQUIRED = pa.struct([pa.field("a", NUMBER, nullable=False)])
+TWICE: list[tuple[pa.DataType, list[tuple[object, int]]]] = [
+    (pa.string(), [("a", 1), ("b", 2), ("a", 3)]),
+    (pa.float64(), [(0.0, 1), (-0.0, 2)]),
+    (pa.float64(), [(math.nan, 1), (math.nan, 2)]),
+    (pa.list_(NUMBER), [([1], 1), ([1], 2)]),
+]
 
 AS_IT_IS: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType, list[object]]] = {
     "the same": (pa.array([1, None]), pa.int64(), [1, None]),
@@ -40,6 +48,37 @@ AS_IT_IS: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType, list[ob
         pa.array([{"b": 1, "a": 2.0}, None]),
         pa.struct([("a", pa.int64()), ("b", pa.int64())]),
         [{"a": 2, "b": 1}, None],
+    ),
+    "nothing where fields of a structure are required": (
+        pa.array([None, {"a": 1}], REQUIRED),
+        pa.struct([("a", NUMBER)]),
+        [None, {"a": 1}],
+    ),
+    "nothing for what requires its fields": (
+        pa.array([None, {"a": 1}], pa.struct([("a", pa.int32())])),
+        REQUIRED,
+        [None, {"a": 1}],
+    ),
+    "the same that requires its fields": (pa.array([None, {"a": 1}], REQUIRED), REQUIRED, [None, {"a": 1}]),
+    "what is required inside of others": (
+        pa.array([[("k", [{"a": 1}, None]), ("l", None)], None, []], pa.map_(pa.string(), pa.list_(REQUIRED)))[1:],
+        pa.map_(pa.string(), pa.list_(REQUIRED)),
+        [None, []],
+    ),
+    "what is required inside of a slice": (
+        pa.array([[{"a": 5}], None, [{"a": 1}, None], []], pa.list_(pa.struct([("a", pa.int8())]))).slice(1),
+        pa.list_(REQUIRED),
+        [None, [{"a": 1}, None], []],
+    ),
+    "what is required inside of a map": (
+        pa.array([[("k", {"a": 1}), ("l", None)], None], pa.map_(pa.string(), pa.struct([("a", pa.int8())]))),
+        pa.map_(pa.string(), REQUIRED),
+        [[("k", {"a": 1}), ("l", None)], None],
+    ),
+    "maps that have a key each": (
+        pa.array([[("a", 1)], None, [("a", 2), ("b", 3)], []], pa.map_(pa.string(), NUMBER)),
+        pa.map_(pa.string(), NUMBER),
+        [[("a", 1)], None, [("a", 2), ("b", 3)], []],
     ),
     "inside of lists": (pa.array([[1.0], None, []]), pa.list_(pa.int64()), [[1], None, []]),
     "inside of maps": (
@@ -82,6 +121,18 @@ CHANGED: dict[str, tuple[pa.Array[pa.Scalar[pa.DataType]], pa.DataType]] = {
     "a text beyond all floats": (pa.array(["1e400"]), pa.float64()),
     "a text that becomes zero": (pa.array(["1e-400"]), pa.float64()),
     "a float that becomes zero": (pa.array([1e-50]), pa.float32()),
+    "nothing that is required": (pa.array([{"a": None}], pa.struct([("a", NUMBER)])), REQUIRED),
+    "nothing that was required too": (pa.array([{"a": None}], REQUIRED), REQUIRED),
+    "nothing that is required inside of a list": (
+        pa.array([[1, None]], pa.list_(NUMBER)),
+        pa.list_(pa.field("element", NUMBER, nullable=False)),
+    ),
+    "nothing that is required inside of a map": (
+        pa.array([[("k", None)]], pa.map_(pa.string(), NUMBER)),
+        pa.map_(pa.string(), pa.field("value", NUMBER, nullable=False)),  # type: ignore[call-overload]
+    ),
+    "bits as a number": (pa.array(["0xFFFFFFFFFFFFFFFF"]), NUMBER),
+    "bits as a number, inside of a list": (pa.array([["1", "0X80"]]), pa.list_(pa.int8())),
     "a truth inside of a list": (pa.array([[1]]), pa.list_(pa.bool_())),
     "the time of day inside of a list": (pa.array([[NOON]], pa.list_(MOMENT)), pa.list_(pa.date32())),
 }
@@ -190,6 +241,25 @@ def test_a_dictionary_without_words_inside_of_nothing() -> None:
     words = pa.dictionary(pa.int32(), pa.string())
     given_ = pa.array([None], pa.struct([("a", pa.struct([("b", words)]))]))
     assert converted(given_, pa.struct([("a", pa.struct([("b", pa.string())]))])).is_null().to_pylist() == [True]
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+@pytest.mark.parametrize("wanted", [NUMBER, pa.int32()])
+@pytest.mark.parametrize(("key", "pairs"), TWICE, ids=str)
+def test_a_map_that_has_a_key_twice_is_refused_whether_its_type_stays_or_not(
+    key: pa.DataType, pairs: list[tuple[object, int]], wanted: pa.DataType, *, is_inside: bool
+) -> None:
+    """Only keys that became one by a conversion were looked at; Spark finds one of the two, and counts both."""
+    given_: pa.DataType = pa.map_(key, NUMBER)
+    type_: pa.DataType = pa.map_(key, wanted)
+    values: list[object] = [[], None, pairs]
+    if is_inside:
+        given_, type_ = (pa.list_(pa.struct([("m", each)])) for each in (given_, type_))
+        values = [[{"m": pairs}]]
+    array = pa.array(values, given_)
+    for convert in (converted, widened):
+        with pytest.raises(InexactError):
+            convert(array, type_)
 
 
 WIDE = pa.decimal256(71, 49)

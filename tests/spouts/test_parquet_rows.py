@@ -47,6 +47,26 @@ def test_a_decimal_that_another_one_has_no_room_for_is_refused(*, is_inside: boo
     assert read(found, pa.decimal128(38, 26), value) == [value]
 
 
+def test_lists_of_one_length_are_read_as_lists() -> None:
+    """As polars writes its Array."""
+    pairs = pa.list_(pa.int32(), 2)
+    assert read(pairs, pa.list_(pa.int32()), [1, None]) == [[1, None]]
+    assert read(pairs, pa.list_(pa.int64()), None) == [None]
+    with pytest.raises(FatalError, match=r"'x' as fixed_size_list.*Declare it as 'x array<int>'"):
+        read(pairs, pa.list_(pa.string()), [1, 2])
+
+
+def test_what_is_required_inside_is_there_and_keys_are_there_once() -> None:
+    """A structure that is null has no fields that must be there."""
+    found, wanted = (pa.struct([pa.field("a", pa.int32(), nullable=optional)]) for optional in (True, False))
+    assert read(wanted, found, None) == read(found, wanted, None) == [None]
+    with pytest.raises(FatalError, match="does not hold exactly"):
+        read(found, wanted, {"a": None})
+    maps = pa.map_(pa.string(), pa.int32())
+    with pytest.raises(FatalError, match=r"that map<string, int32.*> does not hold exactly"):
+        read(maps, maps, [("a", 1), ("a", 2)])
+
+
 def test_rows_without_a_value_that_may_not_be_null_are_told() -> None:
     rows = pa.RecordBatch.from_arrays(
         [pa.array([1, None, 3, None]), pa.array(["x", None, None, "y"])], names=["a", "b"]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from trident.base.audit import ID, made_ids
 from trident.base.control import CONTROL
-from trident.base.conversions import converted
+from trident.base.conversions import converted, widened
 from trident.base.errors import ConfigurationError
 from trident.base.exact import InexactError
 from trident.base.order import ORDER, below, log_of
@@ -94,8 +94,14 @@ def assemble(arrays: Sequence[AnyArray], names: Sequence[str], schema: pa.Schema
     """Return a batch of records in the frame's schema: control column null, zones of timestamps as declared."""
     by_name = dict(zip(names, arrays, strict=True))
     rows = len(arrays[0])
-    columns = [pa.nulls(rows, f.type) if f.name == CONTROL else by_name[f.name].cast(f.type) for f in schema]
+    columns = [pa.nulls(rows, f.type) if f.name == CONTROL else _typed(by_name[f.name], f.type) for f in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _typed(column: AnyArray, type_: pa.DataType) -> AnyArray:
+    if column.type == type_:
+        return column  # Arrow casts no null structure whose fields are required, not even to its own type
+    return widened(column, type_) if pa.types.is_nested(type_) else column.cast(type_)
 
 
 def bare(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
