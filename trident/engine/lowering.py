@@ -110,7 +110,7 @@ class Lowering:
         return frame if is_wanted or not self._trees.rooted else frame.drop(ROOTS)
 
     def _context(self, node: OperationNode | RecordOperationNode) -> BatchContext:
-        if not (self._trees.rooted and looks_after_acks(node)):
+        if not (self._trees.is_asked and looks_after_acks(node)):
             return replace(self._batch, needs=node.needs)
         self._places += 1
         return replace(self._batch, needs=node.needs, place=f"{self._run} {self._places}")

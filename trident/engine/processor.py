@@ -183,7 +183,7 @@ class SparkProcessor:
         (trunk,) = attempt.job.trunks
 
         def action() -> Collected:
-            if self._is_audited or self._trees.rooted:
+            if self._is_audited or self._trees.is_asked:
                 return self._ended(attempt, end, self._begun(attempt, trunk, frame_of(self._spark, batch), end))
             updates = SmallUpdates(self._spark, self._plans, end, trunk.source, batch, attempt.context_of(end))
             return self._ends.collect(end, updates, attempt.request, attempt.width)
