@@ -13,6 +13,7 @@ from typing import Protocol
 
 import msgspec
 
+from trident.base.levels import Level
 from trident.base.ranges import RangeManifest
 from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.lifecycle import Activity
@@ -63,6 +64,8 @@ class TopologyStatus:
     """The life-cycle commands that wait, each with its number."""
     received: tuple[str, ...] = ()
     """Streams whose rows end with the process that has received them, unless they are pinned."""
+    level: Level = Level.EXACTLY_ONCE
+    """What it promises of each record."""
 
     @property
     def new_states(self) -> tuple[Birth, ...]:

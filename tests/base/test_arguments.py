@@ -85,7 +85,10 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     **dict.fromkeys(
         ("Audit", "OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)
     ),
-    **dict.fromkeys(("Audit | str", "SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
+    **dict.fromkeys(
+        ("Audit | str", "Level | str", "SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"),
+        (None, *POLICY),
+    ),
     "StartAt": (None, *POLICY),
     "Literal['stopped', 'caught_up'] | None": POLICY,
     "Start": (None, *POLICY, datetime(2026, 1, 1)),  # noqa: DTZ001 - what is refused
