@@ -11,6 +11,7 @@ from tests.mutants.expiring import EXPIRING
 from tests.mutants.going_dark import GOING_DARK
 from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
+from tests.mutants.levels import LEVELS
 from tests.mutants.lifecycle import LIFECYCLE
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
@@ -2899,6 +2900,7 @@ MUTANTS = (
     *DROPPING,
     *EXPIRING,
     *STARTING,
+    *LEVELS,
     *LIFECYCLE,
     *TURNING,
     *ASKING,
