@@ -8,6 +8,7 @@ from typing import Final
 
 from trident.base.checks import check_count, check_duration
 from trident.base.identity import Epoch, Owner
+from trident.base.levels import Level
 from trident.coordinators.decided import Decision, Refusal, ResetDecision
 from trident.coordinators.lifecycle import Activity
 from trident.coordinators.pinned import Pin
@@ -15,6 +16,8 @@ from trident.coordinators.planned import Plan, StartPosition
 
 SINK: Final = "sink"
 """The kind of what is no state."""
+LEVEL: Final = "topology level"
+"""What the description of a state or sink says beside the rest where its topology has a weaker level than the first."""
 RECEIVED: Final = "non-transactional"
 """The kind of a stream that can't be read again."""
 _LONGEST_PAUSE_S: Final = 0.5
@@ -59,6 +62,11 @@ class TopologySpec:
     def sinks(self) -> tuple[str, ...]:
         """The names of those from which records leave, and stay where they went."""
         return tuple(sorted(name for name, what in self.states.items() if what.get("kind") == SINK))
+
+    @property
+    def level(self) -> Level:
+        """What it promises of each record: one level for all of its states and sinks."""
+        return next((Level(what[LEVEL]) for what in self.states.values() if LEVEL in what), Level.EXACTLY_ONCE)
 
     @property
     def received(self) -> tuple[str, ...]:

@@ -262,6 +262,17 @@ class ReceivesRows(Receives, Protocol):
 
 
 @runtime_checkable
+class HoldsForLater(Protocol):
+    """Has what it hands out in memory until it is done; at level at_most_once it is done before it is read."""
+
+    def hold(self, ranges: Sequence[OffsetRange]) -> None:
+        """Keep what stands in these ranges readable, also once they are done, until it is let go of."""
+
+    def let_go(self, ranges: Sequence[OffsetRange]) -> None:
+        """Forget what was held of these ranges; any thread."""
+
+
+@runtime_checkable
 class NamesPlaces(Protocol):
     """A source whose users know its records by other places than topic, partition and offset."""
 

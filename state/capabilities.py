@@ -22,6 +22,7 @@ from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates, Sta
 from trident.state.tasks import Tasks
 
 if TYPE_CHECKING:
+    from trident.state.plainly import WritesPlainly
     from trident.state.target import Target
 
 
@@ -299,6 +300,8 @@ class Capabilities:
     relaying: Relays | None = None
     tasking: UsesTasks | None = None
     expiring: Expires | None = None
+    plain: WritesPlainly | None = None
+    """Of a target of the two weaker levels, which stands nowhere."""
     keeps_what_left: bool = False
     """Nothing takes back what it has applied, a reset neither: readers elsewhere have it."""
 

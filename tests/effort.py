@@ -37,6 +37,8 @@ class Effort:
     """Random walks over the bare loop."""
     folder_lives: int
     """Lives of a folder whose files are replaced while they are read."""
+    level_lives: int
+    """Topologies at the weaker levels, whose coordinators die and whose writes fail."""
     state_lives: int
     """Lives of each store beside the model."""
     state_steps: int
@@ -80,6 +82,7 @@ _EFFORTS = {
         scenes=30_000,
         loop_walks=1_000,
         folder_lives=100,
+        level_lives=10,
         state_lives=10,
         state_steps=20,
         server_lives=3,
@@ -105,6 +108,7 @@ _EFFORTS = {
         scenes=10_000_000,
         loop_walks=10_000,
         folder_lives=2_000,
+        level_lives=300,
         state_lives=60,
         state_steps=40,
         server_lives=15,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RetryableError,
         TridentError,
     )
+    from trident.base.levels import Level
     from trident.coordinators.holding.run import RunSummary
     from trident.coordinators.ledger import MemoryLedger, PostgresLedger, SqliteLedger
     from trident.coordinators.options import Audit, OnRunning, RunOptions
@@ -94,6 +95,7 @@ _MODULES = {
         "RetryableError",
         "TridentError",
     ),
+    "trident.base.levels": ("Level",),
     "trident.language.timing": ("batch_time",),
     "trident.coordinators.ledger": ("MemoryLedger", "PostgresLedger", "SqliteLedger"),
     "trident.coordinators.options": ("Audit", "OnRunning", "RunOptions"),
@@ -147,6 +149,7 @@ __all__ = [
     "Keep",
     "Last",
     "LeaseHeldError",
+    "Level",
     "MapGet",
     "Max",
     "MaxBy",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import groupby
+from typing import TypeAlias
 
 from trident.base.clock import Clock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import RetryableError, about
+from trident.base.errors import RefusedError, RetryableError, about
 from trident.base.identity import BatchId
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import BatchEdges
@@ -23,11 +25,18 @@ from trident.coordinators.batches.processor import (
 )
 from trident.coordinators.batches.staging import refused_by, staged_of
 from trident.coordinators.batches.stopped import StoppedError
-from trident.coordinators.decided import Refusal, StopKind
+from trident.coordinators.decided import Diverted, Refusal, StopKind
 from trident.coordinators.pinned import DeadLetter
 from trident.coordinators.planned import Plan
 from trident.spouts.base import BadRecord, NamesPlaces, Source, Spout
+from trident.state.staged import AppliedUpdates, StagedUpdates
 from trident.state.target import Target
+
+Stage: TypeAlias = Callable[
+    [Mapping[str, Target], BatchId, datetime, Mapping[str, StagedUpdates], tuple[str, ...]],
+    tuple[Mapping[str, StagedUpdates | AppliedUpdates], tuple[Diverted, ...]],
+]
+"""Brings what was made to where the level wants it before the batch is recorded; see `staged_of`."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,9 @@ class BatchRunner:
     clock: Clock
     is_over: StopSignal = field(default_factory=StopSignal)
     """Set when the run has ended without waiting any longer for its engine."""
+    stage: Stage = staged_of
+    refused: Callable[[str, BatchId, RefusedError], StoppedError] = refused_by
+    """Makes the error of a state that can't take its rows."""
 
     def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
         """Return the acknowledged edge ids and the outcome, its updates staged as the pin needs them."""
@@ -56,10 +68,14 @@ class BatchRunner:
         self._verify_sources(plan)
         self._check_wanted(batch)
         bad = self._judge_bad_records(batch, result)
-        updates, diverts = staged_of(self.stores, batch, plan.batch_time, result.updates, plan.diverts)
+        updates, diverts = self.stage(self.stores, batch, plan.batch_time, result.updates, plan.diverts)
         process_ms = round((self.clock.monotonic() - started) * 1000)
         outcome = Outcome(plan, result.manifests, bad, updates, plan_ms, process_ms, diverts, result.carried)
         return acknowledged, outcome
+
+    def cancel(self, batch: BatchId) -> None:
+        """Ask the engine to end an attempt that nobody wants any more."""
+        self.processor.cancel(batch)
 
     def _process(self, request: ProcessRequest) -> ProcessResult:
         """Let the engine process it; what it says of the records is said of the attempt, for the ledger."""
@@ -67,7 +83,7 @@ class BatchRunner:
         try:
             return self.processor.process(request)
         except StagingRefusedError as error:
-            raise refused_by(error.state, batch, error) from error
+            raise self.refused(error.state, batch, error) from error
         except UnprocessableError as error:
             refusal = Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
             raise StoppedError(str(error), refusal) from error

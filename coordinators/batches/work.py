@@ -142,7 +142,7 @@ class Work:
                 assert isinstance(parts.runner.processor, SharesWork), "only such a one is asked to"
                 parts.runner.processor.share_work(parallelism)
             case Cancel(batch):
-                parts.runner.processor.cancel(batch)
+                parts.runner.cancel(batch)
             case RecordStop(owner, epoch, error):
                 received = [name for name, source in parts.sources.items() if isinstance(source, ReceivesRows)]
                 return record_stop(parts.ledger, owner, epoch, error, parts.last_repeater, received)
@@ -168,11 +168,8 @@ class Work:
         expired = expired_keys(self._parts.stores, batch.txid)
         log_dead_letters(batch.owner.topology, batch.txid, outcome.dead_letters)
         log_batch(batch, outcome.plan, commit, self._parts.book.lag, outcome.turn_ms, expired)
-        for spout in {item.spout for item in outcome.plan.ranges}:
-            read = [manifest for name, manifest in outcome.manifests if name == spout]
-            width = sum(item.range.width for item in outcome.plan.ranges if item.spout == spout)
-            size_bytes, count = sum(item.size_bytes for item in read), sum(item.count for item in read)
-            self._parts.book.record_size(spout, size_bytes, count, width)
+        if outcome.manifests:  # there are none yet where a batch is read behind its record
+            measure(self._parts.book, outcome)
 
     def _clean_up(self, batch: BatchId, state: str) -> None:
         reached(CrashPoint.BETWEEN_CLEAN_UPS, batch.txid)
@@ -191,3 +188,12 @@ class Work:
             if isinstance(source, ReportsPositions):
                 source.report(batch.owner.topology, ranges)
         self._parts.book.finished = batch.txid
+
+
+def measure(book: PlanBook, outcome: Outcome) -> None:
+    """Learn how large the records of a batch's streams are."""
+    for spout in {item.spout for item in outcome.plan.ranges}:
+        read = [manifest for name, manifest in outcome.manifests if name == spout]
+        width = sum(item.range.width for item in outcome.plan.ranges if item.spout == spout)
+        size_bytes, count = sum(item.size_bytes for item in read), sum(item.count for item in read)
+        book.record_size(spout, size_bytes, count, width)

@@ -11,6 +11,7 @@ from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
 from trident.coordinators.decisions.dropping import decide_drop
 from trident.coordinators.decisions.leasing import leased
+from trident.coordinators.decisions.plainly import agreeing
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.opening import opened, opened_sources
@@ -21,6 +22,7 @@ from trident.coordinators.options import RunOptions
 from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Spout
+from trident.state.plainly import with_positions
 from trident.state.target import OpensTarget
 
 
@@ -60,7 +62,7 @@ def drop_from_topology(
         opened(ledger, {}, targets, options.timeouts) as parts,
         leased(ledger, spec.name, options) as (epoch, repeater),
     ):
-        return decide_drop(TakeOver(ledger, parts.stores, spec, epoch, repeater), name)
+        return decide_drop(TakeOver(ledger, with_positions(parts.stores), spec, epoch, repeater), name)
 
 
 def reset_topology(
@@ -89,14 +91,15 @@ def reset_topology(
     that the ledger does not know are asked where they begin, and `check` may raise what else is wrong.
     """
     wanted = WantedReset(secrets.token_hex(8), keep_rows, start, ledger_lost)
-    agree_once = cache(agree)  # a person is asked once, however many leases it takes
     open_sources = partial(opened_sources, spouts or {})
     with opened(ledger, {}, targets, options.timeouts) as parts:
+        # a person is asked once, however many leases it takes
+        agree_once = cache(agreeing(agree, spec, parts.stores, keep_rows=keep_rows))
         above = 0
         while True:
             try:
                 with leased(ledger, spec.name, options, above) as (epoch, repeater):
-                    taking = TakeOver(ledger, parts.stores, spec, epoch, repeater)
+                    taking = TakeOver(ledger, with_positions(parts.stores), spec, epoch, repeater)
 
                     def require(seen: Snapshot, repeater: Repeater = repeater) -> None:
                         require_begins(seen, open_sources, start, check, repeater)

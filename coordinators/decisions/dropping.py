@@ -55,14 +55,14 @@ def require_named(known: Iterable[str], name: str) -> None:
 
 def _clean_up(taking: TakeOver, name: str) -> None:
     """Delete what is staged there, never to be pinned too. What was never born has staged nothing."""
-    store, owner = taking.stores[name], taking.snapshot.owner
-    if store.position(owner.topology) is not None:
+    store, owner = taking.stores.get(name), taking.snapshot.owner
+    if store is not None and store.position(owner.topology) is not None:
         store.forget_staging(owner, taking.epoch)
 
 
 def _check_seen(taking: TakeOver, seen: Snapshot, positions: Mapping[str, Position | None], name: str) -> None:
     """Refuse, before anything is changed, what would be refused once every fence is raised."""
-    require_named(taking.stores, name)
+    require_named(taking.spec.states, name)
     if name in seen.added.states or seen.added.topology:
         raise MismatchError(
             f"no drop: the ledger knows no state or sink {name!r} of topology {taking.spec.name!r}: it was taken out "

@@ -15,10 +15,10 @@ from trident.base.clock import Clock, SystemClock
 from trident.base.errors import DecisionNeededError, FatalError, FencedError, TridentError
 from trident.base.identity import BatchId
 from trident.base.latency import CompleteLatency
+from trident.base.levels import Level
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.backlogs import Backlogs
-from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.lanes import SideBySide
 from trident.coordinators.batches.loop import Loop
@@ -39,6 +39,7 @@ from trident.coordinators.holding.starts import nothing_wrong
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.levels.parts import LevelParts, look_at_plain, parts_of, prepare_plain
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
@@ -47,11 +48,13 @@ from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import MeasuresLatency, Source, Spout, lives_in_process
 from trident.state.capabilities import names_relaying
+from trident.state.plainly import with_positions
 from trident.state.target import OpensTarget, Target
 
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_LAST_WRITE = timedelta(seconds=10)
 _LOOK_S = 0.2
+_LEVEL = "topology=%s level=%s, not exactly_once: %s"
 
 ProcessorFactory = Callable[[Mapping[str, Source], Mapping[str, Target]], Processor]
 
@@ -69,6 +72,11 @@ class RunnableTopology:
     works_in_turn: bool = False
     """Whether a part of each batch is made in its turn, by a processor that is a `TurnProcessor` too."""
 
+    @property
+    def level(self) -> Level:
+        """What it promises of each record."""
+        return self.spec.level
+
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
@@ -80,6 +88,8 @@ class RunSummary:
 
     first_done: int
     last_done: int
+    lost: int = 0
+    """How many of them were recorded and not written as a whole: at level at_most_once, and at no other."""
 
     @property
     def batches(self) -> int:
@@ -128,6 +138,7 @@ class TopologyRun:
             return RunSummary(0, 0)
         except TridentError as error:
             self._tell_of_what_was_received(error)
+            self._tell_of_what_was_written(error)
             if self._fenced_by is None or isinstance(error, FencedError):
                 raise
             raise self._fenced_by from error  # which made the other one: nothing is repeated any more
@@ -142,30 +153,43 @@ class TopologyRun:
                 "the next start records as lost what was planned of it and is not pinned."
             )
 
+    def _tell_of_what_was_written(self, error: TridentError) -> None:
+        """Add what an error of a run can't know: at which level it was."""
+        if self._topology.level is Level.AT_LEAST_ONCE:
+            error.add_note(
+                "The topology runs at level at_least_once: what was written of batches that are not done stays, and is "
+                "written again when they are tried again."
+            )
+
     def _run(self) -> RunSummary:
         topology, ledger, options = self._topology, self._ledger, self._options
         with (
             opened(ledger, topology.spouts, topology.targets, options.timeouts) as open_parts,
             held(ledger, topology.spec.name, options, self._repeater, self._hears) as epoch,
         ):
-            taking = TakeOver(ledger, open_parts.stores, topology.spec, epoch, self._repeater, self._clock)
-            taken = taking.complete(open_parts.sources, topology.check)
+            stores = with_positions(open_parts.stores)
+            taking = TakeOver(ledger, stores, topology.spec, epoch, self._repeater, self._clock)
+            taken = taking.complete(open_parts.sources, partial(self._check, open_parts.stores))
+            prepare_plain(open_parts.stores, self._repeater)
             processor = self._make_processor(open_parts)
             if processor is None:
                 return RunSummary(taken.snapshot.done, taken.snapshot.done)
             owner = taken.snapshot.owner
             self._measured = tuple(each for each in open_parts.sources.values() if isinstance(each, MeasuresLatency))
             self._reporter = ErrorReporter(partial(ledger.report, owner, taken.epoch), self._clock)
+            book = PlanBook(taken.snapshot)
+            parts = self._parts(open_parts, processor, book)
             with closing(self._reporter):
-                coordinator = self._coordinator = self._build(taken, open_parts, processor)
+                coordinator = self._coordinator = self._build(taken, open_parts.sources, parts, book)
                 if self._stop_requested.is_set():
                     coordinator.stop()
                 if self._fenced_by is not None:  # while the coordinator was being built
                     coordinator.break_off(self._fenced_by)
-                coordinator.run()
+                with parts.ending():
+                    coordinator.run()
             if options.until is Until.CAUGHT_UP and not self._stop_requested.is_set():
                 say_what_is_held_back(open_parts.sources)
-            return RunSummary(taken.snapshot.done, coordinator.done)
+            return RunSummary(taken.snapshot.done, coordinator.done, parts.lost)
 
     def _hear(self, error: BaseException, batch: BatchId | None = None) -> None:
         if self._reporter is not None:
@@ -213,13 +237,20 @@ class TopologyRun:
         if self._coordinator is not None:
             self._coordinator.break_off(error)
 
-    def _build(self, taken: TakenOver, open_parts: Opened, processor: Processor) -> BatchCoordinator:
+    def _check(self, stores: Mapping[str, Target]) -> None:
+        self._topology.check()
+        look_at_plain(stores, self._topology.spec.name, self._repeater)
+
+    def _parts(self, open_parts: Opened, processor: Processor, book: PlanBook) -> LevelParts:
+        runner = BatchRunner(self._topology.spouts, open_parts.sources, open_parts.stores, processor, self._clock)
+        return parts_of(self._topology.level, runner, self._ledger, self._repeater, self._options, book)
+
+    def _build(
+        self, taken: TakenOver, sources: Mapping[str, Source], made: LevelParts, book: PlanBook
+    ) -> BatchCoordinator:
         snapshot, spouts = taken.snapshot, self._topology.spouts
-        sources, stores = open_parts.sources, open_parts.stores
-        book = PlanBook(snapshot)
+        stores, runner = with_positions(made.stores), made.runner
         begin_receiving(self._ledger, snapshot, sources, self._repeater)
-        committer = Committer(self._ledger, stores, self._repeater, self._clock)
-        runner = BatchRunner(spouts, sources, stores, processor, self._clock)
         parts = Parts(
             ledger=self._ledger,
             sources=sources,
@@ -227,13 +258,13 @@ class TopologyRun:
             runner=runner,
             plans=PlanMaker(self._ledger, spouts, sources, book, taken.epoch, self._clock),
             book=book,
-            committer=committer,
+            committer=made.committer,
             repeater=self._repeater,
             last_repeater=Repeater(
                 min(self._options.give_up_after, _LONGEST_LAST_WRITE), StopSignal(), self._options.batch_timeout
             ),
             keep=self._options.keep,
-            turn=self._turn(stores, processor, runner),
+            turn=self._turn(stores, runner),
         )
         pace = Pace.of(self._options)
         loop = Loop(
@@ -242,7 +273,7 @@ class TopologyRun:
                 self._options,
                 turn_work=self._topology.works_in_turn,
                 keeps_rows=any(map(lives_in_process, spouts.values())),
-                shares_work=isinstance(processor, SharesWork),
+                shares_work=isinstance(runner.processor, SharesWork),
             ),
             pace,
             partial(draw_edges, rng=random.SystemRandom()),
@@ -258,10 +289,12 @@ class TopologyRun:
             snapshot.done,
             snapshot.pin.txid if snapshot.pin else None,
         )
+        if self._topology.level.is_plain:
+            _log.info(_LEVEL, snapshot.owner.topology, self._topology.level, self._topology.level.not_promised)
         return coordinator
 
-    def _turn(self, stores: Mapping[str, Target], processor: Processor, runner: BatchRunner) -> BatchTurn | None:
+    def _turn(self, stores: Mapping[str, Target], runner: BatchRunner) -> BatchTurn | None:
         if not self._topology.works_in_turn:
             return None
-        assert isinstance(processor, TurnProcessor)
-        return BatchTurn(stores, processor, runner.clock, runner.is_over)
+        assert isinstance(runner.processor, TurnProcessor)
+        return BatchTurn(stores, runner.processor, runner.clock, runner.is_over)

@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from trident.base.latency import CompleteLatency
+from trident.base.levels import Level
 from trident.base.ranges import RangeManifest
 from trident.coordinators.decided import Decision, DecisionKind, Refusal
 from trident.coordinators.lifecycle import Activity
@@ -70,6 +71,8 @@ class TopologyStatus:
     """The last one of these, in a line."""
     latencies: tuple[CompleteLatency, ...] = ()
     """How long messages of streams that want acks take, from emission to ack; of whoever holds it now."""
+    level: Level = Level.EXACTLY_ONCE
+    """What it promises of each record."""
 
     @property
     def new_states(self) -> tuple[Birth, ...]:

@@ -85,7 +85,7 @@ class OutsideQueue:
         """Put down all that a source holds: where one batch is planned at a time all of it is planned."""
         assert isinstance(source, ReceivingSource)
         for bound in source.bounds():
-            rows = source.rows(OffsetRange(bound.id, bound.topic_id, bound.earliest, bound.stop))
+            rows = source.standing(OffsetRange(bound.id, bound.topic_id, bound.earliest, bound.stop))
             self.put(dict(enumerate(map(_number, rows), bound.earliest)))
 
     def places(self) -> dict[int, int]:

@@ -36,14 +36,33 @@ class HeldRowsSource(ABC):
         self._declares = declares
         self._giver = giver
         self._schema: StructType | None = None
+        self._for_later: dict[OffsetRange, Sequence[object]] = {}
+        """Rows that are done and not read yet, by range; a range is put in and taken out as a whole."""
 
     @abstractmethod
-    def rows(self, range_: OffsetRange) -> Sequence[object]:
-        """Return the rows of a range; raises OffsetsLostError when they are let go of. From any thread."""
+    def standing(self, range_: OffsetRange) -> Sequence[object]:
+        """Return the rows of a range that is not done; raises OffsetsLostError when they are let go of. Any thread."""
 
     @abstractmethod
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Return what is held."""
+
+    def hold(self, ranges: Sequence[OffsetRange]) -> None:
+        """See `HoldsForLater`."""
+        for item in ranges:
+            self._for_later[item] = self.standing(item)
+
+    def let_go(self, ranges: Sequence[OffsetRange]) -> None:
+        """See `HoldsForLater`."""
+        for item in ranges:
+            self._for_later.pop(item, None)
+
+    def rows(self, range_: OffsetRange) -> Sequence[object]:
+        """Return the rows of a range that is not done, or held for later; raises as `standing`. Any thread."""
+        for held, rows in tuple(self._for_later.items()):
+            if held.id == range_.id and held.start <= range_.start and range_.stop <= held.stop:
+                return rows[range_.start - held.start : range_.stop - held.start]
+        return self.standing(range_)
 
     def named(self, id_: PartitionId, position: int) -> str:
         """Return how users know a row."""

@@ -121,7 +121,7 @@ class ReceivingSource(HeldRowsSource):
             numbers = checked_partitions(self._name, self._spout.partitions())
         return tuple(self._bound(number, 0, 0) for number in numbers)
 
-    def rows(self, range_: OffsetRange) -> Sequence[Row]:
+    def standing(self, range_: OffsetRange) -> Sequence[Row]:
         """Return the rows of a range as the spout gave them; raises OffsetsLostError when they are let go of."""
         with self._lock:
             held = self._held.get(range_.id.partition)

@@ -155,7 +155,7 @@ class AckingSource(HeldRowsSource):
         with self._lock:
             self._pending.plan(range_.start, range_.stop)
 
-    def rows(self, range_: OffsetRange) -> Sequence[Values]:
+    def standing(self, range_: OffsetRange) -> Sequence[Values]:
         """Return the values of the messages of a range; raises OffsetsLostError when they are let go of."""
         with self._lock:
             values = self._pending.between(range_.start, range_.stop)

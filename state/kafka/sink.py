@@ -24,10 +24,12 @@ from trident.state.kafka.bulk.sending import BulkPlace, BulkSender
 from trident.state.kafka.markers import Markers
 from trident.state.kafka.outbox.stored import Outbox
 from trident.state.kafka.outbox.target import OutboxTarget
+from trident.state.kafka.plain import PlainKafka
 from trident.state.kafka.records import ROWS, is_topic_name
 from trident.state.kafka.sender import KafkaSender
 from trident.state.kafka.target import KafkaTarget
 from trident.state.maps.blobs import open_blobs
+from trident.state.plainly import no_plain_form
 from trident.state.postgres.database import PostgresDatabase
 from trident.state.target import LedgerDatabase
 
@@ -119,6 +121,18 @@ class KafkaSink:
         if isinstance(ledger_database, PostgresDatabase):
             return OutboxTarget(sender, Outbox(self.name, ledger_database))
         return KafkaTarget(sender, open_blobs(self.name, ledger_database))
+
+    def check_plain(self) -> None:
+        """See `PlainSink`."""
+        if self.staging_folder is not None:
+            raise no_plain_form(
+                f"sink {self.name!r}: a staging_folder, which nothing is staged in there,", "leave it out"
+            )
+
+    def open_plain(self, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> PlainKafka:
+        """See `PlainSink`."""
+        self.check_plain()
+        return PlainKafka(self._reach(timeouts), lineage=self.lineage)
 
     def require_topic(self, topic: str | None, timeouts: Timeouts = DEFAULT_TIMEOUTS) -> str | None:
         """Return the cluster's id; raise ConfigurationError where it says that it has no such topic, if one is given.

@@ -13,7 +13,9 @@ from trident.state.folding import current
 from trident.state.layout import StateKind, StateLayout, Value
 from trident.state.memory.database import MemoryDatabase
 from trident.state.memory.place import LAYOUTS, key_of, rows_table, stored_row
+from trident.state.memory.plain import PlainMemory
 from trident.state.memory.target import MemoryTarget
+from trident.state.plainly import check_merges
 from trident.state.tables.shape import table_shape
 from trident.state.target import LedgerDatabase
 
@@ -52,6 +54,18 @@ class MemoryState:
         if self.database is None or self.database is ledger_database:
             return MemoryTarget(ledger_database, self.name, self.kind, layout)
         return MemoryTarget(self.database, self.name, self.kind, layout, beside_ledger=False)
+
+    def check_plain(self, layout: StateLayout) -> None:
+        """See `PlainState`."""
+        check_merges(self.name, layout)
+
+    def open_plain(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> PlainMemory:
+        """See `PlainState`."""
+        self.check_plain(layout)
+        opened = self.open(layout, ledger_database, timeouts)
+        return PlainMemory(opened.database, self.name, layout)
 
     def rows(self, ledger_database: LedgerDatabase) -> list[dict[str, Value]]:
         """Return the current rows, key columns and value columns by name, in no order."""

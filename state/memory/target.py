@@ -58,6 +58,11 @@ class MemoryTarget:
         return self._place.name
 
     @property
+    def database(self) -> MemoryDatabase:
+        """Where its rows are."""
+        return self._place.database
+
+    @property
     def capabilities(self) -> Capabilities:
         """All but writing by tasks: those of other processes can't reach this memory."""
         return self._capabilities

@@ -9,9 +9,12 @@ from trident.base.secrets import Secret
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.places import Places
+from trident.state.plainly import check_merges
 from trident.state.postgres.described import DescribedTable
 from trident.state.postgres.dialect import PostgresDialect
+from trident.state.postgres.plain import plain_table, refuse_tasks_dsn
 from trident.state.postgres.writer import PostgresWriting
+from trident.state.tables.plain import PlainTable
 from trident.state.tables.shape import table_shape
 from trident.state.tables.target import TableTarget
 from trident.state.target import LedgerDatabase
@@ -68,6 +71,20 @@ class PostgresState:
         return TableTarget(
             database, PostgresDialect(), self.name, shape, self.dsn is None, timeouts, writing, writing.let_write
         )
+
+    def check_plain(self, layout: StateLayout) -> None:
+        """See `PlainState`."""
+        check_merges(self.name, layout)
+        refuse_tasks_dsn(f"state {self.name!r}", self.tasks_dsn)
+
+    def open_plain(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> PlainTable:
+        """See `PlainState`."""
+        self.check_plain(layout)
+        shape = table_shape(self.name, self._described.table, StateKind.NON_TRANSACTIONAL, layout)
+        database = self._described.open_database(ledger_database, timeouts)
+        return plain_table(database, self.name, shape, shared=self.dsn is None)
 
     @property
     def _described(self) -> DescribedTable:

@@ -9,9 +9,11 @@ from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.places import Places
 from trident.state.postgres.described import DescribedTable
 from trident.state.postgres.dialect import PostgresDialect
+from trident.state.postgres.plain import plain_rows, refuse_tasks_dsn
 from trident.state.postgres.rows import PostgresRows
 from trident.state.postgres.writer import PostgresWriting
 from trident.state.row_tables.place import RowPlace
+from trident.state.row_tables.plain import PlainRows, check_appends
 from trident.state.row_tables.shape import RowShape
 from trident.state.row_tables.target import RowTarget
 from trident.state.target import LedgerDatabase
@@ -58,6 +60,19 @@ class PostgresTable:
         place = RowPlace(database, PostgresDialect(), PostgresRows(), self.name, shape, self.dsn is not None)
         writing = PostgresWriting(database, self.name, described.staging, place.schema, described.tasks_address)
         return RowTarget(place, writing, writing.let_write)
+
+    def check_plain(self, shape: RowShape) -> None:
+        """See `PlainRowStore`."""
+        check_appends(self.name, shape)
+        refuse_tasks_dsn(f"sink {self.name!r}", self.tasks_dsn)
+
+    def open_plain(
+        self, shape: RowShape, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> PlainRows:
+        """See `PlainRowStore`."""
+        self.check_plain(shape)
+        database = self._described.open_database(ledger_database, timeouts)
+        return plain_rows(database, self.name, shape, apart=self.dsn is not None)
 
     @property
     def _described(self) -> DescribedTable:

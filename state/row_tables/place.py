@@ -84,6 +84,10 @@ class RowPlace(SqlPlace):
                 f"table {self.table!r} of sink {self.name!r} was exchanged for another one while the topology ran; "
                 "nothing was written: bring the one back that it has written to"
             )
+        self.write_rows(connection, expected)
+
+    def write_rows(self, connection: Connection, expected: int) -> None:
+        """Write the same, whichever table it is."""
         if expected >= _LARGE:
             self.dialect.analyse(connection, self.copy)
         fit = self.rows.fit(connection)  # each time: somebody may have changed the table

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from trident.base.timeouts import Timeouts
 from trident.state.places import HasPlaces, Places
+from trident.state.plainly import PlainTarget, no_plain_form
 from trident.state.row_tables.shape import RowShape
 from trident.state.row_tables.target import RowTarget
 from trident.state.target import LedgerDatabase
@@ -30,6 +31,17 @@ class RowStore(Protocol):
 
     def open(self, shape: RowShape, ledger_database: LedgerDatabase, timeouts: Timeouts) -> RowTarget:
         """Connect to the table's database, or share the ledger's; see `State.open`."""
+
+
+@runtime_checkable
+class PlainRowStore(Protocol):
+    """One that can be written to without a position."""
+
+    def check_plain(self, shape: RowShape) -> None:
+        """Raise ConfigurationError for what can't be written so; connects to nothing."""
+
+    def open_plain(self, shape: RowShape, ledger_database: LedgerDatabase, timeouts: Timeouts) -> PlainTarget:
+        """Connect as `RowStore.open` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +76,17 @@ class RowSink:
     def open(self, ledger_database: LedgerDatabase, timeouts: Timeouts) -> RowTarget:
         """See `Sink`."""
         return self.store.open(self.shape, ledger_database, timeouts)
+
+    def check_plain(self) -> None:
+        """See `PlainSink`."""
+        self._plain.check_plain(self.shape)
+
+    def open_plain(self, ledger_database: LedgerDatabase, timeouts: Timeouts) -> PlainTarget:
+        """See `PlainSink`."""
+        return self._plain.open_plain(self.shape, ledger_database, timeouts)
+
+    @property
+    def _plain(self) -> PlainRowStore:
+        if not isinstance(self.store, PlainRowStore):
+            raise no_plain_form(f"sink {self.name!r} ({type(self.store).__name__})", "take a PostgresTable")
+        return self.store

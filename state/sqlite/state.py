@@ -9,8 +9,10 @@ from trident.base.policies import policy_of
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.layout import StateKind, StateLayout
 from trident.state.places import Places
+from trident.state.plainly import check_merges
 from trident.state.sqlite.described import DescribedTable
 from trident.state.sqlite.dialect import SqliteDialect
+from trident.state.tables.plain import PlainTable
 from trident.state.tables.shape import table_shape
 from trident.state.tables.target import TableTarget
 from trident.state.target import LedgerDatabase
@@ -51,6 +53,19 @@ class SqliteState:
         shape = table_shape(self.name, described.table, self.kind, layout)
         database = described.open_database(ledger_database)
         return TableTarget(database, SqliteDialect(), self.name, shape, self.path is None, timeouts)
+
+    def check_plain(self, layout: StateLayout) -> None:
+        """See `PlainState`."""
+        check_merges(self.name, layout)
+
+    def open_plain(
+        self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> PlainTable:
+        """See `PlainState`."""
+        self.check_plain(layout)
+        shape = table_shape(self.name, self._described.table, StateKind.NON_TRANSACTIONAL, layout)
+        database = self._described.open_database(ledger_database)
+        return PlainTable(database, SqliteDialect(), self.name, shape, shared=self.path is None)
 
     @property
     def _described(self) -> DescribedTable:

@@ -8,6 +8,7 @@ from pathlib import Path
 from trident.base.timeouts import DEFAULT_TIMEOUTS, Timeouts
 from trident.state.places import Places
 from trident.state.row_tables.place import RowPlace
+from trident.state.row_tables.plain import PlainRows, check_appends
 from trident.state.row_tables.shape import RowShape
 from trident.state.row_tables.target import RowTarget
 from trident.state.sqlite.described import DescribedTable
@@ -47,6 +48,18 @@ class SqliteTable:
         """Share the ledger's file, or use the own one; nothing is opened yet."""
         database = self._described.open_database(ledger_database)
         return RowTarget(RowPlace(database, SqliteDialect(), SqliteRows(), self.name, shape, self.path is not None))
+
+    def check_plain(self, shape: RowShape) -> None:
+        """See `PlainRowStore`."""
+        check_appends(self.name, shape)
+
+    def open_plain(
+        self, shape: RowShape, ledger_database: LedgerDatabase, timeouts: Timeouts = DEFAULT_TIMEOUTS
+    ) -> PlainRows:
+        """See `PlainRowStore`."""
+        self.check_plain(shape)
+        database = self._described.open_database(ledger_database)
+        return PlainRows(RowPlace(database, SqliteDialect(), SqliteRows(), self.name, shape, self.path is not None))
 
     @property
     def _described(self) -> DescribedTable:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zlib
 
+import pyarrow as pa
+
 from trident.base.names import LONGEST_NAME, check_identifier
 
 STAGING = "trident_staging_"
@@ -28,3 +30,9 @@ def helper_table(prefix: str, table: str) -> str:
     if len(name.encode()) <= LONGEST_NAME:
         return name
     return f"{name.encode()[:50].decode(errors='ignore')}_{zlib.crc32(table.encode()):08x}"
+
+
+def copy_table(table: str, schema: pa.Schema) -> str:
+    """Return the name of the table with one batch's rows that only a transaction sees."""
+    columns = repr([(field.name, str(field.type)) for field in schema])
+    return helper_table(f"{COPY}{zlib.crc32(columns.encode()):08x}_", table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,7 +16,7 @@ from trident.state.databases.base import HasSchemas, SqlDatabase, SqlTransaction
 from trident.state.positions import is_in
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.meta import Applied, AppliedRow, check_fence
-from trident.state.tables.names import COPY, STAGING, helper_table
+from trident.state.tables.names import STAGING, copy_table, helper_table
 from trident.state.tables.shape import TableShape
 from trident.state.tables.staged import StagedTable
 
@@ -49,8 +48,7 @@ class SqlPlace:
         """Whether an empty one was made in its place then, and stays."""
         self.applied = Applied(dialect, name, table, is_sink)
         self.staging = helper_table(STAGING, table)
-        columns = repr([(field.name, str(field.type)) for field in schema])
-        self.copy = helper_table(f"{COPY}{zlib.crc32(columns.encode()):08x}_", table)
+        self.copy = copy_table(table, schema)
         """The table with one batch's rows that only a transaction sees."""
 
     @contextmanager

@@ -18,7 +18,7 @@ from trident.state.tables.versions import META_TABLES
 def prepare_tables(connection: Connection, place: TablePlace) -> None:
     """Make what is missing and check the rest; raises MismatchError naming column, wanted and found type."""
     prepare_place(connection, place)
-    place.was_missing = _prepare_values(connection, place.dialect, place.shape)
+    place.was_missing = prepare_values(connection, place.dialect, place.shape)
     prepare_staging(connection, place)
 
 
@@ -45,8 +45,8 @@ def _refuse_shared(connection: Connection, place: SqlPlace) -> None:
             )
 
 
-def _prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) -> bool:
-    """Return whether the table was missing, and is made now."""
+def prepare_values(connection: Connection, dialect: Dialect, shape: TableShape) -> bool:
+    """Make the table or check the one that is there; returns whether it was missing."""
     specs = shape.columns(dialect.column_type)
     found = dialect.find_columns(connection, shape.table)
     if found is None:

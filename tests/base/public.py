@@ -84,6 +84,8 @@ NOT_ASKED: Mapping[str, str] = {
 """What takes no arguments from a user, and why."""
 FOR_LIBRARY = {
     "open",
+    "open_plain",
+    "check_plain",
     "describe",
     "compile",
     "description",

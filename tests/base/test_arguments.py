@@ -85,7 +85,10 @@ REFUSED: Final[Mapping[str, Sequence[object]]] = {
     **dict.fromkeys(
         ("Audit", "OnRunning", "Until", "Staging", "StateKind", "LostOffsets", "BadRecord"), (None, *POLICY)
     ),
-    **dict.fromkeys(("Audit | str", "SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"), (None, *POLICY)),
+    **dict.fromkeys(
+        ("Audit | str", "Level | str", "SpoutKind | str", "RowWrite | str", "Literal['clear', 'adopt']"),
+        (None, *POLICY),
+    ),
     "MissedTicks | str": (None, *POLICY),
     "StartAt": (None, *POLICY),
     "Literal['stopped', 'caught_up'] | None": POLICY,

@@ -24,7 +24,12 @@ class SceneTopology(Topology):
 
     def compile(self):
         return SimpleNamespace(
-            name=self.name, spec=lambda: self._plan.spec, targets=self._plan.targets, spouts={}, ends=()
+            name=self.name,
+            spec=lambda: self._plan.spec,
+            targets=self._plan.targets,
+            spouts={},
+            ends=(),
+            level=self._plan.level,
         )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.coordinators.fakes import Topic, make_job
 from tests.coordinators.test_run import OPTIONS
+from trident.base.levels import Level
 from trident.cli.app import run as command
 from trident.coordinators.decisions.commands import reset_topology
 from trident.coordinators.holding.run import TopologyRun
@@ -147,3 +148,18 @@ def test_a_txid_that_never_was_is_said(file: Path, topic: Topic, capsys: pytest.
         heard = capsys.readouterr()
         assert f"nothing of txid {last + 9} of topology 'payments': the last one is {last}." in heard.err
         assert not heard.out
+
+
+@pytest.mark.parametrize("level", [Level.AT_LEAST_ONCE, Level.AT_MOST_ONCE])
+def test_a_weaker_level_is_said_with_what_it_does_not_promise(
+    file: Path, topic: Topic, capsys: pytest.CaptureFixture[str], level: Level
+) -> None:
+    ledger = SqliteLedger(file)
+    TopologyRun(make_job(topic, SqliteState("sums"), level=level).plan(), ledger, OPTIONS).run()
+    assert f"it runs at level {level}, not exactly_once: {level.not_promised}" in said(capsys, "status")
+    assert json.loads(said(capsys, "status", "--json"))["level"] == level
+
+
+def test_the_first_level_is_not_said(file: Path, topic: Topic, capsys: pytest.CaptureFixture[str]) -> None:
+    run(SqliteLedger(file), topic, SqliteState("sums"))
+    assert "exactly_once" not in said(capsys, "status")

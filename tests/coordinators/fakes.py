@@ -16,16 +16,18 @@ import pyarrow as pa
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.errors import RetryableError
 from trident.base.identity import BatchId
+from trident.base.levels import Level
 from trident.base.logs import EpochEnd, LogCut, cut_of
 from trident.base.ranges import BadRecordRow, Edge, OffsetRange, PartitionBounds, PartitionId, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology
 from trident.coordinators.pinned import DeadLetter
-from trident.coordinators.registered import TopologySpec
+from trident.coordinators.registered import LEVEL, TopologySpec
 from trident.spouts.base import BadRecord, Limits, LostOffsets, OffsetsLostError, SpoutKind, TopicsMissingError
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
+from trident.state.plainly import PlainState
 from trident.state.staged import HeldUpdates
-from trident.state.target import State
+from trident.state.target import OpensTarget, State
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -219,23 +221,45 @@ class ListJob:
     spout: ListSpout
     states: Sequence[State]
     processor: ListProcessor
+    level: Level = Level.EXACTLY_ONCE
 
     def plan(self, name: str = "payments") -> RunnableTopology:
         spec = TopologySpec(
-            name, {"s": self.spout.description()}, {state.name: state.description() for state in self.states}
+            name,
+            {"s": self.spout.description()},
+            {state.name: described_at(state, self.level) for state in self.states},
         )
         return RunnableTopology(
             spec,
             {"s": self.spout},
-            {state.name: partial(state.open, LAYOUT) for state in self.states},
+            {state.name: opens_at(state, self.level) for state in self.states},
             lambda *_: self.processor,
         )
+
+
+def described_at(state: State, level: Level) -> dict[str, str]:
+    """Return what the ledger keeps of a state at a level."""
+    return state.description() | ({LEVEL: level.value} if level.is_plain else {})
+
+
+def opens_at(state: State, level: Level) -> OpensTarget:
+    """Return how a state is opened at a level."""
+    if not level.is_plain:
+        return partial(state.open, LAYOUT)
+    assert isinstance(state, PlainState)
+    return partial(state.open_plain, LAYOUT)
 
 
 def _leave(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
     return result
 
 
-def make_job(topic: Topic, *states: State, meddle: Meddle = _leave, **spout_options: Any) -> ListJob:
+def make_job(
+    topic: Topic,
+    *states: State,
+    meddle: Meddle = _leave,
+    level: Level = Level.EXACTLY_ONCE,
+    **spout_options: Any,
+) -> ListJob:
     spout = ListSpout(topic, **spout_options)
-    return ListJob(topic, spout, states, ListProcessor(topic, [state.name for state in states], meddle))
+    return ListJob(topic, spout, states, ListProcessor(topic, [state.name for state in states], meddle), level)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import cast
 
 import numpy as np
 import pyarrow as pa
 
-from tests.coordinators.fakes import LAYOUT, ListSource, ListSpout, Topic
+from tests.coordinators.fakes import LAYOUT, ListSource, ListSpout, Topic, described_at, opens_at
 from trident.base.digest import Digest, hash64, seed_of
 from trident.base.identity import BatchId
+from trident.base.levels import Level
 from trident.base.ranges import OffsetRange, RangeManifest
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult
 from trident.coordinators.holding.run import RunnableTopology
@@ -129,7 +129,11 @@ def nothing(request: ProcessRequest, accounts: Sequence[str]) -> None:
 
 
 def receiving_job(
-    spout: Taking | QueueSpout, *states: State, meddle: Meddle = nothing, beside: Topic | None = None
+    spout: Taking | QueueSpout,
+    *states: State,
+    meddle: Meddle = nothing,
+    beside: Topic | None = None,
+    level: Level = Level.EXACTLY_ONCE,
 ) -> RunnableTopology:
     """Return a topology that counts what a spout takes, and the records of a topic beside it."""
 
@@ -141,6 +145,6 @@ def receiving_job(
     if beside is not None:
         spouts["k"] = ListSpout(beside)
         described["k"] = {"kind": "opaque"}
-    spec = TopologySpec("queued", described, {state.name: state.description() for state in states})
-    targets = {state.name: partial(state.open, LAYOUT) for state in states}
+    spec = TopologySpec("queued", described, {state.name: described_at(state, level) for state in states})
+    targets = {state.name: opens_at(state, level) for state in states}
     return RunnableTopology(spec, spouts, targets, make)

@@ -15,6 +15,7 @@ import pytest
 from tests.cli.making import write_module
 from tests.coordinators.test_decisions import APART, SHORTCUT, Scene
 from trident.base.errors import FatalError, LeaseHeldError, MismatchError
+from trident.base.levels import Level as Promised
 from trident.base.timeouts import Timeouts
 from trident.cli.app import run
 from trident.coordinators.ledger import MemoryLedger
@@ -82,7 +83,8 @@ def test_what_is_no_error_of_the_librarys_is_not_hidden() -> None:
 
 
 def test_a_ledger_in_memory_is_told_so() -> None:
-    topology = SimpleNamespace(name="payments", compile=lambda: SimpleNamespace(spouts={}, targets={}, ends=()))
+    compiled = SimpleNamespace(spouts={}, targets={}, ends=(), level=Promised.EXACTLY_ONCE)
+    topology = SimpleNamespace(name="payments", compile=lambda: compiled)
     with opened_subject(topology, MemoryLedger(), SHORT, timedelta(seconds=30)) as opened:  # type: ignore[arg-type]
         found = list(examine(opened))
     assert [each.found for each in found if each.about == "ledger"] == [

@@ -11,6 +11,7 @@ from tests.mutants.expiring import EXPIRING
 from tests.mutants.going_dark import GOING_DARK
 from tests.mutants.kit import KIT
 from tests.mutants.language import LANGUAGE
+from tests.mutants.levels import LEVELS
 from tests.mutants.lifecycle import LIFECYCLE
 from tests.mutants.mutant import Layer, Mutant
 from tests.mutants.preparing import PREPARING
@@ -192,7 +193,7 @@ _EQUALITY = (
     Mutant(
         "what tasks refuse is recorded with its state",
         "coordinators/batches/runner.py",
-        "            raise refused_by(error.state, batch, error) from error\n        except UnprocessableError",
+        "            raise self.refused(error.state, batch, error) from error\n        except UnprocessableError",
         "            raise\n        except UnprocessableError",
         _BAD_NEWS,
     ),
@@ -2901,6 +2902,7 @@ MUTANTS = (
     *DROPPING,
     *EXPIRING,
     *STARTING,
+    *LEVELS,
     *LIFECYCLE,
     *REPORTING,
     *TURNING,

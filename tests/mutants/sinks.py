@@ -177,7 +177,7 @@ SINKS: Final = (
     Mutant(
         "what the client compresses it takes before that",
         "state/kafka/clients/producing.py",
-        "            largest = max(largest, COMPRESSIBLE)\n",
+        "        largest = max(largest, COMPRESSIBLE)\n",
         "            pass\n",
         ("integration_tests/sinks/test_bad_input.py",),
     ),

@@ -130,7 +130,7 @@ class ReceivedHere(ReceivingSource):
         finally:
             for bound in self.bounds():
                 span = OffsetRange(bound.id, bound.topic_id, bound.earliest, bound.stop)
-                numbered = enumerate(self.rows(span), bound.earliest)
+                numbered = enumerate(self.standing(span), bound.earliest)
                 self.places.update({(bound.id.partition, at): _number(row) for at, row in numbered})
 
     def committed(self, txid: int, ranges: Sequence[OffsetRange]) -> None:

@@ -20,6 +20,7 @@ from trident.coordinators.decided import Decision, DecisionKind, ResetStart
 from trident.coordinators.decisions.beginning import Prospect
 from trident.coordinators.decisions.deciding import require_state
 from trident.coordinators.decisions.dropping import require_named
+from trident.coordinators.decisions.plainly import require_decidable
 from trident.coordinators.holding.starts import start_policy
 from trident.coordinators.ledger.rules.decisions import check_decision
 from trident.coordinators.ledger.view import TopologyStatus
@@ -193,6 +194,7 @@ def _check(standing: TopologyStatus, kind: DecisionKind, txid: int, state: str =
     What runs, or was decided and not finished, is left to the command itself: it is refused, or finished, under a
     fence.
     """
+    require_decidable(standing.name, standing.level)
     if standing.is_held or standing.decisions or standing.open_reset is not None:
         return
     attempt = standing.refusal.attempt if standing.refusal is not None else 0  # of a pin the view says the txid only

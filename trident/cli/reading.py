@@ -125,6 +125,7 @@ def _in_words(standing: TopologyStatus) -> dict[str, object]:
         "refusal": None if refusal is None else f"txid {refusal.txid}, attempt {refusal.attempt}: {refusal.reason}",
         "decisions": ", ".join(standing.decisions) or None,
         "activity": standing.activity.value,
+        "level": standing.level.value if standing.level.is_plain else None,
         "commands": ", ".join(standing.commands) or None,
         "births": ", ".join(births) or None,
         "waiting": ", ".join(map(_waiting, standing.waiting)) or None,
@@ -148,6 +149,8 @@ def _latency(found: CompleteLatency) -> str:
 
 
 def _say_what_is_not_shown(standing: TopologyStatus, partitions: int) -> None:
+    if standing.level.is_plain:
+        print(f"it runs at level {standing.level}, not exactly_once: {standing.level.not_promised}")
     if standing.activity is not Activity.ACTIVE:
         print(
             f"it is {standing.activity}, and plans nothing until a person says: {ACTIVATE} {shlex.quote(standing.name)}"

@@ -110,11 +110,12 @@ def opened_subject(
     outputs = tuple(
         KafkaOutput(end.sink, end.topic, cluster(end.sink.bootstrap_servers, end.sink.client_options))
         for end in compiled.ends
-        if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink)
+        if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink) and not compiled.level.is_plain
     )
     with ExitStack() as stack:
         targets: dict[str, Target] = {}
-        for name, opens in compiled.targets.items():
+        # what is asked of them is about positions, markers and transactions, which a weaker level does not have
+        for name, opens in ({} if compiled.level.is_plain else compiled.targets).items():
             targets[name] = opens(ledger.database, timeouts)
             stack.enter_context(giving_back(f"closing {name!r}", targets[name].close))
         for each in clusters.values():

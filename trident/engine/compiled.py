@@ -10,7 +10,9 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from trident.base.errors import ConfigurationError
-from trident.coordinators.registered import RECEIVED, SINK, TopologySpec
+from trident.base.levels import Level
+from trident.coordinators.registered import LEVEL, RECEIVED, SINK, TopologySpec
+from trident.engine.plainly import opens_plain
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
 from trident.graph.nodes import End, PersistNode, SinkNode
@@ -32,11 +34,14 @@ class CompiledTopology:
     ends: tuple[End, ...]
     samples: Mapping[str, StructType] = field(default_factory=dict)
     """The fields of each stream's records, as they were when it was built."""
+    level: Level = Level.EXACTLY_ONCE
+    """What it promises of each record."""
 
     @property
     def targets(self) -> dict[str, OpensTarget]:
         """How the target of each end is opened, a state with the columns that its aggregation needs."""
-        return {end.name: _opens(end) for end in self.ends}
+        opens = opens_plain if self.level.is_plain else _opens
+        return {end.name: opens(end) for end in self.ends}
 
     @property
     def jobs(self) -> tuple[Job, ...]:
@@ -60,10 +65,11 @@ class CompiledTopology:
 
     def spec(self) -> TopologySpec:
         """Return what the ledger stores of it and compares at every start."""
+        level = {LEVEL: self.level.value} if self.level.is_plain else {}
         return TopologySpec(
             name=self.name,
             spouts={name: {**spout.description(), "kind": _kind_of(spout)} for name, spout in self.spouts.items()},
-            states={end.name: _description(end) for end in self.ends},
+            states={end.name: {**_description(end), **level} for end in self.ends},
         )
 
 

@@ -12,6 +12,7 @@ from types import FrameType
 
 from pyspark.sql import SparkSession
 
+from trident.base.levels import Level
 from trident.coordinators.holding.run import RunnableTopology, RunSummary, TopologyRun
 from trident.coordinators.ledger import Ledger, SqliteLedger
 from trident.coordinators.options import RunOptions
@@ -41,14 +42,15 @@ def make_run(
     `before_batches` is called when it has taken over, and is about to plan.
     """
 
+    # at most once each message is acked before its batch is processed, so none could be given back
+    ackers = 0 if compiled.level is Level.AT_MOST_ONCE else options.ackers
+
     def make_processor(sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
         if is_stopped(spark):
             raise session_stopped("beginning the run")
         before_batches()
         try:
-            return SparkProcessor(
-                compiled, spark, sources, stores, staging=staging, audit=options.audit, ackers=options.ackers
-            )
+            return SparkProcessor(compiled, spark, sources, stores, staging=staging, audit=options.audit, ackers=ackers)
         except SPARK_FAILURES as error:
             raise classify(error, "beginning the run") from None
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from trident.base.levels import Level
 from trident.coordinators.options import Audit
 from trident.engine.auditing import account_of
 from trident.engine.compiled import CompiledTopology
@@ -77,7 +78,8 @@ def steps_of(
         name = f" (stream {names[node]!r})" if node in names else ""
         ends = ", and ends in nothing yet" if node in loose else ""
         audited = f"; {_audited(node)}" if audit is Audit.ON else ""
-        found.append(Step(numbers[node], f"{_said(node)}{name}{ends}{audited}", before, is_late(node)))
+        said = _said(node, compiled.level)
+        found.append(Step(numbers[node], f"{said}{name}{ends}{audited}", before, is_late(node)))
         return numbers[node]
 
     for end in (*compiled.stages.processing, *compiled.stages.turn):
@@ -99,7 +101,7 @@ def explained(
     steps = steps_of(compiled, names, loose, audit)
     match form:
         case ExplainForm.TEXT:
-            return _text(compiled.name, steps)
+            return _text(compiled.name, steps, compiled.level)
         case ExplainForm.MERMAID:
             return _mermaid(steps)
         case ExplainForm.DOT:
@@ -114,8 +116,10 @@ def _by_stage(steps: Sequence[Step]) -> Iterator[tuple[bool, list[Step]]]:
             yield in_turn, mine
 
 
-def _text(name: str, steps: Sequence[Step]) -> str:
+def _text(name: str, steps: Sequence[Step], level: Level) -> str:
     lines = [f"topology {name!r}" + ("" if steps else ": no streams yet")]
+    if level.is_plain:
+        lines.append(f"level {level}, not exactly_once: {level.not_promised}")
     for in_turn, mine in _by_stage(steps):
         lines += ["", _IN_TURN if in_turn else _PROCESSING]
         for step in mine:
@@ -162,7 +166,7 @@ def _audited(node: Node | Way) -> str:
     return "audited"
 
 
-def _said(node: Node | Way) -> str:
+def _said(node: Node | Way, level: Level) -> str:
     match node:
         case SourceNode():
             spout = type(node.spout).__name__
@@ -192,12 +196,14 @@ def _said(node: Node | Way) -> str:
                 by = f"by {', '.join(node.aggregate.keys)}" if node.aggregate.keys else "in one row"
                 return f"state {node.name!r} ({node.state.kind.value}) {by}: what its updater says, once per txid"
             by = "" if node.aggregate.keys else "in one row: "
+            kind = level.value if level.is_plain else node.state.kind.value
+            merged = "merged as it comes" if level.is_plain else "one merge per txid over all"
             return (
-                f"state {node.name!r} ({node.state.kind.value}) {by}{shortened(node.aggregate.told())}; "
-                f"{_counted(node.aggregate, node.needs)} per batch, one merge per txid over all"
+                f"state {node.name!r} ({kind}) {by}{shortened(node.aggregate.told())}; "
+                f"{_counted(node.aggregate, node.needs)} per batch, {merged}"
             )
         case SinkNode():
-            return _said_of_sink(node)
+            return _said_of_sink(node, level)
         case CarriedNode():
             return "records kept for the turn"
 
@@ -221,10 +227,11 @@ def _needed(needs: TaskNeeds) -> str:
     return f", {needs.told()}" if needs.told() else ""
 
 
-def _said_of_sink(node: SinkNode) -> str:
+def _said_of_sink(node: SinkNode, level: Level) -> str:
     said = node.sink.description()
+    often = f"every record {level.value.replace('_', ' ')}" if level.is_plain else "every record once"
     if isinstance(node.sink, RowSink):
         key = f" by {said['key']}" if said.get("key") else ""
-        return f"to_table, sink {node.name!r}: {said['write']}{key}, every record once"
+        return f"to_table, sink {node.name!r}: {said['write']}{key}, {often}"
     topic = "" if "topic" not in node.description else f" of topic {node.description['topic']!r}"
-    return f"to_kafka, sink {node.name!r}{topic}: every record once"
+    return f"to_kafka, sink {node.name!r}{topic}: {often}"

@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 
 from trident.base.checks import check_able, check_count, check_instance
 from trident.base.errors import ConfigurationError
+from trident.base.levels import Level
 from trident.base.loading import refuse_while_loading
 from trident.base.names import check_given_name
 from trident.base.policies import policy_of
@@ -21,6 +22,7 @@ from trident.coordinators.ledger import Ledger
 from trident.coordinators.options import Audit, RunOptions, Until, refuse_bare_options
 from trident.engine.building import fields_of, prototype
 from trident.engine.compiled import CompiledTopology
+from trident.engine.plainly import check_end, check_node, staging_at
 from trident.engine.running import make_run, run_to_end
 from trident.engine.spark import active_session
 from trident.engine.staging import Staging
@@ -53,10 +55,12 @@ class Topology:
 
     Its name stands for its ledger entry: the same name means the same topology, over restarts. `partitions` is how many
     logical partitions its streams have; another number in a later version counts from the first batch that it plans.
+    `level` says what is promised of each record (`Level`); it stays what it is as long as the name does.
     """
 
-    def __init__(self, name: str, *, partitions: int = 4) -> None:
+    def __init__(self, name: str, *, partitions: int = 4, level: Level | str = Level.EXACTLY_ONCE) -> None:
         self.partitions = check_count("partitions", partitions)
+        self.level = policy_of(Level, level, "level")
         self.name = check_given_name("a topology's name", name)
         self._spouts: dict[str, Spout] = {}
         self._samples: dict[str, StructType] = {}
@@ -166,10 +170,11 @@ class Topology:
         return self._frozen()
 
     def _frozen(self) -> CompiledTopology:
-        return CompiledTopology(self.name, dict(self._spouts), tuple(self._ends), dict(self._samples))
+        return CompiledTopology(self.name, dict(self._spouts), tuple(self._ends), dict(self._samples), self.level)
 
     def _note(self, node: Node, name: str | None = None) -> None:
         """Keep in mind what was built, and what a stream was called there, to be told by `explain`."""
+        check_node(node, self.level)
         self._nodes.setdefault(node)
         if name is not None:
             self._called[node] = name
@@ -201,7 +206,7 @@ class Topology:
         chosen = RunOptions() if options is None else options
         if until is not None:
             chosen = replace(chosen, until=policy_of(Until, until, "until"))
-        way = policy_of(Staging, staging, "staging")
+        way = staging_at(self.level, policy_of(Staging, staging, "staging"))
         with self._lock:
             if self._run is not None:
                 raise ConfigurationError(f"the topology {self.name!r} is running in this process already")
@@ -249,6 +254,7 @@ class Topology:
                     "(table=, dsn=, path= or another map; where schemas tell two tables apart, name both schemas); "
                     "nothing was started or changed"
                 )
+        check_end(end, self.level)
         self._ends.append(end)
 
 

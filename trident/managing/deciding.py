@@ -11,6 +11,7 @@ from trident.base.loading import refuse_while_loading
 from trident.base.names import check_given_name
 from trident.coordinators.decided import Decision, DecisionKind
 from trident.coordinators.decisions.commands import decide_topology, drop_from_topology, retry_topology
+from trident.coordinators.decisions.plainly import require_decidable
 from trident.coordinators.decisions.wanted import WantedDecision
 from trident.coordinators.ledger import Ledger
 from trident.coordinators.ledger.view import TopologyStatus
@@ -105,6 +106,7 @@ def _decide(topology: Topology, ledger: Ledger, wanted: WantedDecision, options:
     check_ledger(ledger)
     chosen = _options(options)
     compiled = check_topology(topology).compile()
+    require_decidable(compiled.name, compiled.spec().level)
     return decide_topology(compiled.spec(), compiled.targets, ledger, wanted, chosen)
 
 

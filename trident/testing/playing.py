@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ import pyarrow as pa
 from trident.base.checks import check_able, check_count, check_instance, refused
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import ConfigurationError, TridentError
+from trident.base.levels import Level
 from trident.base.policies import policy_of
 from trident.spouts.base import SpoutKind
 from trident.spouts.memory import Row
@@ -79,6 +80,10 @@ class TopologyTest:
         check_able("spark", spark, ("sql", "createDataFrame"), "a SparkSession", has=("conf",))
         check_count("max_tries", max_tries)
         compiled = topology.compile()
+        self._level = compiled.level
+        if compiled.level.is_plain:
+            _check_playable(compiled.level, "keep" if keep else "")
+            compiled = replace(compiled, level=Level.EXACTLY_ONCE)
         kept = _names("keep", keep, [end.name for end in compiled.ends])
         self._scripts = {name: Script(name, schema) for name, schema in compiled.samples.items()}
         self._kinds = {name: spout.kind for name, spout in compiled.spouts.items()}
@@ -111,6 +116,7 @@ class TopologyTest:
         """
         self._require_open()
         deaths = _deaths(dies_at)
+        _check_playable(self._level, "dies_at" if deaths else "")
         given = self._tables_of("rows", rows)
         other = self._tables_of("retried_with", retried_with or {})
         self._check_retried(retried_with, deaths)
@@ -243,6 +249,15 @@ class TopologyTest:
 
     def _file(self, number: int) -> Path:
         return Path(self._folder.name) / f"{number}.sqlite"
+
+
+def _check_playable(level: Level, given: str) -> None:
+    """Refuse what would not do here what it does at a weaker level: batches are played exactly once."""
+    if given and level.is_plain:
+        raise ConfigurationError(
+            f"{given}: the topology runs at level {level}, and a test plays batches exactly once, so it can't show "
+            "what becomes of them there; leave it out. Nothing was run"
+        )
 
 
 def _names(what: str, given: object, known: Sequence[str]) -> list[str]:

@@ -138,6 +138,7 @@ class _Kept:
             births=self.entry.births,
             sinks=self.entry.spec.sinks,
             received=self.entry.spec.received,
+            level=self.entry.spec.level,
             dropped=dropped_in_words(self.entry.spec),
             activity=self.entry.activity,
             commands=tuple(

@@ -20,6 +20,8 @@ def merged_spec(stored: TopologySpec, given: TopologySpec) -> TopologySpec:
 
     Raises MismatchError that shows both versions of every spout or state that is gone or differs.
     """
+    if stored.level is not given.level:
+        raise _another_level(stored, given)
     differences = [
         *_differences("stream", stored.spouts, given.spouts),
         *_differences("state", stored.states, given.states),
@@ -81,6 +83,15 @@ def merged_births(stored: Sequence[Birth], given: Sequence[Birth]) -> tuple[Birt
                 "changed."
             )
     return tuple(birth for _, birth in sorted(merged.items()))
+
+
+def _another_level(stored: TopologySpec, given: TopologySpec) -> MismatchError:
+    return MismatchError(
+        f"topology {given.name!r} runs at level {stored.level}, and this version says {given.level}: what one writes "
+        "the other can't go on with, since only the first level stores beside its values up to where they are. Nothing "
+        f'was changed. Put level="{stored.level}" back; or give this version another name and its states tables of '
+        "their own, and where to begin (a topology's start is asked when it first runs)."
+    )
 
 
 def _way_out(stored: TopologySpec, given: TopologySpec) -> str:

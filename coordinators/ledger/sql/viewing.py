@@ -201,6 +201,7 @@ def _status(connection: Connection, topology: str) -> TopologyStatus:
         sinks=spec.sinks,
         dropped=dropped_in_words(spec),
         received=spec.received,
+        level=spec.level,
         activity=read_activity(connection, topology),
         commands=_waiting_commands(connection, topology),
         recent_errors=recent_errors,

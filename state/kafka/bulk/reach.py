@@ -12,6 +12,7 @@ from trident.base.secrets import Secret
 from trident.base.timeouts import Timeouts
 from trident.state.kafka.clients.cluster import Cluster, Producers
 from trident.state.kafka.clients.limits import MessageLimits, is_compressed
+from trident.state.kafka.clients.plain import PlainProducers
 from trident.state.kafka.clients.producing import ConfluentProducers
 from trident.state.kafka.clients.python_cluster import PythonCluster
 
@@ -70,3 +71,7 @@ class KafkaReach:
     def producers(self) -> Producers:
         """A producer per transaction."""
         return ConfluentProducers(self.sink, self.servers, told(self.options), self.timeouts.lease, self.limit)
+
+    def plain(self) -> PlainProducers:
+        """What sends without transactions."""
+        return PlainProducers(self.sink, self.servers, told(self.options), self.timeouts.give_up_after)

@@ -18,7 +18,7 @@ from trident.base.errors import (
 )
 from trident.base.kafka.errors import DENIED, PASSING
 
-_REFUSED: Final = frozenset(
+REFUSED: Final = frozenset(
     {
         KafkaError.MSG_SIZE_TOO_LARGE,
         KafkaError.INVALID_MSG_SIZE,
@@ -31,14 +31,14 @@ _REFUSED: Final = frozenset(
     }
 )
 """The same record would be refused again."""
-_UNKNOWN: Final = frozenset(
+UNKNOWN: Final = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
         KafkaError._UNKNOWN_TOPIC,
         KafkaError._UNKNOWN_PARTITION,
     }
 )
-_DENIED: Final = frozenset(
+NOT_ALLOWED: Final = frozenset(
     {
         KafkaError._AUTHENTICATION,
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -82,7 +82,7 @@ def of_beginning(error: KafkaError, sink: str, id_: str) -> TridentError:
             f"sink {sink!r}: the broker allows no transaction to take so long as transaction.timeout.ms says ({name}); "
             "nothing was sent. Lower it in client_options, or raise the broker's transaction.max.timeout.ms"
         )
-    if code in _DENIED:
+    if code in NOT_ALLOWED:
         return _denied(sink, name, f"transactional id {id_!r}")
     if code in _FENCED or error.retriable() or code in _PASSING:
         return RetryableError(f"sink {sink!r} could not begin a session as {id_!r} ({name}); nothing was sent")
@@ -96,13 +96,13 @@ def of_sending(error: KafkaError, sink: str, topic: str, overdue: float | None =
     producer then as a successor does.
     """
     name, code = error.name(), error.code()
-    if code in _REFUSED:
+    if code in REFUSED:
         return RefusedError(f"sink {sink!r}: topic {topic!r} refuses a record for good ({name}); nothing was sent")
-    if code in _UNKNOWN:
+    if code in UNKNOWN:
         return RefusedError(
             f"sink {sink!r}: there is no topic {topic!r} any more ({name}); nothing was sent. Create it again"
         )
-    if code in _DENIED:
+    if code in NOT_ALLOWED:
         return _denied(sink, name, f"topic {topic!r}")
     if code in _FENCED:
         if overdue is not None:
@@ -114,7 +114,7 @@ def of_sending(error: KafkaError, sink: str, topic: str, overdue: float | None =
 def of_ending(error: KafkaError, sink: str, topics: Collection[str], overdue: float | None = None) -> TridentError:
     """Return what it means that a commit of records for these topics was not confirmed; `overdue` see `of_sending`."""
     name, code = error.name(), error.code()
-    if code in _DENIED:
+    if code in NOT_ALLOWED:
         return _denied(sink, name, f"a transaction in {', '.join(map(repr, sorted(topics)))}")
     if code in _FENCED and overdue is not None:
         return OutcomeUnknownError(f"{_overdue(sink, name, overdue)}. Its marker is read to tell whether it is in")

@@ -36,10 +36,9 @@ _LONGEST_TRANSACTION: Final = timedelta(minutes=15)
 """What brokers allow unless they are told otherwise (`transaction.max.timeout.ms`)."""
 _QUIET: Final = {"log_level": "2"}
 """What a session meets is an error of its own."""
-_OURS: Final[Mapping[str, str | bool]] = {
+OURS: Final[Mapping[str, str | bool]] = {
     "enable.idempotence": "true",
     "acks": "all",
-    "delivery.report.only.error": True,
 }
 _TIMEOUT: Final = "transaction.timeout.ms"
 _ANY: Final = -1
@@ -87,27 +86,35 @@ class ConfluentProducers:
         return ConfluentSession(self._sink, producer, self._seconds, int(configuration[_TIMEOUT]) / 1000)
 
     def _configuration(self, transactional_id: str, limits: Mapping[str, int]) -> dict[str, str | bool]:
-        """Return a producer's options: a batch that the smallest topic takes, a record that the largest does.
-
-        The client counts a record before it compresses it: there it has to take all that `check_rows` lets pass.
-        """
-        largest = max(limits.values(), default=_BATCH_BYTES)
-        if is_compressed(self._options):
-            largest = max(largest, COMPRESSIBLE)
+        """Return a producer's options."""
         return {
-            **_QUIET,
-            **_DEFAULTS,
+            **base_configuration(self._options, limits),
             _TIMEOUT: str(int(self._longest.total_seconds() * 1000)),
-            "batch.size": str(min([_BATCH_BYTES, *limits.values()])),
-            "message.max.bytes": str(largest),
-            "queue.buffering.max.kbytes": str(max(_QUEUE_BYTES, 2 * largest) >> 10),
             # a topic that is gone has to be told before a call gives up: by itself the client waits for half a minute
             "topic.metadata.propagation.max.ms": str(max(1, int(self._seconds * 500))),
             **for_librdkafka(self._options),
-            **_OURS,
+            **OURS,
+            "delivery.report.only.error": True,
             "bootstrap.servers": self._servers,
             "transactional.id": transactional_id,
         }
+
+
+def base_configuration(options: Mapping[str, str], limits: Mapping[str, int]) -> dict[str, str | bool]:
+    """Return options that users may replace: a batch that the smallest topic takes, a record that the largest does.
+
+    The client counts a record before it compresses it: there it has to take all that `check_rows` lets pass.
+    """
+    largest = max(limits.values(), default=_BATCH_BYTES)
+    if is_compressed(options):
+        largest = max(largest, COMPRESSIBLE)
+    return {
+        **_QUIET,
+        **_DEFAULTS,
+        "batch.size": str(min([_BATCH_BYTES, *limits.values()])),
+        "message.max.bytes": str(largest),
+        "queue.buffering.max.kbytes": str(max(_QUEUE_BYTES, 2 * largest) >> 10),
+    }
 
 
 def _connect(producer: Producer, topic: str | None, seconds: float) -> None:

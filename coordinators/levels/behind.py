@@ -1,0 +1,214 @@
+"""Batches that are recorded as done and processed behind that: each once, and whatever ends one loses it."""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from enum import StrEnum
+from functools import partial
+
+from trident.base.errors import FatalError, RetryableError, TridentError
+from trident.base.identity import BatchId
+from trident.base.signals import StopSignal
+from trident.coordinators.acking.edges import draw_edges
+from trident.coordinators.batches.lanes import SideBySide
+from trident.coordinators.batches.outcome import Outcome
+from trident.coordinators.batches.runner import BatchRunner
+from trident.coordinators.levels.writing import WriteOnce
+from trident.coordinators.options import RunOptions
+from trident.coordinators.planned import Plan
+from trident.coordinators.retrying import Repeater
+from trident.spouts.base import HoldsForLater
+
+_log = logging.getLogger("trident.coordinator")
+_LOOK_S = 0.2
+_LONGEST_END_S = 10.0
+
+
+class _Stands(StrEnum):
+    """Where a batch stands that is recorded."""
+
+    PROCESSING = "processing"
+    WRITING = "writing"
+    GIVEN_UP = "given up"
+    """Lost, though its call has not come back: it may not write any more."""
+
+
+class Behind:
+    """Processes what is recorded, side by side; `recorded` is called by one thread, one batch after the other.
+
+    At most `max_pending` batches are recorded and not processed: so many may be lost with a process, and no more are
+    recorded while as many are. One that fails is counted, told, and never tried again. When `max_tries` in a row were
+    lost nothing more is recorded: what loses every batch (a table that is gone, a function that raises) must not empty
+    the source.
+    """
+
+    def __init__(
+        self, runner: BatchRunner, repeater: Repeater, options: RunOptions, measure: Callable[[Outcome], None]
+    ) -> None:
+        """`measure` is given what was read, for the limits of later plans."""
+        # the run's own signal is set when it has nothing more to plan, while this goes on
+        self._runner = replace(runner, stage=WriteOnce(repeater, self._claim), is_over=StopSignal())
+        self._holding = {name: each for name, each in runner.sources.items() if isinstance(each, HoldsForLater)}
+        self._measure = measure
+        self._stopping: StopSignal = repeater.stopping
+        self._room = options.max_pending
+        self._most_in_a_row = options.max_tries
+        self._timeout_s = options.batch_timeout.total_seconds()
+        self._rng = random.SystemRandom()
+        self._threads: SideBySide[Outcome] = SideBySide("trident-behind")
+        self._batches: dict[BatchId, _Stands] = {}
+        self._changed = threading.Condition()
+        self._in_a_row = 0
+        self._broken: BaseException | None = None
+        self.lost = 0
+        """How many batches were recorded and not written, or not all of them was."""
+
+    def recorded(self, batch: BatchId, outcome: Outcome, record: Callable[[], None]) -> None:
+        """Record a batch once there is room for it, then begin to process it.
+
+        Raises FatalError, nothing recorded, when too many in a row were lost, or when the run ends first.
+        """
+        self._wait_for_room(batch)
+        plan = outcome.plan
+        self._hold(plan)  # a source lets go of what is done
+        try:
+            record()
+        except BaseException:
+            self._let_go(plan)
+            raise
+        with self._changed:
+            self._batches[batch] = _Stands.PROCESSING
+        try:
+            processed = self._threads.submit(partial(self._process, batch, outcome))
+        except RuntimeError as error:  # the system gives no more threads
+            self._lose(batch, str(error))
+            self._let_go(plan)
+            return
+        processed.add_done_callback(partial(self._ended, batch))
+
+    def finish(self) -> None:
+        """Wait until everything that is recorded was processed; each has its time limit."""
+        with self._changed:
+            while self._pending():
+                self._changed.wait(_LOOK_S)
+        self._threads.close()
+        if self._broken is not None:
+            raise self._broken
+
+    def break_off(self) -> None:
+        """Give up what is still processed: the run ends with an error. What is being written may end, for a while."""
+        for batch in self._processing():
+            self._give_up(batch, "the run ended with an error")
+        with self._changed:
+            self._changed.wait_for(lambda: not self._pending(), _LONGEST_END_S)
+            self.lost += len(self._pending())
+        self._threads.close()
+
+    def _wait_for_room(self, batch: BatchId) -> None:
+        with self._changed:
+            while len(self._pending()) >= self._room and not self._stopping.is_set():
+                self._changed.wait(_LOOK_S)
+            if self._broken is not None:
+                raise self._broken
+            if self._in_a_row >= self._most_in_a_row:
+                raise FatalError(
+                    f"the last {self._in_a_row} batches were lost, one after the other, so something is wrong with "
+                    f"more than one of them; the log says what. Txid {batch.txid} was not recorded: mend the cause and "
+                    "run the topology again, which goes on with it"
+                )
+        if self._stopping.is_set():
+            raise FatalError(f"{batch}: the run ended before it was recorded; the next start goes on with it")
+
+    def _process(self, batch: BatchId, outcome: Outcome) -> Outcome:
+        plan, late = outcome.plan, f"not processed within {self._timeout_s:g} s"
+        timer = threading.Timer(self._timeout_s, self._give_up, (batch, late))
+        timer.daemon = True
+        timer.start()
+        try:
+            return self._runner.run(batch, plan, draw_edges(plan, self._rng), outcome.plan_ms)[1]
+        finally:
+            timer.cancel()
+            self._let_go(plan)
+
+    def _ended(self, batch: BatchId, processed: Future[Outcome]) -> None:
+        error = processed.exception()
+        if error is None:
+            self._written(batch, processed.result())
+            return
+        if not isinstance(error, TridentError):
+            self._broken = error  # no fault of the outside world: nothing more is recorded
+        self._lose(batch, str(error) if isinstance(error, TridentError) else type(error).__name__)
+
+    def _claim(self, batch: BatchId) -> None:
+        """Let it be written, unless it was given up: what counts as lost is not written later."""
+        with self._changed:
+            if self._batches.get(batch) is not _Stands.PROCESSING:
+                raise RetryableError(f"{batch} was given up; nothing of it is written any more")
+            self._batches[batch] = _Stands.WRITING
+
+    def _give_up(self, batch: BatchId, why: str) -> None:
+        with self._changed:
+            if self._batches.get(batch) is not _Stands.PROCESSING:
+                return  # what is being written ends by itself
+            self._batches[batch] = _Stands.GIVEN_UP
+            self._count(batch, why)
+        # an engine that does not answer must not keep the run from its end
+        threading.Thread(target=self._runner.cancel, args=(batch,), name="trident-giving-up", daemon=True).start()
+
+    def _written(self, batch: BatchId, written: Outcome) -> None:
+        with self._changed:
+            self._in_a_row = 0
+            self._measure(written)
+            del self._batches[batch]
+            self._changed.notify_all()
+        left_out = len(written.dead_letters)
+        if left_out:
+            _log.warning("%s: %d records did not decode and are lost", batch, left_out)
+        _log.info(
+            "topology=%s txid=%d written records=%d keys=%d lost_records=%d process_ms=%d",
+            batch.owner.topology,
+            batch.txid,
+            written.records,
+            written.keys,
+            left_out,
+            written.process_ms,
+        )
+
+    def _lose(self, batch: BatchId, why: str) -> None:
+        with self._changed:
+            if self._batches.pop(batch) is not _Stands.GIVEN_UP:
+                self._count(batch, why)
+            self._changed.notify_all()
+
+    def _count(self, batch: BatchId, why: str) -> None:
+        self.lost += 1
+        self._in_a_row += 1
+        self._changed.notify_all()
+        _log.warning(
+            "topology=%s txid=%d lost: it is recorded as done, and what was not written of it by now never is (%d lost "
+            "in this run): %s",
+            batch.owner.topology,
+            batch.txid,
+            self.lost,
+            why,
+        )
+
+    def _pending(self) -> list[BatchId]:
+        return [batch for batch, stands in self._batches.items() if stands is not _Stands.GIVEN_UP]
+
+    def _processing(self) -> list[BatchId]:
+        with self._changed:
+            return [batch for batch, stands in self._batches.items() if stands is _Stands.PROCESSING]
+
+    def _hold(self, plan: Plan) -> None:
+        for name, source in self._holding.items():
+            source.hold([item.range for item in plan.ranges if item.spout == name and item.range.width])
+
+    def _let_go(self, plan: Plan) -> None:
+        for name, source in self._holding.items():
+            source.let_go([item.range for item in plan.ranges if item.spout == name and item.range.width])

@@ -1,0 +1,126 @@
+"""What a run is made of at each level: who brings an attempt to its record, and who makes the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from trident.base.clock import Clock
+from trident.base.identity import BatchId
+from trident.base.levels import Level
+from trident.coordinators.acking.edges import BatchEdges, edge_ids
+from trident.coordinators.batches.committer import Committer
+from trident.coordinators.batches.outcome import Outcome
+from trident.coordinators.batches.runner import BatchRunner
+from trident.coordinators.batches.work import measure
+from trident.coordinators.ledger.base import Ledger
+from trident.coordinators.levels.behind import Behind
+from trident.coordinators.levels.writing import WriteRepeatedly, keep_made, refused_plainly
+from trident.coordinators.options import RunOptions
+from trident.coordinators.pinned import Commit
+from trident.coordinators.planned import Plan
+from trident.coordinators.plans.book import PlanBook
+from trident.coordinators.retrying import Repeater
+from trident.state.target import Target
+
+
+class WritesFirst(Committer):
+    """At least once: in its turn a batch is written, then recorded.
+
+    Written earlier, while batches before it may still fail, it would be written again with them.
+    """
+
+    def __init__(self, ledger: Ledger, repeater: Repeater, clock: Clock, writes: WriteRepeatedly) -> None:
+        super().__init__(ledger, {}, repeater, clock)
+        self._writes = writes
+
+    def together(self, batch: BatchId, outcome: Outcome) -> Commit:
+        """Write the batch, then record it as done."""
+        return super().together(batch, replace(outcome, updates=self._writes.write(batch, outcome.updates)))
+
+
+class RecordedFirst(BatchRunner):
+    """At most once: an attempt is ready for its record as soon as it is planned, since nothing of it is read before."""
+
+    def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
+        """Return the record's content: the plan, and nothing that only reading could tell."""
+        return tuple(edge_ids(edges)), Outcome(plan, (), (), {}, plan_ms, 0)
+
+
+class RecordsFirst(Committer):
+    """At most once: what is recorded is processed behind that."""
+
+    def __init__(self, ledger: Ledger, repeater: Repeater, clock: Clock, behind: Behind) -> None:
+        super().__init__(ledger, {}, repeater, clock)
+        self._behind = behind
+
+    def together(self, batch: BatchId, outcome: Outcome) -> Commit:
+        """Record the batch as done, then let it be processed."""
+        commits: list[Commit] = []
+        self._behind.recorded(
+            batch, outcome, lambda: commits.append(super(RecordsFirst, self).together(batch, outcome))
+        )
+        return commits[0]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelParts:
+    """What differs from level to level; the protocol, the loop and the ledger do not."""
+
+    runner: BatchRunner
+    committer: Committer
+    stores: Mapping[str, Target]
+    behind: Behind | None = None
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Run the block, then see to the end of what is recorded and not processed yet."""
+        behind = self.behind
+        if behind is None:
+            yield
+            return
+        try:
+            yield
+        except BaseException:
+            behind.break_off()
+            raise
+        behind.finish()
+
+    @property
+    def lost(self) -> int:
+        """How many batches were recorded and not written."""
+        return 0 if self.behind is None else self.behind.lost
+
+
+def parts_of(
+    level: Level, runner: BatchRunner, ledger: Ledger, repeater: Repeater, options: RunOptions, book: PlanBook
+) -> LevelParts:
+    """Return the parts of one run; `runner` is that of the first level."""
+    stores = runner.stores
+    match level:
+        case Level.EXACTLY_ONCE:
+            return LevelParts(runner, Committer(ledger, stores, repeater, runner.clock), stores)
+        case Level.AT_LEAST_ONCE:
+            keeps = replace(runner, stage=keep_made, refused=refused_plainly)
+            writes = WriteRepeatedly(stores, repeater)
+            return LevelParts(keeps, WritesFirst(ledger, repeater, runner.clock, writes), stores)
+        case Level.AT_MOST_ONCE:
+            behind = Behind(runner, repeater, options, partial(measure, book))
+            first = RecordedFirst(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
+            return LevelParts(first, RecordsFirst(ledger, repeater, runner.clock, behind), stores, behind)
+
+
+def look_at_plain(stores: Mapping[str, Target], topology: str, repeater: Repeater) -> None:
+    """Raise what those that stand nowhere would refuse; changes nothing."""
+    for name, store in stores.items():
+        if store.capabilities.plain is not None:
+            repeater.call(f"looking at {name!r}", partial(store.look, topology))
+
+
+def prepare_plain(stores: Mapping[str, Target], repeater: Repeater) -> None:
+    """Make ready those that stand nowhere, which no take-over asks; nothing has to be fenced before."""
+    for name, store in stores.items():
+        if store.capabilities.plain is not None:
+            repeater.call(f"preparing {name!r}", store.prepare)

@@ -1,0 +1,116 @@
+"""What was made of a batch, written at once: by the driver here, or by tasks while they made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import pyarrow as pa
+
+from trident.base.crash_points import CrashPoint, reached
+from trident.base.errors import FatalError, OutcomeUnknownError, RefusedError, TridentError
+from trident.base.identity import BatchId
+from trident.coordinators.batches.stopped import StoppedError
+from trident.coordinators.decided import Diverted, Refusal, StopKind
+from trident.coordinators.retrying import Repeater
+from trident.state.plainly import WritesPlainly
+from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates
+from trident.state.target import Target
+
+
+def keep_made(
+    stores: Mapping[str, Target],
+    batch: BatchId,
+    at: datetime,
+    made: Mapping[str, StagedUpdates],
+    diverts: tuple[str, ...],
+) -> tuple[Mapping[str, StagedUpdates], tuple[Diverted, ...]]:
+    """At least once: return what was made as it is, to be written in the batch's turn. See `Stage`."""
+    return made, ()
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRepeatedly:
+    """At least once: writes what the driver holds; what fails, or nobody knows of, is written again."""
+
+    stores: Mapping[str, Target]
+    repeater: Repeater
+
+    def write(self, batch: BatchId, made: Mapping[str, StagedUpdates | AppliedUpdates]) -> Mapping[str, AppliedUpdates]:
+        """Write to one target after the other; returns what is recorded of them, which is how many rows there were.
+
+        Raises StoppedError for rows that a target refuses.
+        """
+        for name, updates in made.items():
+            if isinstance(updates, HeldUpdates) and updates.count:
+                write = partial(plain_of(self.stores[name]).write, batch, updates.rows)
+                try:
+                    self.repeater.call(f"writing {batch} to {name!r}", write)
+                except RefusedError as error:
+                    raise refused_plainly(name, batch, error) from error
+            reached(CrashPoint.AFTER_STAGING, batch.txid)
+        return _counted(made)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOnce:
+    """At most once: written again is only what surely was not written. See `Stage`."""
+
+    repeater: Repeater
+    claim: Callable[[BatchId], None]
+    """Raises unless the batch may be written still: one that was given up must not be any more."""
+
+    def __call__(
+        self,
+        stores: Mapping[str, Target],
+        batch: BatchId,
+        at: datetime,
+        made: Mapping[str, StagedUpdates],
+        diverts: tuple[str, ...],
+    ) -> tuple[Mapping[str, AppliedUpdates], tuple[Diverted, ...]]:
+        """Write to each target, also when another one has refused; raises what went wrong first."""
+        self.claim(batch)
+        wrong: list[TridentError] = []
+        for name, updates in made.items():
+            assert isinstance(updates, HeldUpdates), "tasks may run twice, so they write nothing at this level"
+            if updates.count:
+                try:
+                    self._write(plain_of(stores[name]), name, batch, updates.rows)
+                except TridentError as error:
+                    wrong.append(error)
+            reached(CrashPoint.AFTER_STAGING, batch.txid)
+        if wrong:
+            raise wrong[0]
+        return _counted(made), ()
+
+    def _write(self, plain: WritesPlainly, name: str, batch: BatchId, rows: pa.Table) -> None:
+        def once() -> None:
+            try:
+                plain.write(batch, rows)
+            except OutcomeUnknownError as error:
+                raise FatalError(f"whether {batch} was written to {name!r} is not known: {error}") from error
+
+        self.repeater.call(f"writing {batch} to {name!r}", once)
+
+
+def plain_of(target: Target) -> WritesPlainly:
+    """Return what writes at once; asked of the targets of a topology at one of the weaker levels."""
+    plain = target.capabilities.plain
+    if plain is None:
+        raise TypeError(f"{target.name!r} writes nothing at once")
+    return plain
+
+
+def _counted(made: Mapping[str, StagedUpdates | AppliedUpdates]) -> dict[str, AppliedUpdates]:
+    return {name: AppliedUpdates(updates.count) for name, updates in made.items()}
+
+
+def refused_plainly(name: str, batch: BatchId, error: RefusedError) -> StoppedError:
+    """Return the error of rows that a target refuses: nobody has to decide, since nothing waits for a decision."""
+    text = (
+        f"{name!r} refused rows of {batch} for good: {error}. What the batch has beside them may be written already, "
+        "and is written again: the next start tries the whole batch. Mend what refuses them"
+    )
+    return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", text))

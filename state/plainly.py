@@ -1,0 +1,166 @@
+"""Targets of the two weaker levels: they write what they are given at once, and store nothing beside it.
+
+What the coordinator applies by txid is a `Target` that stands somewhere. These stand nowhere: no take-over asks them,
+no pin names what they were given, and the same rows given twice are there twice. Whoever has to hold them to a level
+decides when they are given rows: before the batch is recorded as done, or after.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import NoReturn, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from trident.base.errors import ConfigurationError
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.levels import Level
+from trident.base.timeouts import Timeouts
+from trident.state.capabilities import Capabilities, WritableByTasks
+from trident.state.layout import Merge, StateLayout
+from trident.state.positions import Position
+from trident.state.staged import HeldUpdates, StagedUpdates
+from trident.state.target import LedgerDatabase, Target
+
+
+class WritesPlainly(Protocol):
+    """Writes what it is given at once and keeps no position; what is written twice is there twice."""
+
+    def write(self, batch: BatchId, rows: pa.Table) -> None:
+        """Write a batch's rows as they are; from several threads at once, in no order.
+
+        Raises `RetryableError` when nothing was written, `OutcomeUnknownError` when nobody knows, `RefusedError`.
+        """
+
+    def clear(self) -> None:
+        """Delete all rows that it keeps; what has left stays where it went. Idempotent."""
+
+
+class PlainTarget(ABC):
+    """See `Target`, as far as one without a position can be it; the rest is never asked of it, and refused.
+
+    `write` may be called from several threads at once, each with a batch of its own.
+    """
+
+    def __init__(self, name: str, writing: WritableByTasks | None = None, *, keeps_what_left: bool = False) -> None:
+        self._name = name
+        self._capabilities = Capabilities(plain=self, writing=writing, keeps_what_left=keeps_what_left)
+
+    @property
+    def name(self) -> str:
+        """See `Target.name`."""
+        return self._name
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """See `Target.capabilities`."""
+        return self._capabilities
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise what `prepare` would raise; changes nothing."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """See `Target.prepare`."""
+
+    @abstractmethod
+    def write(self, batch: BatchId, rows: pa.Table) -> None:
+        """See `WritesPlainly.write`."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """See `WritesPlainly.clear`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """See `Target.close`."""
+
+    def look(self, topology: str, registers: bool = False) -> Position | None:
+        """Raise what `prepare` would raise; it stands nowhere."""
+        self.check()
+        return None
+
+    def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
+        """Refuse: nothing here keeps an older epoch from writing."""
+        self._refuse()
+
+    def position(self, topology: str) -> Position | None:
+        """Return None: it stands nowhere."""
+        return None
+
+    def register(self, owner: Owner, epoch: Epoch, birth_txid: int) -> None:
+        """Refuse: it is nobody's."""
+        self._refuse()
+
+    def stage(self, batch: BatchId, updates: HeldUpdates) -> StagedUpdates:
+        """Refuse: it writes at once."""
+        self._refuse()
+
+    def apply(self, batch: BatchId, updates: StagedUpdates) -> None:
+        """Refuse: nothing is staged."""
+        self._refuse()
+
+    def clean_up(self, owner: Owner, epoch: Epoch, done: int) -> None:
+        """Refuse: nothing is staged."""
+        self._refuse()
+
+    def forget_staging(self, owner: Owner, epoch: Epoch) -> None:
+        """Refuse: nothing is staged."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise TypeError(f"{self._name!r} writes at once and stands nowhere: it is no target of a take-over or a pin")
+
+
+@runtime_checkable
+class PlainState(Protocol):
+    """A state that can be kept without anything beside its values."""
+
+    def open_plain(self, layout: StateLayout, ledger_database: LedgerDatabase, timeouts: Timeouts) -> PlainTarget:
+        """Connect as `State.open` does; raises ConfigurationError for what it can't keep so."""
+
+    def check_plain(self, layout: StateLayout) -> None:
+        """Raise ConfigurationError for what `open_plain` could not keep so; connects to nothing."""
+
+
+@runtime_checkable
+class PlainSink(Protocol):
+    """A sink that can be written to without positions and markers."""
+
+    def open_plain(self, ledger_database: LedgerDatabase, timeouts: Timeouts) -> PlainTarget:
+        """Connect as `Sink.open` does; raises ConfigurationError for what it can't write so."""
+
+    def check_plain(self) -> None:
+        """Raise ConfigurationError for what `open_plain` could not write so; connects to nothing."""
+
+
+OpensPlain = Callable[[LedgerDatabase, Timeouts], PlainTarget]
+"""How the target of an end is opened at a weaker level."""
+
+
+def with_positions(targets: Mapping[str, Target]) -> dict[str, Target]:
+    """Return those that stand at a txid, which a take-over holds against the ledger and a pin is applied to."""
+    return {name: target for name, target in targets.items() if target.capabilities.plain is None}
+
+
+def check_merges(state: str, layout: StateLayout) -> None:
+    """Raise ConfigurationError for columns whose values depend on the order of batches, or on a user's function.
+
+    A function would have to be called while the rows are locked, for as long as it likes.
+    """
+    for column in layout.values:
+        if column.merge in (Merge.REPLACE, Merge.COMBINE):
+            raise no_plain_form(
+                f"state {state!r}: column {column.name!r}, which is made of the stored value by Python code or order,",
+                "keep what can be added or compared (counts, sums, least and greatest)",
+            )
+
+
+def no_plain_form(what: str, instead: str) -> ConfigurationError:
+    """Return the error of what can't be had at the two weaker levels; `instead` says what can."""
+    return ConfigurationError(
+        f"{what} can't be had at level {Level.AT_LEAST_ONCE} or {Level.AT_MOST_ONCE}: {instead}, or run the topology "
+        f"at level {Level.EXACTLY_ONCE}. Nothing was started or changed"
+    )

@@ -1,0 +1,115 @@
+"""A SQL state at one of the weaker levels: a row per key, and nothing beside its values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+from sqlalchemy import Connection, text
+
+from trident.base.errors import MismatchError, RefusedError
+from trident.base.identity import BatchId
+from trident.base.looking import rolled_back
+from trident.state.capabilities import WritableByTasks
+from trident.state.databases.base import SqlDatabase, SqlTransaction
+from trident.state.plainly import PlainTarget
+from trident.state.rows import conform
+from trident.state.tables.dialect import Dialect
+from trident.state.tables.meta import Applied
+from trident.state.tables.names import copy_table
+from trident.state.tables.shape import TableShape
+from trident.state.tables.staged import StagedTable
+from trident.state.tables.tables import prepare_values
+
+_POSITIONS = "trident_applied"
+Lock = Callable[[Connection, str], None]
+"""Lets one transaction at a time go on that writes to this table, until it ends."""
+
+
+def database_locks(connection: Connection, table: str) -> None:
+    """Do nothing: the database has one writer at a time by itself."""
+
+
+class PlainTable(PlainTarget):
+    """See `PlainTarget`; merges by the same statements as a state that is exactly once.
+
+    Those look a key up and then change or make it, so two transactions that do it at once would make a new key twice,
+    and which columns are null decides how keys are compared: one goes after the other.
+    """
+
+    def __init__(
+        self,
+        database: SqlDatabase,
+        dialect: Dialect,
+        name: str,
+        shape: TableShape,
+        *,
+        shared: bool,
+        lock: Lock = database_locks,
+        writing: WritableByTasks | None = None,
+    ) -> None:
+        shape.columns(dialect.column_type)  # a type without a column is the topology's mistake
+        super().__init__(name, writing)
+        self._database = database
+        self._dialect = dialect
+        self._shape = shape
+        self._shared = shared
+        self._lock = lock
+        self._staged = StagedTable(dialect, shape, copy_table(shape.table, shape.layout.schema()))
+
+    def check(self) -> None:
+        """Make what is missing, and roll that back."""
+        rolled_back(self._database.transaction(), self._prepare)
+
+    def prepare(self) -> None:
+        """Make the table, or check the one that is there."""
+        with self._database.transaction() as transaction:
+            self._prepare(transaction)
+
+    def write(self, batch: BatchId, rows: pa.Table) -> None:
+        """Merge the rows in one transaction."""
+        rows = conform(rows, self._shape.layout.schema())
+        self._dialect.check_rows(rows)
+        ready = self._dialect.ready_rows(rows)
+        no_nulls = all(rows.column(key.name).null_count == 0 for key in self._shape.keys)
+        with self._database.transaction() as transaction:
+            transaction.work_for(batch.owner.topology, batch.epoch)
+            connection = transaction.connection
+            self._staged.create(connection)
+            self._staged.copy(connection, ready)
+            self._lock(connection, self._shape.quoted)
+            merged = self._staged.merge(
+                connection, 0, rows.num_rows, no_null_keys=no_nulls, new_keys=True, stored=lambda: None
+            )
+            if merged.changed + merged.made != rows.num_rows:
+                raise RefusedError(
+                    f"{rows.num_rows - merged.changed - merged.made} rows were not written to {self._shape.table!r}: a "
+                    "trigger or rule of the table kept them out; nothing was written"
+                )
+
+    def clear(self) -> None:
+        """Delete all rows."""
+        with self._database.transaction() as transaction:
+            if self._dialect.find_columns(transaction.connection, self._shape.table) is not None:
+                transaction.connection.execute(text(f"DELETE FROM {self._shape.quoted}"))
+
+    def close(self) -> None:
+        """Let go of a database of its own; the ledger closes a shared one."""
+        if not self._shared:
+            self._database.close()
+
+    def _prepare(self, transaction: SqlTransaction) -> None:
+        self._dialect.check_server(transaction.connection)
+        refuse_placed(transaction.connection, self._dialect, self.name, self._shape.table)
+        prepare_values(transaction.connection, self._dialect, self._shape)
+
+
+def refuse_placed(connection: Connection, dialect: Dialect, name: str, table: str) -> None:
+    """Raise MismatchError for a table whose rows stand at a txid of some topology."""
+    if dialect.find_columns(connection, _POSITIONS) is None:
+        return
+    for topology, other in Applied(dialect, name, table).holders(connection):
+        raise MismatchError(
+            f"table {table!r} is {other!r} of topology {topology!r}, which knows up to which txid its rows are: what "
+            f"is written by {name!r} without one can't be mixed with it. Nothing was changed: use another table"
+        )

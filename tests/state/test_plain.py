@@ -1,0 +1,207 @@
+"""States and tables at the two weaker levels: merged as they come, by several at once, and nothing beside them."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from confluent_kafka import KafkaError
+
+from trident.base.errors import (
+    ConfigurationError,
+    FatalError,
+    MismatchError,
+    OutcomeUnknownError,
+    RefusedError,
+    TridentError,
+)
+from trident.base.identity import BatchId, Epoch, Owner
+from trident.base.timeouts import DEFAULT_TIMEOUTS
+from trident.state import KafkaSink, MemoryState, PostgresState, PostgresTable, SqliteState, SqliteTable
+from trident.state.kafka.clients.plain import meaning_of
+from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
+from trident.state.memory.database import MemoryDatabase
+from trident.state.plainly import PlainTarget, with_positions
+from trident.state.row_tables.shape import RowWrite, row_shape
+from trident.state.sqlite.database import SqliteDatabase
+
+LAYOUT = StateLayout(
+    (KeyColumn("account", pa.string()),),
+    (
+        ValueColumn("n", pa.int64(), Merge.ADD),
+        ValueColumn("least", pa.int64(), Merge.LEAST),
+        ValueColumn("greatest", pa.int64(), Merge.GREATEST),
+    ),
+)
+ROW = pa.schema([pa.field("account", pa.string())]).append(pa.field("amount", pa.int64()))
+
+
+def _later(stored: object, staged: object) -> object:
+    return staged
+
+
+def batch(txid: int) -> BatchId:
+    return BatchId(Owner("payments", "first"), Epoch(1, "token"), txid, txid)
+
+
+def rows(*given: tuple[str | None, int, int, int]) -> pa.Table:
+    return pa.Table.from_pylist(
+        [dict(zip(LAYOUT.schema().names, row, strict=True)) for row in given], schema=LAYOUT.schema()
+    )
+
+
+Opened = tuple[PlainTarget, Callable[[], set[tuple[object, ...]]]]
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
+    """A state, and how to read it without it."""
+    if request.param == "memory":
+        memory = MemoryDatabase()
+        target = MemoryState("sums").open_plain(LAYOUT, memory)
+        return target, lambda: {tuple(row.values()) for row in MemoryState("sums").rows(memory)}
+    file = tmp_path / "sums.sqlite"
+
+    def read() -> set[tuple[object, ...]]:
+        with sqlite3.connect(file) as connection:
+            return set(connection.execute("SELECT account, n, least, greatest FROM sums"))
+
+    return SqliteState("sums", path=file).open_plain(LAYOUT, MemoryDatabase()), read
+
+
+def test_rows_are_merged_by_key_and_null_is_a_key(opened: Opened) -> None:
+    target, read = opened
+    target.check()
+    target.prepare()
+    target.write(batch(1), rows(("ann", 1, 5, 5), (None, 2, 7, 7)))
+    target.write(batch(2), rows(("ann", 3, 4, 4), (None, 1, 9, 9), ("bob", 1, 1, 1)))
+    assert read() == {("ann", 4, 4, 5), (None, 3, 7, 9), ("bob", 1, 1, 1)}
+    target.write(batch(2), rows(("bob", 1, 1, 1)))
+    assert ("bob", 2, 1, 1) in read(), "what is written twice counts twice"
+    target.clear()
+    assert read() == set()
+    target.close()
+
+
+def test_several_that_write_at_once_lose_no_update(opened: Opened) -> None:
+    target, read = opened
+    target.prepare()
+
+    def write(first: int) -> None:
+        for txid in range(first, first + 10):
+            target.write(batch(txid), rows(*((f"a{n}", 1, txid, txid) for n in range(txid % 4, 5))))
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in (0, 10, 20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    counted = {row[0]: row[1] for row in read()}
+    assert counted == {f"a{n}": sum(1 for txid in range(30) if txid % 4 <= n) for n in range(5)}
+
+
+def test_a_look_makes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "sums.sqlite"
+    target = SqliteState("sums", path=file).open_plain(LAYOUT, MemoryDatabase())
+    target.look("payments")
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []
+
+
+def test_a_table_of_other_columns_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "sums.sqlite"
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE sums (account text, n text)")
+    with pytest.raises(MismatchError, match="column 'n' is text"):
+        SqliteState("sums", path=file).open_plain(LAYOUT, MemoryDatabase()).look("payments")
+
+
+def test_rows_that_do_not_fit_are_refused_as_a_whole(opened: Opened) -> None:
+    target, read = opened
+    target.prepare()
+    largest = (1 << 63) - 1
+    target.write(batch(1), rows(("ann", largest, 1, 1)))
+    with pytest.raises(RefusedError):
+        target.write(batch(2), rows(("ann", 1, 1, 1), ("bob", 1, 1, 1)))
+    assert read() == {("ann", largest, 1, 1)}
+
+
+def test_it_stands_nowhere_and_is_no_target_of_a_pin(opened: Opened) -> None:
+    target, _ = opened
+    assert with_positions({"sums": target}) == {}
+    assert target.position("payments") is None
+    owner, epoch = batch(1).owner, batch(1).epoch
+    refused: list[Callable[[], object]] = [
+        lambda: target.raise_fence(owner, epoch),
+        lambda: target.register(owner, epoch, 0),
+        lambda: target.clean_up(owner, epoch, 1),
+        lambda: target.forget_staging(owner, epoch),
+    ]
+    for call in refused:
+        with pytest.raises(TypeError, match="'sums' writes at once and stands nowhere"):
+            call()
+
+
+@pytest.mark.parametrize("merge", [Merge.REPLACE, Merge.COMBINE])
+@pytest.mark.parametrize("state", [MemoryState("sums"), SqliteState("sums"), PostgresState("sums")], ids=str)
+def test_what_depends_on_order_or_on_python_is_refused(
+    state: MemoryState | SqliteState | PostgresState, merge: Merge
+) -> None:
+    layout = StateLayout(LAYOUT.keys, (ValueColumn("n", pa.int64(), merge, combine=_later),))
+    with pytest.raises(ConfigurationError, match=r"state 'sums': column 'n'.* can't be had at level at_least_once"):
+        state.check_plain(layout)
+
+
+def test_rows_are_appended_as_they_come(tmp_path: Path) -> None:
+    file = tmp_path / "paid.sqlite"
+    shape = row_shape("paid", "paid", ROW, RowWrite.APPEND, (), None, None, None, False)
+    target = SqliteTable("paid", path=file).open_plain(shape, SqliteDatabase(tmp_path / "ledger.sqlite"))
+    target.prepare()
+    given = pa.Table.from_pylist([{"account": "ann", "amount": 5}] * 2, schema=ROW)
+    target.write(batch(1), given)
+    target.write(batch(1), given)
+    target.clear()
+    target.close()
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT account, amount FROM paid").fetchall() == [("ann", 5)] * 4
+
+
+@pytest.mark.parametrize("table", [SqliteTable("paid"), PostgresTable("paid")], ids=str)
+def test_rows_that_are_found_again_are_refused(table: SqliteTable | PostgresTable) -> None:
+    shape = row_shape("paid", "paid", ROW, RowWrite.UPSERT, ("account",), None, None, None, False)
+    with pytest.raises(ConfigurationError, match=r"sink 'paid': write='upsert', for which batches need an order"):
+        table.check_plain(shape)
+
+
+def test_what_only_stages_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="tasks_dsn, a role that may write to a staging table only"):
+        PostgresState("sums", tasks_dsn="postgresql://t@localhost/x").check_plain(LAYOUT)
+    sink = KafkaSink("out", bootstrap_servers="localhost:9", staging_folder=str(tmp_path))
+    with pytest.raises(ConfigurationError, match="a staging_folder, which nothing is staged in there"):
+        sink.check_plain()
+    plain = replace(sink, staging_folder=None).open_plain(MemoryDatabase(), DEFAULT_TIMEOUTS)
+    assert plain.capabilities.writing is not None
+    assert plain.capabilities.keeps_what_left
+    plain.close()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (KafkaError.MSG_SIZE_TOO_LARGE, RefusedError),
+        (KafkaError.UNKNOWN_TOPIC_OR_PART, RefusedError),
+        (KafkaError.TOPIC_AUTHORIZATION_FAILED, FatalError),
+        (KafkaError._MSG_TIMED_OUT, OutcomeUnknownError),
+        (KafkaError._PURGE_INFLIGHT, OutcomeUnknownError),
+    ],
+)
+def test_what_brokers_refuse_says_that_others_may_be_there(code: int, kind: type[TridentError]) -> None:
+    found = meaning_of(KafkaError(code), "out", "paid")
+    assert type(found) is kind
+    assert "'out'" in str(found)
+    assert "nothing was sent" not in str(found)
