@@ -17,12 +17,13 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos test verify lint bench bench-outputs bench-operations bench-scale soak mutants prove simulate explore spark-newest wheel constraints clean java
+.PHONY: help demo chaos reliability test verify lint bench bench-outputs bench-operations bench-scale soak mutants prove simulate explore spark-newest wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
 	@echo "make chaos             real kills of drivers, executors, brokers and databases, with verdicts; CHAOS_ARGS='--seed 2'"
 	@echo "make test              the short form, and the coverage; PYTEST_ARGS='-k name' for some"
+	@echo "make reliability       what is lost and what comes twice at each level, by fault, beside a study of Storm; RELIABILITY_ARGS='--scale 0.1'"
 	@echo "make verify            the long forms: seeds, crash matrix, outages, containers, demo, chaos, mutants, newest Spark; EFFORT=whole"
 	@echo "make lint              ruff and mypy --strict"
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
@@ -44,6 +45,9 @@ demo: $(INSTALLED) java
 
 chaos: $(INSTALLED) java
 	@$(RUN) -m chaos.run $(CHAOS_ARGS)
+
+reliability: $(INSTALLED) java
+	@$(RUN) -m reliability.run $(RELIABILITY_ARGS)
 	@$(RUN) -m pytest -q --effort verify integration_tests/restores
 	@$(RUN) -m pytest -q --effort whole integration_tests/sinks/test_lost_ends.py
 

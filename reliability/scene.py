@@ -1,0 +1,124 @@
+"""The path of the study on real servers: Kafka, an operation, Kafka, a table of PostgreSQL."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import psycopg
+from confluent_kafka import Consumer, Producer, TopicPartition
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from reliability.cases import Case, Outcome
+from reliability.faults import Operation, Strikes, striking
+from reliability.published import MAX_PENDING
+from trident import PostgresLedger, RunOptions, Topology
+from trident.coordinators.options import Until
+from trident.local.kafka import LocalKafka
+from trident.local.postgres import LocalPostgres
+from trident.spouts import AckingKafkaSpout, JsonBody, OpaqueKafkaSpout, Raw
+from trident.state import KafkaSink, PostgresTable
+
+_PARTITIONS = 4
+_TABLE = "arrived"
+
+
+class NumbersSpout(AckingKafkaSpout):
+    """Numbers of a topic, with as many under way as the study had."""
+
+    max_pending = MAX_PENDING
+    max_batch_size = MAX_PENDING
+    message_timeout = timedelta(seconds=30)
+
+
+@dataclass
+class Scene:
+    """Servers and a session, for one case after the other."""
+
+    kafka: LocalKafka
+    postgres: LocalPostgres
+    spark: SparkSession
+    _cases: int = 0
+    _produced: dict[int, str] = field(default_factory=dict)
+
+    def play(self, case: Case) -> Outcome:
+        """Send the numbers through the path while the faults strike; returns what arrived in the table."""
+        self._cases += 1
+        source, target = self._numbers(case.numbers), f"passed{self._cases}"
+        self.kafka.create_topic(target, _PARTITIONS)
+        dsn = self.postgres.create_database()
+        with TemporaryDirectory() as folder:
+            strikes, started = Strikes(Path(folder)), time.monotonic()
+            with striking(case, strikes, Arrived(self.kafka.bootstrap_servers, target)):
+                self._pass_on(case, source, target, dsn, Operation(strikes, case.fault, case.strikes_at()))
+            seconds = time.monotonic() - started
+            self._keep(target, dsn)
+            return _outcome(case, dsn, strikes.count, seconds)
+
+    def _numbers(self, count: int) -> str:
+        """Return a topic with the numbers from 1 on; made once for each count."""
+        if count not in self._produced:
+            topic = self._produced[count] = f"numbers{count}"
+            self.kafka.create_topic(topic, _PARTITIONS)
+            producer = Producer({"bootstrap.servers": self.kafka.bootstrap_servers, "linger.ms": 50})
+            for number in range(1, count + 1):
+                producer.produce(topic, f'{{"n": {number}}}'.encode(), partition=number % _PARTITIONS)
+                if number % 10_000 == 0:
+                    producer.poll(0)
+                    producer.flush()
+            producer.flush()
+        return self._produced[count]
+
+    def _pass_on(self, case: Case, source: str, target: str, dsn: str, operation: Operation) -> None:
+        topology = Topology(f"study{self._cases}", level=case.level)
+        spout = NumbersSpout(
+            source,
+            group=f"study{self._cases}",
+            bootstrap_servers=self.kafka.bootstrap_servers,
+            body=JsonBody("n bigint"),
+        )
+        passed = topology.stream("numbers", spout).process(operation, "n bigint")
+        sink = KafkaSink("passed", bootstrap_servers=self.kafka.bootstrap_servers)
+        passed.to_kafka(target, value=F.col("n").cast("string"), sink=sink)
+        options = RunOptions(until=Until.CAUGHT_UP, retry_pause=timedelta(milliseconds=10), max_tries=100)
+        topology.run(self.spark, ledger=PostgresLedger(dsn), options=options)
+
+    def _keep(self, topic: str, dsn: str) -> None:
+        """Bring what was passed on into the table, each record once."""
+        topology = Topology("table")
+        spout = OpaqueKafkaSpout(topic, bootstrap_servers=self.kafka.bootstrap_servers, value=Raw())
+        numbers = topology.stream("passed", spout).map(n=F.col("value").cast("string").cast("bigint"))
+        numbers.to_table(PostgresTable(_TABLE))
+        topology.run(self.spark, ledger=PostgresLedger(dsn), until="caught_up")
+
+
+@dataclass
+class Arrived:
+    """How many records have arrived in a topic."""
+
+    servers: str
+    topic: str
+    _consumer: Consumer | None = None
+
+    def __call__(self) -> int:
+        """Ask the broker."""
+        if self._consumer is None:
+            self._consumer = Consumer({"bootstrap.servers": self.servers, "group.id": "arrived"})
+        places = [TopicPartition(self.topic, number) for number in range(_PARTITIONS)]
+        return sum(self._consumer.get_watermark_offsets(place, timeout=10)[1] for place in places)
+
+
+def _outcome(case: Case, dsn: str, struck: int, seconds: float) -> Outcome:
+    with psycopg.connect(dsn) as connection:
+        counts = "SELECT n, count(*) AS times FROM arrived GROUP BY n"
+        row = connection.execute(
+            f"SELECT count(*), count(*) FILTER (WHERE times = 2), count(*) FILTER (WHERE times > 2), "
+            f"coalesce(sum(n * times), 0)::bigint FROM ({counts}) AS counted"
+        ).fetchone()
+    assert row is not None
+    distinct, twice, oftener, total = row
+    return Outcome(case, distinct, twice, oftener, total, struck if case.faults else 0, seconds)
