@@ -11,7 +11,7 @@ from typing import Any, Literal, Never
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from trident.base.checks import check_able, check_count, check_instance
+from trident.base.checks import check_able, check_count, check_instance, may_hold_a_secret
 from trident.base.errors import ConfigurationError
 from trident.base.levels import Level
 from trident.base.loading import refuse_while_loading
@@ -80,7 +80,8 @@ class Topology:
             spout = QueueSpout(spout, sendable(f"the spout of stream {name!r}", spout, "its process"))
         check_able("spout", spout, ("open", "description"), _SPOUT, has=_SAID_BY_SPOUTS)
         if name in self._spouts:
-            raise ConfigurationError(f"the topology {self.name!r} has a stream {name!r} already")
+            called = "of this name" if may_hold_a_secret(name) else repr(name)
+            raise ConfigurationError(f"the topology {self.name!r} has a stream {called} already")
         check_instance(f"the kind of the spout of stream {name!r}", spout.kind, SpoutKind)
         check_instance(f"on_bad_record of the spout of stream {name!r}", spout.on_bad_record, BadRecord)
         check_instance(f"on_lost_offsets of the spout of stream {name!r}", spout.on_lost_offsets, LostOffsets)
