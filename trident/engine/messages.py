@@ -66,6 +66,8 @@ class MessageTrees:
 
     def end(self, begun: Mapping[str, Messages], words: Sequence[TreeWord]) -> None:
         """Raise `MessagesFailedError` unless each message is processed; the others' sources are told before."""
+        if len({(word.place, word.task) for word in words}) < len(words):
+            raise RetryableError("a task has said two things of its messages; nothing of the batch was applied")
         _tell_of_misuse(words)
         if not begun:
             return
