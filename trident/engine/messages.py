@@ -14,14 +14,11 @@ from trident.base.failure import Failure
 from trident.base.ranges import Edge
 from trident.base.trees import Ids, TreeWord, first_edges, roots_of
 from trident.coordinators.acking.trees import Ackers
+from trident.coordinators.batches.processor import MessagesFailedError
 from trident.graph.rooted import Trees
 from trident.spouts.base import Source, TakesMessagesBack
 
 _log = logging.getLogger("trident.engine")
-
-
-class MessagesFailedError(RetryableError):
-    """Messages can't be in their batch; nothing of it was applied, and it is tried again without them."""
 
 
 @dataclass(frozen=True, slots=True)
