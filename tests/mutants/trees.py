@@ -34,13 +34,6 @@ TREES: Final = (
         _PENDING,
     ),
     Mutant(
-        "what is bad is let go of where a run ends",
-        "coordinators/plans/maker.py",
-        "                source.let_go(positions)\n",
-        "                pass\n",
-        (f"{_FAIL}::test_a_run_that_is_stopped_ends_without_a_bad_message_and_loses_no_row_beside_it",),
-    ),
-    Mutant(
         "a record that another task has kept is refused",
         "trident/operations/collecting.py",
         " or trace.owner is not self:",
