@@ -49,6 +49,7 @@ def _exact_inside(values: Sequence[object], type_: pa.DataType) -> Sequence[obje
         pairs = [None if value is None else _items(value) for value in values]
         inside = [pair for several in pairs if several is not None for pair in several]
         keys: list[object] = exact_array([key for key, _ in inside], type_.key_type).to_pylist()  # type: ignore[assignment, misc, unused-ignore]
+        _require([item for _, item in inside], type_.item_field)
         exact_array([item for _, item in inside], type_.item_type)
         ends = itertools.accumulate(len(several) for several in pairs if several is not None)
         # as they are held: two numbers may be rounded to one
@@ -60,14 +61,21 @@ def _exact_inside(values: Sequence[object], type_: pa.DataType) -> Sequence[obje
         if not all(isinstance(value, Mapping) and set(value) <= names for value in present):
             raise InexactError
         for field in type_.fields:
-            if not field.nullable and any(value.get(field.name) is None for value in present):  # type: ignore[attr-defined]
-                raise InexactError
+            _require([value.get(field.name) for value in present], field)  # type: ignore[attr-defined]
             exact_array([value.get(field.name) for value in present], field.type)  # type: ignore[attr-defined]
         return values
     if not all(isinstance(value, list | tuple) for value in present):
         raise InexactError
-    exact_array([each for value in present for each in value], type_.value_type)  # type: ignore[attr-defined]
+    elements = [each for value in present for each in value]  # type: ignore[attr-defined]
+    _require(elements, type_.value_field)  # type: ignore[attr-defined]
+    exact_array(elements, type_.value_type)  # type: ignore[attr-defined]
     return values
+
+
+def _require(values: Sequence[object], field: pa.Field[pa.DataType]) -> None:
+    """Refuse a missing value where none may be: it would be read as whatever lies there."""
+    if not field.nullable and any(value is None for value in values):
+        raise InexactError
 
 
 def _items(value: object) -> list[tuple[object, object]]:

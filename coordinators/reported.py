@@ -24,8 +24,13 @@ SHORTEST_KEPT: Final = timedelta(hours=1)
 LONGEST_TEXT: Final = 1_000
 _LONGEST_NAME: Final = 200
 _COORDINATOR: Final = "coordinator"
-_LOGIN: Final = re.compile(r"(?<=://)[^/\s@]*@")
-_NAMED_SECRET: Final = re.compile(r"\b(passw\w*|pwd|secret|token|api_?key)(\s*[=:]\s*)[^\s,;)]+", re.IGNORECASE)
+_LOGIN: Final = re.compile(r"""(?<=://)[^\s"'<>]*@|\b[^\s:/@"']+:[^\s/"'<>]+@""")
+"""Up to the last @: a password may hold one, and a slash too."""
+_NAMED_SECRET: Final = re.compile(
+    r"""([\w-]*(?:passw|pwd|secret|token|credential|api_?key)\w*["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s,;)}\]]+)""",
+    re.IGNORECASE,
+)
+_BEARER: Final = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]+", re.IGNORECASE)
 _VARIES: Final = re.compile(r"\b(?=[0-9a-fA-F-]*\d)[0-9a-fA-F-]{8,}\b|\d+")
 """Numbers, and what is like an id: they tell apart what happened, not what it was."""
 
@@ -86,7 +91,7 @@ def _of_foreign(error: BaseException) -> str:
 
 def _scrubbed(text: str) -> str:
     """Take out what is like a login, although no text of this library's should have one."""
-    return _NAMED_SECRET.sub(r"\1\2…", _LOGIN.sub("…@", text))
+    return _BEARER.sub(r"\1 …", _NAMED_SECRET.sub(r"\1…", _LOGIN.sub("…@", text)))
 
 
 def _storable(text: str, most: int) -> str:

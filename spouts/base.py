@@ -241,6 +241,9 @@ class NamesMessages(Receives, Protocol):
 class TakesMessagesBack(NamesMessages, Protocol):
     """A source of messages, each of which can be given back by itself."""
 
+    def give_back(self, positions: Mapping[PartitionId, int]) -> None:
+        """Give back what was failed, as `receive` does before it takes in more: to be called where nothing more is."""
+
     def fail_messages(self, reasons: Mapping[str, Failure]) -> None:
         """Hear of messages that can't be in their batch, by their ids, and why.
 

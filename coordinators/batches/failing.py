@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trident.base.errors import OutcomeUnknownError, RetryableError
 from trident.base.identity import BatchId
+from trident.coordinators.batches.processor import MessagesFailedError
 from trident.coordinators.batches.requests import (
     BuildPlan,
     CleanUp,
@@ -14,7 +15,8 @@ from trident.coordinators.batches.requests import (
     StorePlan,
     WorkTurn,
 )
-from trident.coordinators.protocol.messages import CommitTogether, DecidePin
+from trident.coordinators.protocol.messages import CommitTogether, DecidePin, Happened
+from trident.coordinators.protocol.transitions import Word
 from trident.state.staged import StagingLostError
 
 
@@ -29,7 +31,15 @@ class UnacknowledgedError(RetryableError):
         super().__init__("not all that was read was acknowledged")
 
 
-def fails_alone(request: Request, error: BaseException) -> BatchId | None:
+def failure_of(request: Request, error: BaseException) -> Happened | None:
+    """Return the word that an attempt has failed, None if the coordinator can't go on."""
+    batch = _fails_alone(request, error)
+    if batch is None:
+        return None
+    return Happened(batch, Word.FAILED, reason=_reason_of(error), counts=not isinstance(error, MessagesFailedError))
+
+
+def _fails_alone(request: Request, error: BaseException) -> BatchId | None:
     """Return the batch whose attempt has failed, None if the coordinator can't go on."""
     match request:
         case RunBatch(batch) if isinstance(error, RetryableError | OutcomeUnknownError):
@@ -46,7 +56,7 @@ def batch_of(request: BuildPlan | RunBatch | WorkTurn) -> BatchId:
     return request.command.batch if isinstance(request, BuildPlan) else request.batch
 
 
-def reason_of(error: BaseException) -> str:
+def _reason_of(error: BaseException) -> str:
     """Return why an attempt has failed, as logs and the ledger say it."""
     return str(error) if isinstance(error, StagingLostError) else f"{type(error).__name__}: {error}"
 

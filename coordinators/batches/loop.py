@@ -15,7 +15,7 @@ from trident.base.errors import FencedError, RetryableError
 from trident.base.identity import BatchId
 from trident.coordinators.acking.edges import BatchEdges
 from trident.coordinators.batches.backlogs import NO_BACKLOGS, Backlogs
-from trident.coordinators.batches.failing import OverdueError, UnacknowledgedError, batch_of, fails_alone, reason_of
+from trident.coordinators.batches.failing import OverdueError, UnacknowledgedError, batch_of, failure_of
 from trident.coordinators.batches.flight import NEVER, Flight
 from trident.coordinators.batches.hearing import Hears, hear_nothing
 from trident.coordinators.batches.invariants import check
@@ -163,9 +163,9 @@ class Loop:
     def failed(self, request: Request, error: BaseException, now: float) -> list[Request]:
         """Hear that a request ended with an error that is not repeated any more."""
         self._count_off(request)
-        batch = fails_alone(request, error)
-        if batch is not None:
-            self._advance(Happened(batch, Word.FAILED, reason=reason_of(error)), now)
+        failure = failure_of(request, error)
+        if failure is not None:
+            self._advance(failure, now)
         elif isinstance(request, BuildPlan | RunBatch | WorkTurn) and not isinstance(error, FencedError):
             self._hold_back(batch_of(request), error, now)
         else:
@@ -343,9 +343,9 @@ class Loop:
 
     def _perform(self, command: Command, now: float) -> None:
         match command:
-            case MakePlan(batch, tries):
+            case MakePlan(batch):
                 self.flights[batch.attempt] = Flight(batch, now)
-                self._ask(BuildPlan(command, self._pace.pause(tries)))
+                self._ask(BuildPlan(command, self._pace.pause(command)))
             case DropFrom():
                 self._ask(Drop(command))
             case Process(batch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from trident.coordinators.options import RunOptions, Until
+from trident.coordinators.protocol.messages import MakePlan
 
 _LONGEST_PAUSE_S = 10.0
 _CLEAN_UP_EVERY = 50
@@ -51,9 +52,9 @@ class Pace(NamedTuple):
             return idle
         return min(idle, part_full_since + self.max_wait)
 
-    def pause(self, tries: int) -> float:
-        """Return how long to wait before a txid is planned for that time."""
-        if tries == 1:
+    def pause(self, plan: MakePlan) -> float:
+        """Return how long to wait before a txid is planned for that time; also where the one before was no try."""
+        if plan.tries == 1 and plan.drop_from is None:
             return 0.0
-        doubled = 2.0 ** min(tries - 2, 60)  # a float has an end, and tries count over restarts
+        doubled = 2.0 ** min(max(plan.tries - 2, 0), 60)  # a float has an end, and tries count over restarts
         return min(self.retry_pause * doubled, _LONGEST_PAUSE_S)

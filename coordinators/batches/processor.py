@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from trident.base.errors import FatalError, RefusedError
+from trident.base.errors import FatalError, RefusedError, RetryableError
 from trident.base.identity import BatchId
 from trident.base.ranges import Edge, RangeManifest
 from trident.base.trees import TreeWord
@@ -42,6 +42,10 @@ class StagingRefusedError(RefusedError):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class MessagesFailedError(RetryableError):
+    """Messages can't be in their batch: they go back to their source, and the attempt is no try of the others."""
 
 
 class UnprocessableError(FatalError):

@@ -31,6 +31,7 @@ from trident.spouts.base import (
     Source,
     Spout,
     SpoutKind,
+    TakesMessagesBack,
     TopicsMissingError,
     has_moments,
 )
@@ -179,10 +180,10 @@ class PlanMaker:
             with about(f"stream {name!r}", batch):
                 views.append(self._view(name, batch.txid, repeated.get(name), bool(held)))
         ranges, losses = self._ranges(views, repeated)
-        if self._receives and not (command.only_full or command.is_last):
+        if self._receives and not command.only_full:
             # what can't be planned was refused before something is received, and lost by that
             asked = ranges
-            views = [self._with_what_comes(view) for view in views]
+            views = [self._with_what_comes(view, is_last=command.is_last) for view in views]
             ranges, losses = plan_ranges(*views)
             ranges = tuple(self._as_asked(item, asked) for item in ranges)
         self._tell_of_waiting(views)
@@ -237,12 +238,15 @@ class PlanMaker:
             return item
         return next(each for each in asked if (each.spout, each.range.id) == (item.spout, item.range.id))
 
-    def _with_what_comes(self, view: SpoutView) -> SpoutView:
-        source = self.sources[view.name]
-        if not isinstance(source, Receives):
-            return view
+    def _with_what_comes(self, view: SpoutView, *, is_last: bool) -> SpoutView:
+        source, positions = self.sources[view.name], {id_: known.stop for id_, known in view.positions.items()}
         with about(f"stream {view.name!r}"):
-            source.receive({id_: known.stop for id_, known in view.positions.items()})
+            if is_last and isinstance(source, TakesMessagesBack):
+                source.give_back(positions)
+            elif isinstance(source, Receives) and not is_last:
+                source.receive(positions)
+            else:
+                return view
         return replace(view, bounds=source.bounds())
 
     def _named(self, ranges: Sequence[SpoutRange]) -> tuple[ReceivedIds, ...]:

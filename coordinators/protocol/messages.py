@@ -50,12 +50,14 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """A word that comes back about one attempt; `state` goes with APPLIED, `reason` with FAILED."""
+    """A word that comes back about one attempt; `state` goes with APPLIED, `reason` and `counts` with FAILED."""
 
     batch: BatchId
     word: Word
     state: str = ""
     reason: str = ""
+    counts: bool = True
+    """Whether it was a try: one that has shown which messages can't be in the batch has brought the others on."""
 
 
 Event = Due | StopRequested | CommandGiven | AnswerWritten | WaitOver | Broken | Happened

@@ -171,7 +171,9 @@ def _failed(state: ProtocolState, item: Live, event: Happened) -> Step:
     txid = item.batch.txid
     rest, behind = _drop_behind(state, txid)
     dropped, cancels = rest._replace(live=rest.live[:-1]), (Cancel(item.batch), *behind)
-    if item.tries >= state.max_tries:
+    if not event.counts:
+        dropped = dropped._replace(tries=_with_tries(dropped, txid, item.tries - 1))
+    elif item.tries >= state.max_tries:
         blocked = item._replace(status=Status.BLOCKED)
         return dropped._replace(live=(*dropped.live, blocked)), (*cancels, GiveUp(item.batch, item.tries, event.reason))
     is_last = state.phase in _ENDS

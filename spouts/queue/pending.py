@@ -74,7 +74,8 @@ class PendingMessages:
         self._held = [_Held(id_, None, 0.0, []) for id_ in pinned]
         self._by_id = {item.id: item for item in self._held}
         self._planned: list[tuple[int, int]] = []
-        self._only_to: int | None = None
+        self._at = first
+        self._only: tuple[int, int] | None = None
         self._unnamed = 0
         self._life = secrets.token_hex(4)
 
@@ -90,16 +91,16 @@ class PendingMessages:
 
     @property
     def planned_to(self) -> int:
-        """The position up to which the next plan may go."""
-        return self.stop if self._only_to is None else self._only_to
+        """The position up to which the plan may go that begins where `plan_from` has said."""
+        return self._only[1] if self._only is not None and self.is_closed else self.stop
 
     @property
     def is_closed(self) -> bool:
-        """Whether the next plan is to have nothing but what a batch had from which messages were given back.
+        """Whether that plan is to have nothing but what a batch had from which messages were given back.
 
-        Those may be here again at once, and would fail each attempt.
+        Those may be here again at once, and would fail each attempt: so it stays until the batch is done.
         """
-        return self._only_to is not None
+        return self._only is not None and self._only[0] == self._at
 
     @property
     def remembered(self) -> int:
@@ -131,7 +132,6 @@ class PendingMessages:
     def plan(self, start: int, stop: int) -> None:
         """Hear that a range is a batch's by now."""
         self._planned = [*(each for each in self._planned if each[0] < start), (start, stop)]
-        self._only_to = None
 
     def fail(self, reasons: Mapping[str, Failure]) -> None:
         """Hear of messages, by their ids, that can't be in their batch: it is planned again without them."""
@@ -148,10 +148,10 @@ class PendingMessages:
         """
         failed = next((stop for start, stop in self._planned if start == position), position)
         self._planned = [each for each in self._planned if each[0] < position]
-        given = self._let_go(position, failed, oldest)
-        if self._only_to is not None and self._only_to <= position:
-            self._only_to = None
-        return given
+        self._at = position
+        if self._only is not None and position < self._only[0]:
+            self._only = None  # what stands there is planned with others before it
+        return self._let_go(position, failed, oldest)
 
     def between(self, start: int, stop: int) -> tuple[Values, ...] | None:
         """Return the values of a range; None where it is not held, or is of a process that has ended."""
@@ -175,6 +175,8 @@ class PendingMessages:
             del self._by_id[item.id]
         self._done.update(dict.fromkeys(named))
         self._planned = [each for each in self._planned if each[0] >= stop]
+        if self._only is not None and self._only[0] < stop:
+            self._only = None
         self._forget(len(named))
         return tuple(delivery for item in finished for delivery in item.deliveries)
 
@@ -201,8 +203,9 @@ class PendingMessages:
         given = [(item, reason) for item, reason in reasons if reason is not None]
         for item, _ in given:
             del self._by_id[item.id]
-        if any(item.failed for item in range_):
-            self._only_to = start + sum(item.id in self._by_id for item in range_)
+        if range_ and (self.is_closed or any(item.failed for item in range_)):
+            left = sum(item.id in self._by_id for item in range_)
+            self._only = (start, start + left) if left else None
         self._held = [*before, *(item for item, reason in reasons if reason is None)]
         return tuple(GivenBack(delivery, reason) for item, reason in given for delivery in item.deliveries)
 

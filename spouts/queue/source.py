@@ -111,10 +111,8 @@ class AckingSource(HeldRowsSource):
         Raises RetryableError when the process is gone: the next call starts another one.
         """
         position = positions.get(self._id, 0)
+        failed = self._given_back(position)
         with self._lock:
-            failed = self._pending.plan_from(
-                position, self._clock.monotonic() - self._spout.message_timeout.total_seconds()
-            )
             room = 0 if self._pending.is_closed else self._spout.max_batch_size - (self._pending.stop - position)
         instance = self._instance or self._start()
         self._give_back(failed)
@@ -128,6 +126,15 @@ class AckingSource(HeldRowsSource):
             instance.close()
             raise
         self._has_failed = False
+
+    def give_back(self, positions: Mapping[PartitionId, int]) -> None:
+        """See `TakesMessagesBack`."""
+        self._give_back(self._given_back(positions.get(self._id, 0)))
+
+    def _given_back(self, position: int) -> Sequence[GivenBack]:
+        with self._lock:
+            oldest = self._clock.monotonic() - self._spout.message_timeout.total_seconds()
+            return self._pending.plan_from(position, oldest)
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Return what is held."""

@@ -128,3 +128,17 @@ def test_a_value_that_arrow_makes_another(value: object, type_: pa.DataType) -> 
         exact_array([value], type_)
     with pytest.raises(InexactError):
         exact_array([[value]], pa.list_(type_))
+
+
+@pytest.mark.parametrize(
+    ("value", "type_"),
+    [
+        ([1, None], pa.list_(pa.field("element", pa.int64(), nullable=False))),
+        ([[None]], pa.list_(pa.list_(pa.field("element", pa.int64(), nullable=False)))),
+        ({"k": None}, pa.map_(pa.string(), pa.field("value", pa.int64(), nullable=False))),  # type: ignore[call-overload]
+    ],
+)
+def test_nothing_is_missing_inside_where_that_may_not_be(value: object, type_: pa.DataType) -> None:
+    """It would be read as 0, or as what was there before."""
+    with pytest.raises(InexactError):
+        exact_array([value], type_)

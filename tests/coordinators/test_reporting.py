@@ -81,7 +81,21 @@ def test_what_is_no_error_of_the_library_is_told_by_kind_and_place_alone() -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["could not reach amqp://ann:hunter2@host/v", "host=h password=hunter2 port=5", "token: hunter2, no"]
+    "text",
+    [
+        "could not reach amqp://ann:hunter2@host/v",
+        "could not reach amqp://ann:p/ss@hunter2@host/v",
+        "ann:hunter2@host refused",
+        "host=h password=hunter2 port=5",
+        "host=h password='a hunter2' port=5",
+        "token: hunter2, no",
+        "{'password': 'hunter2', 'user': 'ann'}",
+        '{"client_secret":"hunter2"}',
+        "access_token=hunter2&x=1",
+        "PGPASSWORD=hunter2 psql",
+        "Authorization: Bearer hunter2",
+        "db_password = hunter2",
+    ],
 )
 def test_what_is_like_a_login_is_not_shown(text: str) -> None:
     found = report_of(RetryableError(text)).text

@@ -12,6 +12,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, level_of
 from trident.base.partitions import PARTITION
 from trident.base.trees import ROOTS, TreeWord
+from trident.operations.arrow import Expand
 from trident.operations.collecting import CollectRows
 from trident.operations.collector import Collector, InputRecord
 
@@ -120,6 +121,24 @@ def test_what_is_failed_behind_its_ack_has_failed_and_what_is_acked_twice_is_cou
     }
 
 
+def test_a_record_that_another_task_has_kept_is_refused() -> None:
+    kept: list[InputRecord] = []
+
+    def late(record: InputRecord, collector: Collector) -> None:
+        collector.ack(kept[0])
+
+    collected(lambda record, collector: kept.append(record), given(1))
+    with pytest.raises(ConfigurationError, match="what is acked must be a record that it was given in this task"):
+        collected(late, given(1))
+
+
+def test_the_word_of_a_task_is_the_same_in_whatever_order_its_records_come() -> None:
+    batch = given(3)
+    reversed_ = batch.take([2, 1, 0, 3])
+    words = [collected(lambda *_: None, each)[1][0] for each in (batch, reversed_)]
+    assert [root for root, _ in words[0].open] == [root for root, _ in words[1].open] == [100, 101, 102]
+
+
 def test_where_nobody_asks_nothing_is_said() -> None:
     rows, words = collected(lambda record, collector: collector.fail(record), given(2), place="")
     assert (rows, words) == ([], [])
@@ -135,7 +154,10 @@ def test_records_of_no_message_need_no_ack_and_can_t_be_failed() -> None:
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (lambda record, collector: collector.ack(dict(record)), "what is acked must be a record that it was given"),
+        (
+            lambda record, collector: collector.ack(dict(record)),
+            "what is acked must be a record that it was given",
+        ),
         (lambda record, collector: collector.fail(None), "what is failed must be a record"),
         (lambda record, collector: collector.emit((1,), anchors=[InputRecord(n=1)]), "an anchor must be a record"),
         (lambda record, collector: collector.emit((1, 2)), "emit"),
@@ -152,3 +174,11 @@ def test_what_no_record_is_and_what_does_not_fit_is_refused(
 def test_records_are_dicts_and_no_two_are_equal() -> None:
     one, other = InputRecord(a=1), InputRecord(a=1)
     assert (one["a"], one == one, one == other, one != other, len({one, other})) == (1, True, False, True, 2)
+
+
+def test_a_function_over_arrow_batches_may_return_nothing_of_a_message() -> None:
+    """Where rows say of which messages they are it is given one record at a time, of which a filter leaves nothing."""
+    work = Expand(lambda batch: batch.slice(0, min(1, batch.column("n")[0].as_py())), DECLARED, SCHEMA, in_runs=True)
+    made = pa.Table.from_batches(list(work([given(3)])), schema=SCHEMA)
+    rows = [row for row in made.to_pylist() if row[CONTROL] is None]
+    assert [(row["n"], row[ROOTS]) for row in rows] == [(1, [101]), (2, [102])]

@@ -15,15 +15,15 @@ RECEIVED: Final = (
     Mutant(
         "what is received is planned at once",
         "coordinators/plans/maker.py",
-        "        if self._receives and not (command.only_full or command.is_last):\n",
-        "        if self._receives and not command.is_last:\n",
+        "        if self._receives and not command.only_full:\n",
+        "        if self._receives:\n",
         ("tests/coordinators/test_received_plans.py",),
     ),
     Mutant(
         "a run that is stopped asks for nothing more",
         "coordinators/plans/maker.py",
-        "        if self._receives and not (command.only_full or command.is_last):\n",
-        "        if self._receives and not command.only_full:\n",
+        "            elif isinstance(source, Receives) and not is_last:\n",
+        "            elif isinstance(source, Receives):\n",
         _PLANS,
     ),
     Mutant(

@@ -9,14 +9,36 @@ from tests.mutants.mutant import Mutant
 _PENDING: Final = ("tests/spouts/queue/test_pending.py",)
 _COLLECTING: Final = ("tests/dsl/test_collecting.py",)
 _PURE: Final = ("tests/coordinators/test_trees.py",)
+_FAIL: Final = "tests/coordinators/test_messages_that_fail.py"
 _SPARK: Final = "integration_tests/spouts/test_message_trees.py"
 TREES: Final = (
     Mutant(
         "a batch that has given messages back has nothing new in its next plan",
         "spouts/queue/pending.py",
-        "            self._only_to = start + sum(item.id in self._by_id for item in range_)\n",
+        "            self._only = (start, start + left) if left else None\n",
         "            pass\n",
         _PENDING,
+    ),
+    Mutant(
+        "an attempt that has shown which messages are bad is no try",
+        "coordinators/protocol/step.py",
+        "    if not event.counts:\n",
+        "    if False:\n",
+        (f"{_FAIL}::test_a_bad_message_alone_in_its_batch_uses_up_no_tries",),
+    ),
+    Mutant(
+        "a batch stays without anything new until it is done",
+        "spouts/queue/pending.py",
+        "        if range_ and (self.is_closed or any(",
+        "        if range_ and (any(",
+        _PENDING,
+    ),
+    Mutant(
+        "a record that another task has kept is refused",
+        "trident/operations/collecting.py",
+        " or trace.owner is not self:",
+        ":",
+        _COLLECTING,
     ),
     Mutant(
         "a tree is processed only if its source has begun it",

@@ -14,14 +14,11 @@ from trident.base.failure import Failure
 from trident.base.ranges import Edge
 from trident.base.trees import Ids, TreeWord, first_edges, roots_of
 from trident.coordinators.acking.trees import Ackers
+from trident.coordinators.batches.processor import MessagesFailedError
 from trident.graph.rooted import Trees
 from trident.spouts.base import Source, TakesMessagesBack
 
 _log = logging.getLogger("trident.engine")
-
-
-class MessagesFailedError(RetryableError):
-    """Messages can't be in their batch; nothing of it was applied, and it is tried again without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +63,8 @@ class MessageTrees:
 
     def end(self, begun: Mapping[str, Messages], words: Sequence[TreeWord]) -> None:
         """Raise `MessagesFailedError` unless each message is processed; the others' sources are told before."""
+        if len({(word.place, word.task) for word in words}) < len(words):
+            raise RetryableError("a task has said two things of its messages; nothing of the batch was applied")
         _tell_of_misuse(words)
         if not begun:
             return

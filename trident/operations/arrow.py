@@ -299,7 +299,7 @@ class Expand:
             if records.ids is not None:
                 hidden[ID] = _made_of_first(records.ids, count, rows)
             if records.roots is not None:
-                hidden[ROOTS] = records.roots.take([0] * rows)
+                hidden[ROOTS] = records.roots.take(pa.array([0] * rows, pa.int64()))
             yield assemble([*arrays, *hidden.values()], [*self.declared.names, *hidden], self.schema)
             count += len(arrays[0])
         if records.ids is not None:

@@ -30,6 +30,7 @@ _LONGEST: Final = 200
 
 @dataclass(slots=True)
 class _Trace:
+    owner: TaskCollector
     number: int
     roots: tuple[int, ...]
     order: bytes | None
@@ -77,7 +78,7 @@ class TaskCollector(Collector):
     ) -> InputRecord:
         """Return a row as the record that the function is to be given."""
         record = InputRecord(row)
-        trace = _Trace(self._given, tuple(roots), order, partition)
+        trace = _Trace(self, self._given, tuple(roots), order, partition)
         record.trace = self._current = trace
         self._given += 1
         if trace.roots:
@@ -141,16 +142,16 @@ class TaskCollector(Collector):
                 values[root] = values.get(root, 0) ^ edge
         if not (values or self._failed or self._misused):
             return None
-        return TreeWord(
-            place, task, tuple(values.items()), tuple(self._failed.items()), tuple(sorted(self._misused.items()))
-        )
+        # in an order of its own, whatever that of the records was
+        open_, failed = tuple(sorted(values.items())), tuple(sorted(self._failed.items()))
+        return TreeWord(place, task, open_, failed, tuple(sorted(self._misused.items())))
 
     def _trace(self, record: object, what: str) -> _Trace:
         trace = getattr(record, "trace", None) if isinstance(record, InputRecord) else None
-        if not isinstance(trace, _Trace):
+        if not isinstance(trace, _Trace) or trace.owner is not self:  # what another task has kept is of an older batch
             raise ConfigurationError(
-                f"the function given to {self._verb}: {what} must be a record that it was given, and no copy of one, "
-                f"not {type(record).__name__}; nothing of the batch was applied"
+                f"the function given to {self._verb}: {what} must be a record that it was given in this task, and no "
+                f"copy of one, not {type(record).__name__}; nothing of the batch was applied"
             )
         return trace
 

@@ -142,7 +142,28 @@ def test_what_is_failed_by_itself_goes_back_when_its_batch_is_planned_again_and_
     assert pending.add(message("b"), give(), 5.0) is Delivered.NEW, "it comes again at once"
     assert (pending.ids(0, pending.planned_to), pending.is_closed) == (("a", "c"), True)
     pending.plan(0, 2)
+    assert pending.plan_from(2, 0.0) == ()
     assert (pending.ids(2, pending.planned_to), pending.is_closed) == (("e", "b"), False)
+    pending.plan(2, 4)
+    assert pending.plan_from(0, 0.0) == (), "it failed once more, for another reason"
+    assert (pending.ids(0, pending.planned_to), pending.is_closed) == (("a", "c"), True), "and has nothing new still"
+    pending.plan(0, 2)
+    pending.finish(2)
+    pending.plan_from(2, 0.0)
+    assert not pending.is_closed
+
+
+def test_a_batch_that_was_to_have_nothing_new_is_forgotten_when_one_before_it_fails() -> None:
+    pending, give = PendingMessages(), Giver()
+    for place, id_ in enumerate("abcdef"):
+        pending.add(message(id_), give(), float(place))
+    pending.plan(0, 2)
+    pending.plan(2, 6)
+    pending.fail({"c": Failure.OPERATION})
+    pending.plan_from(2, 0.0)
+    assert pending.planned_to == 5
+    pending.plan_from(0, 2.0)
+    assert (pending.ids(0, pending.planned_to), pending.is_closed) == (("d", "e", "f"), False)
 
 
 def test_a_batch_of_which_nothing_is_left_is_open_again() -> None:
@@ -191,8 +212,8 @@ class Model:
     done: list[str] = field(default_factory=list)
     failed: set[str] = field(default_factory=set)
     """What an operation has failed."""
-    room: int | None = None
-    """How many messages the next plan may have, where that is said."""
+    closed: tuple[int, int] | None = None
+    """How many messages the plan from a position may have, where that is said."""
     open: Counter[str] = field(default_factory=Counter)
     """How many deliveries of each id have no end yet."""
 
@@ -225,14 +246,14 @@ def test_lives(data: st.DataObject) -> None:
             case "plan":
                 position = done_to + sum(map(len, model.live))
                 assert pending.plan_from(position, now + 1) == (), "what is in no batch waits for one"
-                assert pending.planned_to == (pending.stop if model.room is None else position + model.room)
-                assert pending.is_closed == (model.room is not None)
+                room = model.closed[1] if model.closed is not None and model.closed[0] == position else None
+                assert pending.planned_to == (pending.stop if room is None else position + room)
+                assert pending.is_closed == (room is not None)
                 stop = data.draw(st.integers(position, pending.planned_to))
                 batch = list(pending.ids(position, stop))
                 assert not set(batch) & {*model.done, *(id_ for some in model.live for id_ in some)}
                 assert pending.between(position, stop) == tuple((id_,) for id_ in batch)
                 if batch:
-                    model.room = None
                     pending.plan(position, stop)
                     model.live.append(batch)
             case "fail" if model.live:
@@ -247,6 +268,8 @@ def test_lives(data: st.DataObject) -> None:
                 assert {ids[each.serial] for each in acked} == set(batch)
                 settle(acked, acked=True)
                 model.done += batch
+                if model.closed is not None and model.closed[0] < done_to:
+                    model.closed = None
             case "drop" if model.live:
                 at = data.draw(st.integers(0, len(model.live) - 1))
                 failed_batch = model.live[at]
@@ -262,8 +285,13 @@ def test_lives(data: st.DataObject) -> None:
                 held = pending.ids(pending.first, pending.stop)
                 assert set(kept) - bad <= set(held)
                 model.failed -= gone
-                if bad & set(failed_batch):
-                    model.room = len(set(failed_batch) - gone) or None
+                position = done_to + sum(map(len, model.live))
+                was_closed = model.closed is not None and model.closed[0] == position
+                if model.closed is not None and position < model.closed[0]:
+                    model.closed = None
+                if was_closed or bad & set(failed_batch):
+                    kept_back = len(set(failed_batch) - gone)
+                    model.closed = (position, kept_back) if kept_back else None
                 assert len(held) == len(set(held))
     settle(pending.give_back(), acked=False)
     left = +model.open

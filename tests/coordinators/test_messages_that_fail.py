@@ -1,0 +1,189 @@
+"""Messages that fail by themselves, over the real coordinator: a queue that gives them again holds up no other."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.coordinators.fakes import LAYOUT
+from tests.coordinators.receiving import CountingProcessor, Queue, Taking, nothing
+from tests.coordinators.test_run import OPTIONS, memory_place
+from tests.spouts.queue.file_queue import FileQueueSpout
+from trident.base.errors import RetryableError
+from trident.base.failure import Failure
+from trident.base.latency import CompleteLatency
+from trident.coordinators.batches.processor import MessagesFailedError, ProcessRequest, ProcessResult
+from trident.coordinators.holding.run import RunnableTopology, TopologyRun
+from trident.coordinators.registered import RECEIVED, TopologySpec
+from trident.spouts.base import Source, Spout
+from trident.spouts.queue.acking import SpoutContext
+from trident.spouts.queue.message import Message
+from trident.spouts.queue.pending import Delivery
+from trident.spouts.queue.source import AckingSource
+from trident.spouts.queue.spout import QueueSpout
+
+LIMIT = 25
+"""More deliveries than a topology has tries."""
+Attempts = Callable[[ProcessRequest], None]
+
+
+@dataclass
+class Broker:
+    """Messages wait, and what has failed waits again at once, until it was given so often."""
+
+    waiting: list[str]
+    limit: int = LIMIT
+    given: Counter[str] = field(default_factory=Counter)
+    acked: list[str] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class BrokersInstance:
+    def __init__(self, broker: Broker, context: SpoutContext) -> None:
+        self.broker = broker
+        self.number = context.instance
+        self.out: list[str] = []
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.broker.waiting
+
+    def set_active(self, active: bool) -> None: ...
+
+    def wait_for_first(self, seconds: float) -> None: ...
+
+    def take(self, most: int) -> list[tuple[Message, Delivery]]:
+        with self.broker.lock:
+            waiting = self.broker.waiting
+            taken, waiting[:] = waiting[: max(0, most)], waiting[max(0, most) :]
+            self.broker.given.update(taken)
+        first = len(self.out)
+        self.out += taken
+        return [(Message((id_,), id_), Delivery(self.number, first + place)) for place, id_ in enumerate(taken)]
+
+    def ack(self, serials: tuple[int, ...]) -> None:
+        self.broker.acked += [self.out[serial] for serial in serials]
+
+    def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
+        with self.broker.lock:
+            for id_ in (self.out[serial] for serial in serials):
+                is_over = self.broker.given[id_] >= self.broker.limit
+                (self.broker.aside if is_over else self.broker.waiting).append(id_)
+
+    def check(self) -> None: ...
+
+    def latency(self) -> CompleteLatency | None:
+        return None
+
+    def close(self) -> bool:
+        return True
+
+
+class BrokersSpout(QueueSpout):
+    def __init__(self, broker: Broker) -> None:
+        self._spout = FileQueueSpout(Path("unused"))
+        self.broker = broker
+
+    def open(self, name: str) -> AckingSource:
+        return AckingSource(name, self._spout, partial(BrokersInstance, self.broker))
+
+
+@dataclass
+class Judge(CountingProcessor):
+    """Fails all messages that are called bad."""
+
+    attempted: Attempts = lambda request: None
+
+    def process(self, request: ProcessRequest) -> ProcessResult:
+        self.attempted(request)
+        named = [(self.sources[name], edges) for name, edges in request.edges.items()]
+        failed = False
+        for source, edges in named:
+            ids = [id_ for edge in edges for id_ in source.ids(edge.range)] if isinstance(source, AckingSource) else []
+            bad = {id_: Failure.OPERATION for id_ in ids if id_.startswith("bad")}
+            if bad:
+                cast("AckingSource", source).fail_messages(bad)
+                failed = True
+        if failed:
+            raise MessagesFailedError("some messages are bad")
+        return super().process(request)
+
+
+def run(
+    brokers: Mapping[str, Broker], attempted: Attempts = lambda request: None, beside: Taking | None = None
+) -> Mapping[str, int]:
+    """Run until all is there; returns how often each account counts."""
+    place = memory_place()
+    state = place.state("counts")
+    spouts: dict[str, Spout] = {name: BrokersSpout(broker) for name, broker in brokers.items()}
+    described = {name: {**spout.description(), "kind": "opaque"} for name, spout in spouts.items()}
+    if beside is not None:
+        spouts["rows"] = beside
+        described["rows"] = {**beside.description(), "kind": RECEIVED}
+
+    def make(sources: Mapping[str, Source], _: object) -> Judge:
+        return Judge(sources, [state.name], nothing, attempted)
+
+    spec = TopologySpec("queued", described, {state.name: state.description()})
+    topology = RunnableTopology(spec, spouts, {state.name: partial(state.open, LAYOUT)}, make)
+    started = TopologyRun(topology, place.ledger(), replace(OPTIONS, max_tries=10))
+    RUNS.append(started)
+    started.run()
+    return {account: n for account, (n, _) in place.rows("counts").items()}
+
+
+RUNS: list[TopologyRun] = []
+
+
+def test_a_bad_message_alone_in_its_batch_uses_up_no_tries() -> None:
+    broker = Broker(["a", "b", "bad"])
+    assert run({"q": broker}) == {"a": 1, "b": 1}
+    assert (sorted(broker.acked), broker.aside, broker.given["bad"]) == (["a", "b"], ["bad"], LIMIT)
+
+
+def test_bad_messages_of_two_streams_hold_up_neither() -> None:
+    """The second one comes while the first one's batch is tried for the first time."""
+    one, other = Broker(["a1", "a2", "bad1"]), Broker(["b1", "b2"])
+
+    def attempted(request: ProcessRequest) -> None:
+        if request.batch.attempt == 1:
+            other.waiting.append("bad2")
+
+    assert run({"one": one, "other": other}, attempted) == dict.fromkeys(("a1", "a2", "b1", "b2"), 1)
+    assert (one.aside, other.aside) == (["bad1"], ["bad2"])
+
+
+def test_a_batch_that_fails_for_another_reason_meanwhile_stays_without_what_is_bad() -> None:
+    broker, attempts = Broker(["a", "bad"]), Counter[int]()
+
+    def attempted(request: ProcessRequest) -> None:
+        attempts[request.batch.txid] += 1
+        if request.batch.txid == 1 and attempts[1] in (2, 3, 4):
+            raise RetryableError("an executor was lost")
+
+    assert run({"q": broker}, attempted) == {"a": 1}
+    assert attempts[1] == 5, "one with the bad message, three that were lost, one that did it"
+
+
+def test_a_run_that_is_stopped_ends_without_a_bad_message_and_loses_no_row_beside_it() -> None:
+    broker, queue = Broker(["a", "bad"]), Queue({0: ["r1", "r2"]})
+
+    def attempted(request: ProcessRequest) -> None:
+        if request.batch.attempt == 1:
+            RUNS[-1].stop()
+
+    assert run({"q": broker}, attempted, beside=Taking(queue)) == {"a": 1, "r1": 1, "r2": 1}
+    assert (broker.acked, broker.waiting, queue.acknowledged) == (["a"], ["bad"], ["r1", "r2"])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays() -> None:
+    RUNS.clear()
