@@ -63,7 +63,6 @@ class AuditedLowering(Lowering):
         super().__init__({trunk: top.frame for trunk, top in tops.items()}, batch, trees, name, keep)
         self._name = f"{name}#"
         self._counted_tops: Mapping[Node, Counted] = {trunk.top: top for trunk, top in tops.items()}
-        self._keep = keep
         self._steps: list[Step] = []
         self._last = ""
         self._staged = Accounts()

@@ -64,7 +64,7 @@ class Lowering:
         self._trees = trees
         self._run = run
         self._places = 0
-        self._keep_twice = keep
+        self._keep = keep
         self._top_nodes = frozenset[Node](trunk.top for trunk in tops)
         self._frames: dict[Node, DataFrame] = {trunk.top: frame for trunk, frame in tops.items()}
         self._tops = {trunk.source: frame for trunk, frame in tops.items()}
@@ -137,7 +137,7 @@ class Lowering:
                 given = [self._given(each, node) for each in node.inputs]
                 words = self._words_of(node)
                 if self._has_said(node):
-                    given = [self._keep_twice(frame) for frame in given]
+                    given = [self._keep(frame) for frame in given]
                     words += self._said_of_trees(given)
                 inputs = [records_of(frame) for frame in given]
                 made = node.operation.lower(inputs, self._context(node)).withColumn(CONTROL, F.lit(None).cast("string"))
