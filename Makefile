@@ -45,11 +45,11 @@ demo: $(INSTALLED) java
 
 chaos: $(INSTALLED) java
 	@$(RUN) -m chaos.run $(CHAOS_ARGS)
+	@$(RUN) -m pytest -q --effort verify integration_tests/restores
+	@$(RUN) -m pytest -q --effort whole integration_tests/sinks/test_lost_ends.py
 
 reliability: $(INSTALLED) java
 	@$(RUN) -m reliability.run $(RELIABILITY_ARGS)
-	@$(RUN) -m pytest -q --effort verify integration_tests/restores
-	@$(RUN) -m pytest -q --effort whole integration_tests/sinks/test_lost_ends.py
 
 # Only a whole run has a coverage to be held to.
 test: $(INSTALLED) java

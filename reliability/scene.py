@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from reliability.cases import Case, Outcome
 from reliability.faults import Operation, Strikes, striking
 from reliability.published import MAX_PENDING
-from trident import PostgresLedger, RunOptions, Topology
+from trident import Level, PostgresLedger, RunOptions, Topology
 from trident.coordinators.options import Until
 from trident.local.kafka import LocalKafka
 from trident.local.postgres import LocalPostgres
@@ -28,11 +28,16 @@ _TABLE = "arrived"
 
 
 class NumbersSpout(AckingKafkaSpout):
-    """Numbers of a topic, with as many under way as the study had."""
+    """Numbers of a topic."""
+
+    message_timeout = timedelta(seconds=30)
+
+
+class FewPendingSpout(NumbersSpout):
+    """As many under way as the study had where messages are acked; without ackers Storm has no such bound."""
 
     max_pending = MAX_PENDING
     max_batch_size = MAX_PENDING
-    message_timeout = timedelta(seconds=30)
 
 
 @dataclass
@@ -75,7 +80,7 @@ class Scene:
 
     def _pass_on(self, case: Case, source: str, target: str, dsn: str, operation: Operation) -> None:
         topology = Topology(f"study{self._cases}", level=case.level)
-        spout = NumbersSpout(
+        spout = (NumbersSpout if case.level is Level.AT_MOST_ONCE else FewPendingSpout)(
             source,
             group=f"study{self._cases}",
             bootstrap_servers=self.kafka.bootstrap_servers,

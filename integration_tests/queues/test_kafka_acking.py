@@ -69,6 +69,21 @@ def test_what_is_acked_moves_the_position_and_all_else_comes_again(kafka: Kafka)
     assert position(kafka.bootstrap_servers, topic, f"g-{topic}") == 5
 
 
+def test_it_waits_until_the_group_is_joined_and_read_to_its_end(kafka: Kafka) -> None:
+    topic = kafka.create_topic(partitions=2)
+    send(kafka.bootstrap_servers, topic, numbered(3))
+    with opened(spout_of(kafka.bootstrap_servers, topic)) as spout:
+        found: list[Message] = []
+        deadline = time.monotonic() + 30
+        while (message := spout.next_tuple()) is not None or spout.is_waiting():
+            assert time.monotonic() < deadline
+            found += filter(None, [message])
+        assert [message.values for message in found] == [{"n": n} for n in range(3)]
+        send(kafka.bootstrap_servers, topic, numbered(1, first=3))
+        [new] = taken(spout, 1)
+        assert (new.values, spout.is_waiting()) == ({"n": 3}, True)
+
+
 def test_positions_move_while_it_runs(kafka: Kafka) -> None:
     topic = kafka.create_topic()
     send(kafka.bootstrap_servers, topic, numbered(2))

@@ -78,6 +78,13 @@ class AckingSpout(ABC):
     def next_tuple(self) -> Message | None:
         """Return the next message, soon; None when there is none."""
 
+    def is_waiting(self) -> bool:
+        """Return whether there may be messages although `next_tuple` returned None: a group is not joined yet, say.
+
+        Meanwhile a run with until="caught_up" does not end. Called behind a `next_tuple` that returned None.
+        """
+        return False
+
     def ack(self, id_: str | None) -> None:  # noqa: B027 - who can't acknowledge says nothing
         """Hear that a message is in every result. Called once for each time that this process has emitted it."""
 

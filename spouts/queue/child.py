@@ -160,7 +160,7 @@ class SpoutLoop:
             message = self._spout.next_tuple()
             if message is None:
                 self._streak += 1
-                if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S:
+                if not self._is_idle and time.monotonic() - self._last_at >= QUIET_S and not self._spout.is_waiting():
                     self._is_idle = True
                     self._writer.send(Idle(self._fails))
                 return

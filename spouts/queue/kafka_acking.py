@@ -106,6 +106,10 @@ class AckingKafkaSpout(AckingSpout):
                 return Message(found.message.values, found.message.id, True)
         return None
 
+    def is_waiting(self) -> bool:
+        """Return whether the group is not joined yet, or a partition not read to its end."""
+        return not self._opened().is_at_end
+
     def ack(self, id_: str | None) -> None:
         """Let the group's position move on, where nothing below the record is under way."""
         found = self._emitted.pop(id_ or "", None)

@@ -30,6 +30,7 @@ _OURS: Final = {
     # a group without a position is placed here by name; any other reset would skip what was lost
     "auto.offset.reset": "error",
     "allow.auto.create.topics": "false",
+    "enable.partition.eof": "true",
     "partition.assignment.strategy": "range,roundrobin",
     "log_level": "2",
 }
@@ -43,6 +44,8 @@ class GroupMember:
         self._place = place
         self._start = start
         self._flight = OffsetsInFlight()
+        self._has_joined = False
+        self._ended: set[TopicPartition] = set()
         self._fetched: deque[Message] = deque()
         self._error: TridentError | None = None
         self._commit_at = 0.0
@@ -54,6 +57,11 @@ class GroupMember:
     def flight(self) -> OffsetsInFlight:
         """What is under way."""
         return self._flight
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the group was joined and every record was taken that there was in the partitions of this member."""
+        return self._has_joined and self._ended >= self._flight.partitions
 
     def topic_id(self, topic: str) -> str:
         """Return the id that a topic had when this was opened; empty where the brokers have none."""
@@ -83,6 +91,7 @@ class GroupMember:
                 self._hear(error, found)
             elif place_of(found) in self._flight.partitions:
                 self._flight.emit(place_of(found), cast("int", found.offset()))
+                self._ended.discard(place_of(found))
                 return found
         return None
 
@@ -170,6 +179,7 @@ class GroupMember:
             self._error = classify(error.args[0], self._place)
             return
         consumer.assign(places)
+        self._has_joined = True
         if self._start is StartAt.LATEST:  # whoever comes after a crash must not begin at a later end
             self._commit_in_rebalance(consumer)
 
@@ -205,6 +215,8 @@ class GroupMember:
     def _lost(self, consumer: Consumer, partitions: Sequence[Place]) -> None:
         gone = {TopicPartition(place.topic, place.partition) for place in partitions}
         self._flight.revoke(gone)
+        self._ended -= gone
+        self._has_joined = False
         self._fetched = deque(each for each in self._fetched if each.error() or place_of(each) not in gone)
 
     def _committed(self, error: KafkaError | None, places: Sequence[Place]) -> None:
@@ -220,7 +232,10 @@ class GroupMember:
             self._error = classify(error, self._place)
 
     def _hear(self, error: KafkaError, found: Message) -> None:
-        if error.code() == KafkaError._PARTITION_EOF or (is_moved(error) and not error.fatal()):
+        if error.code() == KafkaError._PARTITION_EOF:
+            self._ended.add(place_of(found))
+            return
+        if is_moved(error) and not error.fatal():
             return
         if is_away(error) and error.code() != KafkaError._ALL_BROKERS_DOWN:
             return  # one broker of several: the client goes on by itself

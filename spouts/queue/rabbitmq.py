@@ -95,6 +95,10 @@ class RabbitSpout(AckingSpout):
         self._tags.setdefault(id_, deque()).append(delivered.tag)
         return Message(values, id_, delivered.is_redelivered)
 
+    def is_waiting(self) -> bool:
+        """Return whether what was in the queue when it was opened has not come yet."""
+        return self._opened().is_waiting
+
     def ack(self, id_: str | None) -> None:
         """Ack the oldest delivery of the message that is not settled."""
         self._settle(id_, is_acked=True)

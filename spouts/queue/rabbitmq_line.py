@@ -8,6 +8,7 @@ goes through queues.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ _TURN_S: Final = 1
 """How long one look at the connection waits; what is to be settled ends it."""
 _OPEN_S: Final = 60.0
 _CLOSE_S: Final = 10.0
+_FIRST_S: Final = 5.0
+"""For how long what was in the queue is waited for before the queue counts as empty."""
 _OF_STREAMS: Final = "x-stream-offset"
 
 
@@ -52,6 +55,7 @@ class RabbitLine:
         self._place = place
         self._prefetch = prefetch
         self._delivered: deque[Delivered] = deque()
+        self._awaited_until: float | None = None
         self._settled: deque[tuple[int, bool]] = deque()
         self._connection: BlockingConnection | None = None
         self._error: TridentError | None = None
@@ -73,6 +77,11 @@ class RabbitLine:
         """Return the next delivery, None when there is none."""
         self._require_alive()
         return self._delivered.popleft() if self._delivered else None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there were messages when the queue was opened, and none has come yet: they may be another's, too."""
+        return self._awaited_until is not None and time.monotonic() < self._awaited_until
 
     def settle(self, tag: int, *, is_acked: bool) -> None:
         """Ack a delivery, or have the broker put it back into the queue."""
@@ -130,7 +139,9 @@ class RabbitLine:
 
     def _consume(self, channel: BlockingChannel) -> None:
         # it names what is wrong with the queue, where a consumer's answer is one for several reasons
-        channel.queue_declare(self._place.queue, passive=True)
+        found = channel.queue_declare(self._place.queue, passive=True)
+        if found.method.message_count:
+            self._awaited_until = time.monotonic() + _FIRST_S
         channel.basic_qos(prefetch_count=self._prefetch)
         channel.add_on_cancel_callback(self._note_cancelled)
         channel.basic_consume(self._place.queue, self._note)
@@ -138,6 +149,7 @@ class RabbitLine:
     def _note(self, _: BlockingChannel, method: Basic.Deliver, properties: BasicProperties, body: bytes) -> None:
         assert method.delivery_tag is not None
         headers = properties.headers or {}
+        self._awaited_until = None
         # nothing else tells a stream from a queue without the right to declare one, and its acks keep nothing
         self._is_stream = self._is_stream or _OF_STREAMS in headers
         self._delivered.append(

@@ -43,6 +43,7 @@ from trident.operations import arrow_lists
 from trident.operations.aggregate import COPIES, REPEATED, fold
 from trident.operations.aggregators.nested import Settling
 from trident.operations.arrow import Add, Expand, Keep, Replace, split
+from trident.operations.given import values_of
 from trident.spouts.base import OffsetsLostError, Spout
 from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
 from trident.state.staged import HeldUpdates, WrittenUpdates
@@ -522,6 +523,8 @@ def test_a_combiner_is_given_moments_in_utc() -> None:
     winter = summer + timedelta(minutes=40)
     berlin = _moments(summer, winter, type_=pa.timestamp("us", "Europe/Berlin"))
     assert fold(LATEST, berlin, MOMENTS) == [winter]
+    given = values_of(pa.array([summer, winter], pa.timestamp("us", "Europe/Berlin")), "at", "combiner")
+    assert [str(each) for each in given] == [str(summer), str(winter)]
 
 
 def test_what_no_combiner_can_be_given_is_told() -> None:

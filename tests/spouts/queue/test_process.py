@@ -386,3 +386,25 @@ def test_the_process_ends_with_its_coordinator_and_the_source_gives_again_what_i
 
 def test_closing_has_its_time() -> None:
     assert child.GRACE_S < instance.CLOSING_S
+
+
+class LateSpout(FileQueueSpout):
+    """A source that gives nothing before a file is there, and says so."""
+
+    def next_tuple(self) -> Message | None:
+        return None if self.is_waiting() else super().next_tuple()
+
+    def is_waiting(self) -> bool:
+        return not self.path.with_name("joined").exists()
+
+
+def test_who_waits_for_its_source_has_not_said_that_there_is_nothing(queue: FileQueue) -> None:
+    queue.put(["a"])
+    with running(LateSpout(queue.path)) as started:
+        started.wait_for_first(LONGEST_S)
+        time.sleep(5 * child.QUIET_S)
+        assert not started.is_idle
+        queue.path.with_name("joined").touch()
+        [(_, delivery)] = taken(started, 1)
+        started.ack((delivery.serial,))
+        until(lambda: started.is_idle)
