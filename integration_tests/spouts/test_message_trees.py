@@ -117,6 +117,39 @@ def test_messages_that_an_operation_never_acks_go_back(
     assert any("that were left without an ack" in record.getMessage() for record in caplog.records)
 
 
+def anchored(record: InputRecord, collector: Collector) -> None:
+    collector.emit((record["account"],), anchors=[record])
+    collector.ack(record)
+
+
+def unanchored(record: InputRecord, collector: Collector) -> None:
+    collector.emit((record["account"],))
+    collector.ack(record)
+
+
+def leave_out(record: InputRecord, collector: Collector) -> None:
+    """Makes nothing of what is bad, and does not ack it."""
+    if record["account"] not in BAD:
+        collector.emit((record["account"],), anchors=[record])
+        collector.ack(record)
+
+
+@pytest.mark.parametrize(("first", "failed"), [(anchored, BAD), (unanchored, set[str]())])
+def test_only_what_is_anchored_holds_its_message(
+    spark: SparkSession,
+    tmp_path: Path,
+    queue: FileQueue,
+    first: Callable[[InputRecord, Collector], None],
+    failed: set[str],
+) -> None:
+    """One of Storm's conditions of at least once: what an unanchored row meets is lost with it, since it was acked."""
+    spout = LimitedQueueSpout(queue.path)
+    found = run(spark, tmp_path, spout, lambda each: by(leave_out)(each.process(first, "account string")), OPTIONS)
+    assert found == Counter(set(IDS) - BAD)
+    assert Counter(queue.said("fail")) == Counter([*failed, *failed])
+    assert Counter(queue.said("ack")) == Counter(set(IDS) - failed)
+
+
 class Late:
     """Acks at the end of its task, but for what is bad; and once more, which changes nothing."""
 
