@@ -294,8 +294,9 @@ def grouped(before: Node) -> OperationNode:
     return OperationNode(cast(Operation, Named("g", makes_groups=True)), before)
 
 
-def reading(name: str, **description: str) -> SourceNode:
-    return SourceNode(name, cast(Spout, Described(name, said=tuple(description.items()))))
+def reading(name: str, *, of_messages: bool = False, **description: str) -> SourceNode:
+    spout = Described(name, said=tuple(description.items()), takes_messages_back=of_messages)
+    return SourceNode(name, cast(Spout, spout))
 
 
 @dataclass(frozen=True)
@@ -303,6 +304,7 @@ class Described(Named):
     """Stands for a spout that says what it reads."""
 
     said: tuple[tuple[str, str], ...] = ()
+    takes_messages_back: bool = False
 
     def description(self) -> dict[str, str]:
         return dict(self.said)
@@ -322,6 +324,10 @@ FURTHER: dict[str, tuple[bool, Callable[[Node, Node], Node]]] = {
     ),
     "the same topic": (False, lambda rows, _: union(rows, reading("b", spout="kafka", topics="t,y"))),
     "perhaps the same topic": (False, lambda rows, _: union(rows, reading("b", spout="kafka", pattern=".*"))),
+    "messages of the same topic": (True, lambda rows, _: union(rows, reading("b", of_messages=True, topics="t"))),
+    "messages of a stream that is called so": (
+        False, lambda rows, _: union(rows, reading("t", of_messages=True, topics="x"))
+    ),
     "a spout of a user's": (False, lambda rows, _: union(rows, reading("b", spout="Own"))),
 }  # fmt: skip
 

@@ -207,6 +207,13 @@ LANGUAGE: Final = (
         ),
     ),
     Mutant(
+        "rows of messages have places of their stream's name, not of a topic's",
+        "trident/graph/reading.py",
+        " or takes_messages_back(source.spout):",
+        ":",
+        ("tests/dsl/test_graph.py",),
+    ),
+    Mutant(
         "such a function is given a run only where no other row of its log comes between further down",
         "trident/graph/reading.py",
         "not any(_meets_its_log(each, place.inputs) for place in places)",

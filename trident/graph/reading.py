@@ -20,6 +20,7 @@ from trident.operations.functions import (
     MapFunction,
     Peek,
 )
+from trident.spouts.base import takes_messages_back
 
 _WHERE_THEY_ARE: Final = (
     EachColumns,
@@ -78,6 +79,6 @@ def _may_share_a_log(one: SourceNode, other: SourceNode) -> bool:
 def _logs(source: SourceNode) -> frozenset[str]:
     """Return the names of a source's logs as far as they are known: none of a pattern's, or a user's own spout's."""
     said = source.spout.description()
-    if said.get("spout") in _NAMED_AS_STREAMS:
+    if said.get("spout") in _NAMED_AS_STREAMS or takes_messages_back(source.spout):
         return frozenset([source.name])
     return frozenset(said["topics"].split(",")) if "topics" in said else frozenset()
