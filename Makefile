@@ -17,7 +17,7 @@ RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo chaos reliability test verify lint bench bench-outputs bench-operations bench-scale soak mutants prove simulate explore spark-newest wheel constraints clean java
+.PHONY: help demo chaos reliability test verify lint bench bench-outputs bench-operations bench-acking bench-scale soak mutants prove simulate explore spark-newest wheel constraints clean java
 
 help:
 	@echo "make demo              the payments job with kills, on a real Kafka and a real PostgreSQL"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench             throughput and latency beside hand-written Structured Streaming; BENCH_ARGS='--scale 0.1'"
 	@echo "make bench-outputs     the same for records to Kafka and rows to PostgreSQL"
 	@echo "make bench-operations  every operation at 1,000,000 records beside the same on plain DataFrames"
+	@echo "make bench-acking      what tracking costs a batch, and each message of a queue"
 	@echo "make bench-scale       how the cost of a batch grows with partitions, keys, states ...; BENCH_ARGS='--axes keys'"
 	@echo "make soak MINUTES=10   resident memory over time"
 	@echo "make mutants           each guard removed in a copy of the tree: which test, of which layer, notices? GUARD=word"
@@ -74,6 +75,9 @@ bench-outputs: $(INSTALLED) java
 
 bench-operations: $(INSTALLED) java
 	@$(RUN) -m benchmarks.operations $(BENCH_ARGS)
+
+bench-acking: $(INSTALLED) java
+	@$(RUN) -m benchmarks.acking $(BENCH_ARGS)
 
 bench-scale: $(INSTALLED) java
 	@$(RUN) -m benchmarks.scale $(BENCH_ARGS)

@@ -1,0 +1,1 @@
+"""What acking costs: of batches, and of each message."""
