@@ -43,7 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _played(chosen: Sequence[Case], console: Console) -> list[Outcome]:
     outcomes: list[Outcome] = []
     with LocalKafka() as kafka, LocalPostgres() as postgres:
-        scene = Scene(kafka, postgres, local_session("reliability", cores=2))
+
+        def make_topic(name: str, partitions: int) -> str:
+            kafka.create_topic(name, partitions)
+            return name
+
+        spark = local_session("reliability", cores=2)
+        scene = Scene(kafka.bootstrap_servers, make_topic, postgres.create_database, spark)
         for case in chosen:
             outcomes.append(scene.play(case))
             found = outcomes[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -18,8 +19,6 @@ from reliability.faults import Operation, Strikes, striking
 from reliability.published import MAX_PENDING
 from trident import Level, PostgresLedger, RunOptions, Topology
 from trident.coordinators.options import Until
-from trident.local.kafka import LocalKafka
-from trident.local.postgres import LocalPostgres
 from trident.spouts import AckingKafkaSpout, JsonBody, OpaqueKafkaSpout, Raw
 from trident.state import KafkaSink, PostgresTable
 
@@ -44,8 +43,11 @@ class FewPendingSpout(NumbersSpout):
 class Scene:
     """Servers and a session, for one case after the other."""
 
-    kafka: LocalKafka
-    postgres: LocalPostgres
+    bootstrap_servers: str
+    make_topic: Callable[[str, int], str]
+    """Makes a topic with so many partitions; returns its name, in which the given one stands."""
+    make_database: Callable[[], str]
+    """Makes an empty database; returns its address."""
     spark: SparkSession
     _cases: int = 0
     _produced: dict[int, str] = field(default_factory=dict)
@@ -53,12 +55,11 @@ class Scene:
     def play(self, case: Case) -> Outcome:
         """Send the numbers through the path while the faults strike; returns what arrived in the table."""
         self._cases += 1
-        source, target = self._numbers(case.numbers), f"passed{self._cases}"
-        self.kafka.create_topic(target, _PARTITIONS)
-        dsn = self.postgres.create_database()
+        source, target = self._numbers(case.numbers), self.make_topic(f"passed{self._cases}", _PARTITIONS)
+        dsn = self.make_database()
         with TemporaryDirectory() as folder:
             strikes, started = Strikes(Path(folder)), time.monotonic()
-            with striking(case, strikes, Arrived(self.kafka.bootstrap_servers, target)):
+            with striking(case, strikes, Arrived(self.bootstrap_servers, target)):
                 self._pass_on(case, source, target, dsn, Operation(strikes, case.fault, case.strikes_at()))
             seconds = time.monotonic() - started
             self._keep(target, dsn)
@@ -67,9 +68,8 @@ class Scene:
     def _numbers(self, count: int) -> str:
         """Return a topic with the numbers from 1 on; made once for each count."""
         if count not in self._produced:
-            topic = self._produced[count] = f"numbers{count}"
-            self.kafka.create_topic(topic, _PARTITIONS)
-            producer = Producer({"bootstrap.servers": self.kafka.bootstrap_servers, "linger.ms": 50})
+            topic = self._produced[count] = self.make_topic(f"numbers{count}", _PARTITIONS)
+            producer = Producer({"bootstrap.servers": self.bootstrap_servers, "linger.ms": 50})
             for number in range(1, count + 1):
                 producer.produce(topic, f'{{"n": {number}}}'.encode(), partition=number % _PARTITIONS)
                 if number % 10_000 == 0:
@@ -83,11 +83,11 @@ class Scene:
         spout = (NumbersSpout if case.level is Level.AT_MOST_ONCE else FewPendingSpout)(
             source,
             group=f"study{self._cases}",
-            bootstrap_servers=self.kafka.bootstrap_servers,
+            bootstrap_servers=self.bootstrap_servers,
             body=JsonBody("n bigint"),
         )
         passed = topology.stream("numbers", spout).process(operation, "n bigint")
-        sink = KafkaSink("passed", bootstrap_servers=self.kafka.bootstrap_servers)
+        sink = KafkaSink("passed", bootstrap_servers=self.bootstrap_servers)
         passed.to_kafka(target, value=F.col("n").cast("string"), sink=sink)
         options = RunOptions(until=Until.CAUGHT_UP, retry_pause=timedelta(milliseconds=10), max_tries=100)
         topology.run(self.spark, ledger=PostgresLedger(dsn), options=options)
@@ -95,7 +95,7 @@ class Scene:
     def _keep(self, topic: str, dsn: str) -> None:
         """Bring what was passed on into the table, each record once."""
         topology = Topology("table")
-        spout = OpaqueKafkaSpout(topic, bootstrap_servers=self.kafka.bootstrap_servers, value=Raw())
+        spout = OpaqueKafkaSpout(topic, bootstrap_servers=self.bootstrap_servers, value=Raw())
         numbers = topology.stream("passed", spout).map(n=F.col("value").cast("string").cast("bigint"))
         numbers.to_table(PostgresTable(_TABLE))
         topology.run(self.spark, ledger=PostgresLedger(dsn), until="caught_up")
