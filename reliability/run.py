@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from reliability.cases import Case, Outcome
+from reliability import results
+from reliability.cases import Case
 from reliability.report import svg, table
 from reliability.scene import Scene
 from reliability.study import cases
@@ -20,28 +21,34 @@ from trident.local.session import local_session
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what is asked for; returns the exit code."""
+    """Run what is asked for and is not in the results; returns the exit code."""
     parser = argparse.ArgumentParser(prog="make reliability", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="of the study's numbers; faults stay as many")
-    parser.add_argument(
-        "--levels", nargs="+", choices=[str(each) for each in Level], default=[str(each) for each in Level]
-    )
-    parser.add_argument("--plot", type=Path, default=Path("artifacts/reliability.svg"))
+    levels = [str(each) for each in Level]
+    parser.add_argument("--levels", nargs="+", choices=levels, default=levels)
+    parser.add_argument("--results", type=Path, default=Path("artifacts/reliability.jsonl"), help="a run goes on there")
+    parser.add_argument("--draw", action="store_true", help="run nothing: print tables and plot of the results")
     given = parser.parse_args(arguments)
     chosen = [case for case in cases(given.scale) if case.level in given.levels]
     console = Console(width=130)
-    outcomes = _played(chosen, console)
+    if not given.draw:
+        _play([case for case in chosen if case not in results.read(given.results)], given.results, console)
+    found = results.read(given.results)
+    outcomes = [found[case] for case in chosen if case in found]
     for level in given.levels:
-        console.print(table([each for each in outcomes if each.case.level == level]))
-    given.plot.parent.mkdir(parents=True, exist_ok=True)
-    given.plot.write_text(svg(outcomes))
+        of_level = [each for each in outcomes if each.case.level == level]
+        if of_level:
+            console.print(table(of_level))
+    plot = given.results.with_suffix(".svg")
+    plot.write_text(svg(outcomes))
     wrong = [each for each in outcomes if each.problem]
-    console.print(f"{len(outcomes)} runs, {len(wrong)} not as promised; the plot is in {given.plot}")
-    return 1 if wrong else 0
+    console.print(f"{len(outcomes)} of {len(chosen)} runs, {len(wrong)} not as promised; the plot is in {plot}")
+    return 1 if wrong or len(outcomes) < len(chosen) else 0
 
 
-def _played(chosen: Sequence[Case], console: Console) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+def _play(chosen: Sequence[Case], file: Path, console: Console) -> None:
+    if not chosen:
+        return
     with LocalKafka() as kafka, LocalPostgres() as postgres:
 
         def make_topic(name: str, partitions: int) -> str:
@@ -51,13 +58,12 @@ def _played(chosen: Sequence[Case], console: Console) -> list[Outcome]:
         spark = local_session("reliability", cores=2)
         scene = Scene(kafka.bootstrap_servers, make_topic, postgres.create_database, spark)
         for case in chosen:
-            outcomes.append(scene.play(case))
-            found = outcomes[-1]
+            found = scene.play(case)
+            results.add(file, found)
             console.print(
                 f"{case.level}, {case.faults} times {case.fault}, {case.numbers:,} numbers: {found.lost:,} lost, "
                 f"{found.twice + found.oftener:,} doubled, {found.problem or 'as promised'} ({found.seconds:.0f} s)"
             )
-    return outcomes
 
 
 if __name__ == "__main__":

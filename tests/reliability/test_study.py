@@ -14,6 +14,7 @@ from reliability import published
 from reliability.cases import Case, Fault, Outcome
 from reliability.faults import Operation, Strikes
 from reliability.report import svg, table
+from reliability.results import add, read
 from reliability.study import cases
 from trident import Collector, InputRecord, Level
 
@@ -101,3 +102,13 @@ def test_the_table_has_our_figures_beside_the_published_ones_and_the_plot_has_bo
     drawn = svg(outcomes)
     assert "published" in drawn
     assert "operation&#39;s process" in drawn or "operation's process" in drawn
+
+
+def test_outcomes_are_kept_and_the_last_of_a_run_counts(tmp_path: Path) -> None:
+    file = tmp_path / "results" / "study.jsonl"
+    first, other = outcome(Level.AT_LEAST_ONCE, Fault.SPOUT, 2), outcome(Level.EXACTLY_ONCE)
+    again = replace(first, twice=7)
+    for each in (first, other, again):
+        add(file, each)
+    assert read(file) == {first.case: again, other.case: other}
+    assert read(tmp_path / "none") == {}
