@@ -1,4 +1,4 @@
-"""Outcomes in a file, one JSON object a line: a study of hours goes on where it was broken off, and is drawn from it."""
+"""Outcomes in a file, one JSON object a line: a study of hours goes on where it was broken off; it is drawn from it."""
 
 from __future__ import annotations
 

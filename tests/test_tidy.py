@@ -29,6 +29,7 @@ TASK_CLOCKS = (
     "spouts/queue/child.py",
     "spouts/queue/instance.py",
     "spouts/queue/kafka_member.py",
+    "spouts/queue/rabbitmq_line.py",
     "spouts/queue/redis_streams.py",
     "spouts/queue/writing.py",
     "state/kafka/clients/producing.py",
