@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import ClassVar, Final
@@ -22,6 +23,9 @@ from trident.spouts.spread import spread
 from trident.spouts.ticking import SCHEMA, MissedTicks, ReadTicks, Ticking
 
 TOPIC_ID: Final = "ticks"
+_log = logging.getLogger("trident.coordinator")
+_AHEAD: Final = timedelta(minutes=1)
+"""Clocks of machines that take over from each other differ by less."""
 _SHORTEST: Final = timedelta(seconds=1)
 _LONGEST: Final = timedelta(days=3_650)
 
@@ -87,6 +91,7 @@ class TickSource:
         self._clock = clock or SystemClock()
         self._position = 0
         self._stop = 0
+        self._is_told = False
 
     def schema(self, spark: SparkSession) -> StructType:
         """Return the fields of a tick."""
@@ -100,6 +105,22 @@ class TickSource:
         """Hear where the batch before ends: by a clock that is behind nothing is due, and nothing is taken back."""
         known = positions.get(self._id)
         self._position = known.stop if known is not None else 0
+        self._tell_of_a_clock_ahead()
+
+    def _tell_of_a_clock_ahead(self) -> None:
+        if self._is_told or not self._position:
+            return
+        newest = self._ticking.due(self._position - 1)
+        if newest - self._clock.now() < _AHEAD:
+            return
+        self._is_told = True
+        _log.warning(
+            "stream %r: a batch was planned by a clock that was ahead of this machine's: its newest tick is due %s. "
+            "Nothing is lost, other streams go on, and the next tick comes behind that moment. Correct the clock that "
+            "is wrong",
+            self._id.topic,
+            newest.isoformat(timespec="seconds"),
+        )
 
     def bounds(self) -> tuple[PartitionBounds, ...]:
         """Return all ticks that are due at the batch's time."""

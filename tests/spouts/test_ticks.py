@@ -160,6 +160,19 @@ def test_a_clock_that_goes_back_ticks_nothing_again_and_stops_nothing() -> None:
     assert planning.plan(2, 2) is None
 
 
+def test_that_a_clock_was_ahead_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    clock = Wall(NOON)
+    source = TickSource("beat", Ticking(MINUTE, MissedTicks.ONE), clock)
+
+    def told(newest: datetime) -> int:
+        caplog.clear()
+        stop = first_after(newest)
+        source.follow({PartitionId("beat", 0): OffsetRange(PartitionId("beat", 0), "ticks", 0, stop)})
+        return len(caplog.records)
+
+    assert [told(NOON + MINUTE - timedelta(seconds=1)), told(NOON + 2 * MINUTE), told(NOON + 9 * MINUTE)] == [0, 1, 0]
+
+
 def test_all_missed_ticks_take_as_many_batches_as_they_need() -> None:
     clock = Wall()
     spout = TickSpout(MINUTE, missed="all", max_records_per_batch=4)
