@@ -223,9 +223,7 @@ def _require_held(given: AnyArray, made: AnyArray) -> None:
     elif pa.types.is_floating(made.type):
         _require_near(given, made)
     elif pa.types.is_decimal(made.type):
-        _require_within(given, made)
-        if pa.types.is_floating(given.type):
-            _require_equal(given, made.cast(pa.string()).cast(given.type))
+        _require_within(given, made)  # a float came as a text, of which Arrow drops no digit
     elif pa.types.is_temporal(given.type) and (pa.types.is_date(made.type) or _is_text(made.type)):
         _require_equal(given, made.cast(given.type))
 

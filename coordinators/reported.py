@@ -22,12 +22,14 @@ MOST_ERRORS: Final = 100
 SHORTEST_KEPT: Final = timedelta(hours=1)
 """What was seen since then stays whatever a run keeps of its history: `trident status` speaks of it."""
 LONGEST_TEXT: Final = 1_000
+_LOOKED_AT: Final = 4 * LONGEST_TEXT
+"""No other thread of the process runs while a pattern is looked for, nor the one that keeps the lease."""
 _LONGEST_NAME: Final = 200
 _COORDINATOR: Final = "coordinator"
 _LOGIN: Final = re.compile(r"""(?<=://)[^\s"'<>]*@|\b[^\s:/@"']+:[^\s/"'<>]+@""")
 """Up to the last @: a password may hold one, and a slash too."""
 _NAMED_SECRET: Final = re.compile(
-    r"""([\w-]*(?:passw|pwd|secret|token|credential|api_?key)\w*["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s,;)}\]]+)""",
+    r"""((?<![\w-])[\w-]*(?:passw|pwd|secret|token|credential|api_?key)\w*["']?\s*[=:]\s*)(?:"[^"]*"|'[^']*'|[^\s,;)}\]]+)""",
     re.IGNORECASE,
 )
 _BEARER: Final = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]+", re.IGNORECASE)
@@ -69,7 +71,7 @@ def report_of(error: BaseException, batch: BatchId | None = None) -> ErrorReport
     return ErrorReport(
         _storable(place, _LONGEST_NAME),
         _storable(kind, _LONGEST_NAME),
-        _storable(_scrubbed(text), LONGEST_TEXT),
+        _storable(_scrubbed(text[:_LOOKED_AT]), LONGEST_TEXT),
         1,
         batch.txid if batch is not None else None,
         batch.attempt if batch is not None else None,

@@ -239,6 +239,15 @@ def test_a_record_of_no_message_can_t_be_failed(spark: SparkSession, tmp_path: P
         made.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), options=OPTIONS)
 
 
+def test_a_record_that_is_failed_in_the_turn_is_not_left_out_in_silence(spark: SparkSession, tmp_path: Path) -> None:
+    made = Topology("in_the_turn")
+    stream = made.stream("rows", FixedBatchSpout("account string", [("m5",), ("m6",)]))
+    kept = stream.group_by("account").persistent_aggregate(SqliteState("counts"), n=Count())
+    stream.state_query(kept, MapGet()).process(judge, "text string").to_table(SqliteTable("texts"))
+    with pytest.raises(TridentError, match="failed a record that is of no message"):
+        made.run(spark, ledger=SqliteLedger(tmp_path / "ledger.sqlite"), options=OPTIONS)
+
+
 def test_what_does_not_say_of_which_messages_its_rows_are_is_refused_before_a_collector(
     spark: SparkSession, queue: FileQueue
 ) -> None:

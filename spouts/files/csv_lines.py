@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -171,7 +172,8 @@ class CsvTaskDecoder:
     def _texts(self, lines: list[bytes], width: int) -> Mapping[str, pa.StringArray]:
         if not all(map(self._well_formed.fullmatch, lines)):
             raise _UnfitError("its quotes are not in pairs around whole values")
-        data, names = b"\n".join(lines) + b"\n", [str(number) for number in range(width)]
+        # Arrow leaves out a mark at the beginning of whatever it is given, and that is any line of the file
+        data, names = BOM_UTF8 + b"\n".join(lines) + b"\n", [str(number) for number in range(width)]
         try:
             table = csv.read_csv(
                 io.BytesIO(data),

@@ -103,6 +103,12 @@ def test_what_is_like_a_login_is_not_shown(text: str) -> None:
     assert "…" in found
 
 
+@pytest.mark.parametrize("text", ["0123456789abcdef" * 60_000, "a:" * 500_000, "struct<password:int>" * 50_000])
+def test_a_text_of_any_length_is_reported_at_once(text: str) -> None:
+    """No thread runs while a pattern is looked for: of such a text that would be hours, and the lease lasts seconds."""
+    assert len(report_of(RetryableError(text)).text) <= LONGEST_TEXT
+
+
 def test_a_text_is_cut_and_can_be_stored() -> None:
     found = report_of(RetryableError("a\0b\ud800" + "x" * 5_000))
     assert len(found.text) == LONGEST_TEXT

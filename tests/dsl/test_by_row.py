@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -197,6 +198,17 @@ def test_rows_of_several_are_combined_and_where_one_makes_none_there_are_none() 
     assert made_of(both, groups([(b"b", 5), (b"a", 6)], [(b"c", None)])) == [(0, 0, 6, "65"), (0, 1, 5, "65")]
     twice = task(Numbered("v"), Numbered("v"), made=[("a", "b"), ("c", "d")], types=INTS * 2)
     assert [row[2::2] for row in made_of(twice, groups([(b"a", 1), (b"b", 2)]))] == [(1, 1), (1, 2), (2, 1), (2, 2)]
+
+
+def test_a_key_that_is_a_null_structure_with_a_required_field_goes_along() -> None:
+    """Spark requires the fields of `when(…, struct(lit(1)))`; Arrow casts no null of such a type, not to itself."""
+    numbered = task(Numbered("v"), made=[("number", "value")], types=INTS)
+    given = groups([(b"a", 1)], [(b"b", 2)])
+    required = pa.struct([pa.field("a", pa.int64(), nullable=False)])
+    keys = pa.StructArray.from_arrays([pa.array([7, 0])], fields=required.fields, mask=pa.array([False, True]))
+    schema = numbered.schema.set(0, pa.field("k", required))
+    made = made_of(replace(numbered, schema=schema), given.set_column(0, schema.field(0), keys))
+    assert made == [({"a": 7}, 0, 1), (None, 0, 2)]
 
 
 def test_many_rows_leave_in_several_batches() -> None:

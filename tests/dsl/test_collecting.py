@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -15,6 +16,7 @@ from trident.base.trees import ROOTS, TreeWord
 from trident.operations.arrow import Expand
 from trident.operations.collecting import CollectRows
 from trident.operations.collector import Collector, InputRecord
+from trident.operations.sending import refuse_asynchronous, refuse_generators
 
 DECLARED = pa.schema([pa.field("n", pa.int64())])
 SCHEMA = pa.schema(
@@ -182,3 +184,46 @@ def test_a_function_over_arrow_batches_may_return_nothing_of_a_message() -> None
     made = pa.Table.from_batches(list(work([given(3)])), schema=SCHEMA)
     rows = [row for row in made.to_pylist() if row[CONTROL] is None]
     assert [(row["n"], row[ROOTS]) for row in rows] == [(1, [101]), (2, [102])]
+
+
+def yielding(record: InputRecord, collector: Collector) -> Iterator[tuple[object]]:
+    yield (record["n"],)
+
+
+class Awaited:
+    async def __call__(self, record: InputRecord, collector: Collector) -> None:
+        collector.ack(record)
+
+
+class LateYielding:
+    def __call__(self, record: InputRecord, collector: Collector) -> None:
+        collector.ack(record)
+
+    def finish(self, collector: Collector) -> Iterator[None]:
+        yield collector.emit((1,))
+
+
+def test_what_would_run_nothing_when_it_is_called_is_refused() -> None:
+    for function in (yielding, partial(yielding), LateYielding().finish):
+        with pytest.raises(ConfigurationError, match="it has a yield, so that a call of it would run nothing: emit"):
+            refuse_generators("it", function, "emit")
+    for given in (Awaited(), Awaited().__call__):
+        with pytest.raises(ConfigurationError, match="it is asynchronous"):
+            refuse_asynchronous("it", given)
+    refuse_generators("it", LateYielding(), "emit")
+    refuse_asynchronous("it", yielding)
+
+
+def test_rows_that_are_returned_instead_of_emitted_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"returned list, which nobody takes.*collector.emit"):
+        collected(lambda record, _: [(record["n"],)], given(1))
+
+    class Finishing:
+        def __call__(self, record: InputRecord, collector: Collector) -> None:
+            collector.ack(record)
+
+        def finish(self, collector: Collector) -> list[tuple[int]]:
+            return [(1,)]
+
+    with pytest.raises(ConfigurationError, match="returned list"):
+        collected(Finishing(), given(1))

@@ -96,4 +96,56 @@ TREES: Final = (
         "                    pass\n",
         (f"{_SPARK}::test_a_row_of_a_join_is_of_the_messages_of_both_its_sides",),
     ),
+    Mutant(
+        "what is failed in the turn, where nothing is of a message, is told",
+        "trident/engine/turning.py",
+        "super().__init__({}, batch, Trees(is_asked=turn.is_asked))",
+        "super().__init__({}, batch)",
+        (
+            "integration_tests/spouts/test_message_trees.py"
+            "::test_a_record_that_is_failed_in_the_turn_is_not_left_out_in_silence",
+        ),
+    ),
+    Mutant(
+        "rows that a function returns instead of emitting them are refused",
+        "trident/operations/collecting.py",
+        "        if made is not None:\n",
+        "        if False:\n",
+        ("tests/dsl/test_collecting.py",),
+    ),
+    Mutant(
+        "a function that would run nothing when it is called is refused",
+        "trident/operations/sending.py",
+        "    if any(map(inspect.isgeneratorfunction, _called(function))):\n",
+        "    if False:\n",
+        ("tests/dsl/test_collecting.py",),
+    ),
+    Mutant(
+        "an object whose call is a promise is refused",
+        "trident/operations/sending.py",
+        "    return function, type(function).__call__\n",
+        "    return function, function\n",
+        ("tests/dsl/test_collecting.py",),
+    ),
+    Mutant(
+        "what is made of a group keeps a null key as it is",
+        "trident/operations/going_through.py",
+        "as_type(kept.column(each.name), each.type)",
+        "kept.column(each.name).cast(each.type)",
+        ("tests/dsl/test_by_row.py",),
+    ),
+    Mutant(
+        "no text of any length keeps the process from its heartbeat",
+        "coordinators/reported.py",
+        "_scrubbed(text[:_LOOKED_AT])",
+        "_scrubbed(text[: 100 * _LOOKED_AT])",
+        ("tests/coordinators/test_reporting.py::test_a_text_of_any_length_is_reported_at_once",),
+    ),
+    Mutant(
+        "a byte order mark is taken off a file's first line alone",
+        "spouts/files/csv_lines.py",
+        "BOM_UTF8 + b",
+        "b",
+        ("tests/spouts/test_csv_lines.py",),
+    ),
 )

@@ -183,3 +183,14 @@ def test_types_that_have_no_values_between_commas_are_refused() -> None:
     check_types(StructType([StructField("a", StringType()), StructField("b", DateType())]), "s")
     with pytest.raises(ConfigurationError, match="stream 's': the field 'b'"):
         check_types(StructType([StructField("b", ArrayType(LongType()))]), "s")
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_byte_order_mark_in_a_line_is_a_character_wherever_it_is_cut(place: int) -> None:
+    """Arrow takes one that begins a buffer for no part of the text; only the file's own is none (`LineRecords`)."""
+    lines = [b"x,y", b"x,y"]
+    lines[place] = "\ufeffx,y".encode()
+    rows, bad = decoded(TEXTS, *lines)
+    assert (rows[place], rows[1 - place], bad) == (("\ufeffx", "y"), ("x", "y"), [])
+    _, bad = decoded({"n": LongType()}, *(line.replace(b"x,y", b"1") for line in lines))
+    assert [offset for offset, _ in bad] == [100 + place]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -15,9 +15,9 @@ from trident.coordinators.registered import LEVEL, RECEIVED, SINK, TopologySpec
 from trident.engine.plainly import opens_plain
 from trident.engine.types import column_type
 from trident.graph.jobs import Job, jobs_of
-from trident.graph.nodes import End, PersistNode, SinkNode
+from trident.graph.nodes import End, PersistNode, SinkNode, walk
 from trident.graph.reading import given_in_runs
-from trident.graph.rooted import Trees, trees_of
+from trident.graph.rooted import Trees, looks_after_acks, trees_of
 from trident.graph.turns import Stages, stages_of
 from trident.operations.aggregate import Aggregate
 from trident.spouts.base import Spout, lives_in_process
@@ -61,7 +61,8 @@ class CompiledTopology:
     @property
     def trees(self) -> Trees:
         """What of it has trees of messages."""
-        return trees_of(self.stages.processing)
+        trees = trees_of(self.stages.processing)
+        return replace(trees, is_asked=any(looks_after_acks(node) for end in self.ends for node in walk(end)))
 
     def spec(self) -> TopologySpec:
         """Return what the ledger stores of it and compares at every start."""

@@ -127,7 +127,8 @@ class SparkProcessor:
                 return action()
 
         try:
-            return Turn(self._spark, self._stages, self._stores, request, on_spark).run()
+            is_asked = self._trees.is_asked
+            return Turn(self._spark, self._stages, self._stores, request, on_spark, is_asked).run()
         finally:
             del self._given_up[request.batch]
 

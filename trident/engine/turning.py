@@ -18,6 +18,7 @@ from trident.coordinators.batches.processor import StagingRefusedError, TurnRequ
 from trident.engine.collecting import read_table
 from trident.engine.lowering import Lowering
 from trident.graph.nodes import IS_STORED, End, KeptState, NewValuesNode, Node, QueryNode, RecordOperationNode
+from trident.graph.rooted import Trees
 from trident.graph.turns import Stages
 from trident.operations.aggregators.nested import with_values
 from trident.operations.base import HIDDEN, BatchContext, field
@@ -41,6 +42,8 @@ class Turn:
     request: TurnRequest
     on_spark: Callable[[str, Callable[[], pa.Table]], pa.Table]
     """Runs an action, tagged and watched; given the end's name."""
+    is_asked: bool = False
+    """See `Trees.is_asked`: here nothing is of a message, which whoever fails it is told."""
 
     def run(self) -> dict[str, HeldUpdates]:
         """Return the updates of each end, a state's before those of what is made of its new values."""
@@ -78,7 +81,7 @@ class TurnLowering(Lowering):
     """Frames of one attempt in its turn; those of new values and queries are made when they are first asked for."""
 
     def __init__(self, turn: Turn, staged: Mapping[str, pa.Table], batch: BatchContext) -> None:
-        super().__init__({}, batch)
+        super().__init__({}, batch, Trees(is_asked=turn.is_asked))
         self._turn = turn
         self._staged = staged
         for node in turn.stages.carried:

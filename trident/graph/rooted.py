@@ -40,11 +40,11 @@ def trees_of(ends: Sequence[Way]) -> Trees:
     found = [node for end in ends for node in walk(end) if looks_after_acks(node)]
     sources = {source for node in found for source in _with_messages(node)}
     if not sources:
-        return Trees(is_asked=bool(found))
+        return NO_TREES
     before = {each for node in found for way in node.inputs for each in walk(way)}
     rooted = {node for node in before if not isinstance(node, Way) and _is_of(node, sources)}
     names = sorted(source.name for source in sources)
-    return Trees({name: number for number, name in enumerate(names)}, frozenset(rooted), is_asked=True)
+    return Trees({name: number for number, name in enumerate(names)}, frozenset(rooted))
 
 
 def looks_after_acks(node: Node | Way) -> bool:

@@ -20,7 +20,7 @@ from trident.operations.columns import Rename
 from trident.operations.functions import FilterFunction, FlatMapLists, MapFunction, Peek, parse_fields
 from trident.operations.processing import ProcessFunction
 from trident.operations.row_functions import RowFilter, RowFunction, RowLists, RowMask, RowValues
-from trident.operations.sending import check_callable_with_batch, check_sendable, refuse_asynchronous
+from trident.operations.sending import check_callable_with_batch, check_sendable, refuse_asynchronous, refuse_generators
 from trident.operations.user_objects import check_lifecycle, check_takes
 from trident.spouts.arrow_types import arrow_schema
 
@@ -60,7 +60,9 @@ class RowVerbs(ABC):
         What it does has no part in exactly once: a batch that is tried again is shown to it again, and a task may run
         twice. What it raises fails the batch.
         """
-        return self._then(Peek(checked(function, "peek")), keeps=True)
+        given = checked(function, "peek")
+        refuse_generators("the function given to peek", given, "look at the batch, and return")
+        return self._then(Peek(given), keeps=True)
 
     def filter_row(self, function: RowFilter, /) -> Stream:
         """Keep the records for which a function of the row returns True."""
@@ -93,6 +95,8 @@ class RowVerbs(ABC):
         """
         what = "the function given to process"
         refuse_asynchronous(what, checked_code(function, "process"))
+        for each in filter(None, (function, getattr(function, "finish", None))):
+            refuse_generators(what, each, "give each row to collector.emit()")
         check_takes(what, function, 2, "a record and a collector")
         refuse_without_roots(self._node)
         return self._then(ProcessFunction(function, declared_fields(schema, "process")))

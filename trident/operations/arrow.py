@@ -94,11 +94,12 @@ def assemble(arrays: Sequence[AnyArray], names: Sequence[str], schema: pa.Schema
     """Return a batch of records in the frame's schema: control column null, zones of timestamps as declared."""
     by_name = dict(zip(names, arrays, strict=True))
     rows = len(arrays[0])
-    columns = [pa.nulls(rows, f.type) if f.name == CONTROL else _typed(by_name[f.name], f.type) for f in schema]
+    columns = [pa.nulls(rows, f.type) if f.name == CONTROL else as_type(by_name[f.name], f.type) for f in schema]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _typed(column: AnyArray, type_: pa.DataType) -> AnyArray:
+def as_type(column: AnyArray, type_: pa.DataType) -> AnyArray:
+    """Return a column in a type that holds all that it has; raises what Arrow or `widened` says of another one."""
     if column.type == type_:
         return column  # Arrow casts no null structure whose fields are required, not even to its own type
     return widened(column, type_) if pa.types.is_nested(type_) else column.cast(type_)

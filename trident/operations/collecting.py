@@ -182,7 +182,7 @@ class CollectRows:
             finish = getattr(self.function, "finish", None)
             if finish is not None:
                 with told_of(self.function):
-                    finish(collector)
+                    self._require_none(finish(collector))
                 yield self._rows(collector.taken())
         word = collector.word(self.place, _task()) if self.place else None
         if word is not None:
@@ -196,7 +196,14 @@ class CollectRows:
         rows = rows_of(records.fields, "function over rows")
         for row, its_roots, order, partition in zip(rows, roots, orders, partitions, strict=True):
             record = collector.give(row, its_roots or (), order, partition)
-            self.function(record, collector)
+            self._require_none(self.function(record, collector))
+
+    def _require_none(self, made: object) -> None:
+        if made is not None:
+            raise ConfigurationError(
+                f"the function given to {self.verb} returned {type(made).__name__}, which nobody takes: its rows are "
+                "what it gives to collector.emit(). Nothing of the batch was applied; return None"
+            )
 
     def _rows(self, emitted: _Emitted) -> pa.RecordBatch:
         given = f"the function given to {self.verb} emitted what it can't: it"

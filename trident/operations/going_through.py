@@ -16,6 +16,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.python_rows import UnfitRowError, column_of
 from trident.operations.aggregators.by_row import ByRow
+from trident.operations.arrow import as_type
 from trident.operations.given import in_order, values_of
 from trident.operations.user_objects import ready
 
@@ -84,7 +85,7 @@ class GoThrough:
         made = dict(self._columns(values))
         kept = batch.drop_columns([ROWS]).take(pa.array(groups, pa.int32()))
         columns = [
-            made[each.name] if each.name in made else kept.column(each.name).cast(each.type) for each in self.schema
+            made[each.name] if each.name in made else as_type(kept.column(each.name), each.type) for each in self.schema
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 

@@ -45,9 +45,19 @@ def check_sendable(what: str, thing: object, where: str = "Spark's workers") -> 
 
 
 def refuse_asynchronous(what: str, function: Callable[..., object]) -> None:
-    """Refuse a function whose result would be a promise."""
-    if inspect.iscoroutinefunction(function):
+    """Refuse a function, or an object to be called, whose result would be a promise."""
+    if any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in _called(function)):
         raise ConfigurationError(f"{what} is asynchronous; Spark's tasks call it and take what it returns: use def")
+
+
+def refuse_generators(what: str, function: Callable[..., object], instead: str) -> None:
+    """Refuse a function, or an object to be called, of which a call runs nothing; `instead` says what it is to do."""
+    if any(map(inspect.isgeneratorfunction, _called(function))):
+        raise ConfigurationError(f"{what} has a yield, so that a call of it would run nothing: {instead}")
+
+
+def _called(function: Callable[..., object]) -> tuple[object, object]:
+    return function, type(function).__call__
 
 
 def check_callable_with_batch(what: str, function: Callable[..., object]) -> None:

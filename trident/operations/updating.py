@@ -16,7 +16,7 @@ from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER, numbered
 from trident.operations import base
 from trident.operations.aggregators.nested import texts_of
-from trident.operations.arrow import AnyArray
+from trident.operations.arrow import AnyArray, as_type
 from trident.operations.asking import FOUND, Key, StoredRows, frozen, keys_of, stored_rows
 from trident.operations.base import BatchContext, hidden, nullable
 from trident.operations.given import in_order, rows_of
@@ -215,7 +215,7 @@ class UpdateGroups:
         columns += [_padded(each, 0, len(rows)) for each in written]
         columns += [_padded(each, len(writes), 0) for each in emitted]
         columns.append(pa.array([*([None] * len(writes)), *numbered(orders)], pa.binary()))
-        columns = [column.cast(wanted.type) for column, wanted in zip(columns, self.schema, strict=True)]
+        columns = [as_type(column, wanted.type) for column, wanted in zip(columns, self.schema, strict=True)]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     @property
