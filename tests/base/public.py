@@ -106,6 +106,7 @@ FOR_LIBRARY = {
     "activate",
     "deactivate",
     "identity",
+    "is_waiting",
     "values",
 }
 """Methods of spouts, decoders, states, readers and aggregators that the library calls on what a user has made; of
