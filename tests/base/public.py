@@ -38,6 +38,7 @@ NOT_ASKED: Mapping[str, str] = {
     "TimedValue": _RESULT + "; made for every key of a batch",
     "TransactionalValue": _RESULT + "; made for every key of a batch",
     "PlayedBatch": _RESULT,
+    "FailedRecord": _RESULT,
     "Received": _RESULT,
     "RunSummary": _RESULT,
     "InputRecord": _RESULT + ", a dict",
