@@ -8,6 +8,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from examples.payments import payments_topology
+from trident import Count, Stream, Topology
+from trident.spouts import HttpPushSpout, JsonBody
+from trident.state import SqliteState
+from trident.testing import TopologyTest
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,3 +37,16 @@ def test_the_pages_test_passes_with_the_examples_topology(spark: SparkSession) -
     test = names["test_a_payment_is_counted_once"]
     assert callable(test)
     test(spark)
+
+
+def test_the_pages_messages_fail_by_the_function_of_the_page_on_queues(spark: SparkSession) -> None:
+    made = Topology("payments")
+    spout = HttpPushSpout(port=0, body=JsonBody("account string, amount bigint"))
+    names: dict[str, object] = {"topology": made, "spout": spout}
+    exec(shown("docs/queues.md", "def check(record"), names)
+    payments = names["payments"]
+    assert isinstance(payments, Stream)
+    payments.group_by("account").persistent_aggregate(SqliteState("counts"), n=Count())
+    with TopologyTest(made, spark) as test:
+        exec(shown("docs/testing-topologies.md", "FailedRecord("), {"test": test})
+        assert test.rows("counts") == [{"account": "ann", "n": 1}]

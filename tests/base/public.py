@@ -38,6 +38,7 @@ NOT_ASKED: Mapping[str, str] = {
     "TimedValue": _RESULT + "; made for every key of a batch",
     "TransactionalValue": _RESULT + "; made for every key of a batch",
     "PlayedBatch": _RESULT,
+    "FailedRecord": _RESULT,
     "Received": _RESULT,
     "RunSummary": _RESULT,
     "InputRecord": _RESULT + ", a dict",
@@ -106,6 +107,7 @@ FOR_LIBRARY = {
     "activate",
     "deactivate",
     "identity",
+    "is_waiting",
     "values",
 }
 """Methods of spouts, decoders, states, readers and aggregators that the library calls on what a user has made; of

@@ -204,10 +204,9 @@ def test_a_key_that_is_a_null_structure_with_a_required_field_goes_along() -> No
     """Spark requires the fields of `when(…, struct(lit(1)))`; Arrow casts no null of such a type, not to itself."""
     numbered = task(Numbered("v"), made=[("number", "value")], types=INTS)
     given = groups([(b"a", 1)], [(b"b", 2)])
-    required = pa.struct([pa.field("a", pa.int64(), nullable=False)])
-    keys = pa.StructArray.from_arrays([pa.array([7, 0])], fields=required.fields, mask=pa.array([False, True]))
-    schema = numbered.schema.set(0, pa.field("k", required))
-    made = made_of(replace(numbered, schema=schema), given.set_column(0, schema.field(0), keys))
+    schema = numbered.schema.set(0, pa.field("k", pa.struct([pa.field("a", pa.int64(), nullable=False)])))
+    keys = pa.array([{"a": 7}, None], pa.struct([pa.field("a", pa.int64())]))
+    made = made_of(replace(numbered, schema=schema), given.set_column(0, "k", keys))
     assert made == [({"a": 7}, 0, 1), (None, 0, 2)]
 
 

@@ -9,7 +9,9 @@ from tests.mutants.mutant import Mutant
 _LIVES: Final = ("tests/testing/test_lives.py",)
 _SENT: Final = ("tests/testing/test_sent.py",)
 _SCRIPTED: Final = ("tests/testing/test_scripted.py",)
+_MESSAGES: Final = "tests/testing/test_scripted_messages.py"
 _PLAYED: Final = "integration_tests/testing/test_topology_test.py"
+_PLAYED_MESSAGES: Final = "integration_tests/testing/test_played_messages.py"
 
 KIT: Final = (
     Mutant(
@@ -102,6 +104,62 @@ KIT: Final = (
         " and self._coordinators.is_planned:\n",
         " and False:\n",
         (f"{_PLAYED}::test_what_would_become_two_txids_is_refused_and_each_alone_is_one",),
+    ),
+    Mutant(
+        "a record of a queue is a message in a test",
+        "trident/testing/playing.py",
+        "    if takes_messages_back(spout):\n",
+        "    if False:\n",
+        (f"{_PLAYED_MESSAGES}::test_a_message_that_fails_is_told_and_in_no_result",),
+    ),
+    Mutant(
+        "messages whose source hears of no failure are refused",
+        "trident/engine/messages.py",
+        "            if not isinstance(source, TakesMessagesBack):",
+        "            if False:",
+        (f"{_MESSAGES}::test_messages_whose_source_hears_of_no_failure_are_refused",),
+    ),
+    Mutant(
+        "at most once a test's messages are acked whatever is said of them",
+        "trident/testing/playing.py",
+        "        ackers = 0 if self._level is Level.AT_MOST_ONCE else 1\n",
+        "        ackers = 1\n",
+        (f"{_PLAYED_MESSAGES}::test_at_most_once_what_is_said_of_messages_counts_for_nothing",),
+    ),
+    Mutant(
+        "a test's message that failed stays where it is until its batch is planned again",
+        "trident/testing/scripted_messages.py",
+        "if index >= first and id_ in",
+        "if id_ in",
+        (f"{_MESSAGES}::test_what_stands_before_a_plan_stays",),
+    ),
+    Mutant(
+        "what a test's coordinator heard of messages dies with it",
+        "trident/testing/scripted_messages.py",
+        "            self._reasons.clear()\n",
+        "            pass\n",
+        (f"{_MESSAGES}::test_what_a_coordinator_heard_dies_with_it_and_what_it_gave_back_is_gone",),
+    ),
+    Mutant(
+        "messages that a test's batch is retried with are others",
+        "trident/testing/scripted_messages.py",
+        "str(next(self._numbers)) for _ in rows.rows",
+        "str(number) for number in range(len(rows.rows))",
+        (f"{_MESSAGES}::test_each_row_is_a_message_of_its_own",),
+    ),
+    Mutant(
+        "what failed in a batch before is not told of the next one",
+        "trident/testing/scripted_messages.py",
+        "        self._failed.clear()\n",
+        "",
+        (f"{_MESSAGES}::test_what_has_failed_goes_when_its_batch_is_planned_again",),
+    ),
+    Mutant(
+        "a run with deaths is compared with what its batches were given, whatever has failed",
+        "trident/testing/exactly_once.py",
+        "    return {name: test._given(name) for name in done.records}\n",
+        "    return done.records\n",
+        (f"{_PLAYED_MESSAGES}::test_what_fails_by_more_than_its_record_is_found",),
     ),
 )
 """Each guard removed by one change."""

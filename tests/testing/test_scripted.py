@@ -48,7 +48,7 @@ def test_values_are_held_as_they_are() -> None:
     schema = StructType([StructField("price", DecimalType(10, 2)), StructField("at", TimestampType())])
     moment = datetime(2026, 3, 29, 1, 30, 0, 123456, tzinfo=UTC)
     rows = Script("s", schema).checked([(Decimal("0.10"), moment), (None, None)])
-    assert rows.to_pylist() == [{"price": Decimal("0.10"), "at": moment}, {"price": None, "at": None}]
+    assert rows.table.to_pylist() == [{"price": Decimal("0.10"), "at": moment}, {"price": None, "at": None}]
 
 
 def read(made: Script, start: int, stop: int, *, in_order: bool = True) -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trident.base.errors import RetryableError
+from trident.base.errors import ConfigurationError, RetryableError
 from trident.base.failure import Failure
 from trident.base.ranges import Edge
 from trident.base.trees import Ids, TreeWord, first_edges, roots_of
@@ -47,11 +47,15 @@ class MessageTrees:
 
     def __init__(self, trees: Trees, sources: Mapping[str, Source], ackers: int) -> None:
         self._ackers = ackers
-        self._streams = {
-            name: (source, number)
-            for name, number in trees.streams.items()
-            if isinstance(source := sources[name], TakesMessagesBack)
-        }
+        self._streams: dict[str, tuple[TakesMessagesBack, int]] = {}
+        for name, number in trees.streams.items():
+            source = sources[name]
+            if not isinstance(source, TakesMessagesBack):  # else what fails there would be said to nobody, and count
+                raise ConfigurationError(
+                    f"stream {name!r}: its spout says that it takes messages back, and its source "
+                    f"({type(source).__name__}) can't be told which; nothing was planned"
+                )
+            self._streams[name] = (source, number)
 
     def begin(self, edges: Mapping[str, tuple[Edge, ...]]) -> Mapping[str, Messages]:
         """Return the messages of an attempt that is about to be processed, by stream."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from trident.testing.lives import Death
     from trident.testing.map_harness import BackingMapHarness
     from trident.testing.playing import PlayedBatch, TopologyTest
+    from trident.testing.scripted_messages import FailedRecord
     from trident.testing.sink_contract import SessionSinkContract, SinkContract
     from trident.testing.sink_harness import SinkHarness
     from trident.testing.state_contract import StateContract
@@ -49,6 +50,7 @@ _MODULES = {
     "trident.testing.expiry_contract": ("ExpiryContract",),
     "trident.testing.lives": ("Death",),
     "trident.testing.playing": ("PlayedBatch", "TopologyTest"),
+    "trident.testing.scripted_messages": ("FailedRecord",),
     "trident.testing.map_harness": ("BackingMapHarness",),
     "trident.testing.sink_contract": ("SessionSinkContract", "SinkContract"),
     "trident.testing.sink_harness": ("SinkHarness",),
@@ -62,6 +64,7 @@ __all__ = [
     "CrashPoint",
     "Death",
     "ExpiryContract",
+    "FailedRecord",
     "PlayedBatch",
     "SessionSinkContract",
     "SinkContract",

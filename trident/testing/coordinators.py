@@ -78,12 +78,14 @@ class Coordinators:
         spouts: Mapping[str, ScriptedSpout],
         places: Mapping[str, Place],
         max_tries: int,
+        ackers: int,
     ) -> None:
         self._compiled = compiled
         self._spark = spark
         self._spouts = spouts
         self._places = places
         self._max_tries = max_tries
+        self._ackers = ackers
         self._engine: SparkProcessor | None = None
         self.database = MemoryDatabase()
         self.clock = PlayedClock()
@@ -155,7 +157,7 @@ class Coordinators:
         )
 
     def _processor(self, sources: Mapping[str, Source], stores: Mapping[str, Target]) -> SparkProcessor:
-        engine = self._engine or SparkProcessor(self._compiled, self._spark, sources, stores)
+        engine = self._engine or SparkProcessor(self._compiled, self._spark, sources, stores, ackers=self._ackers)
         if not any(isinstance(place, KeptPlace | MapPlace) for place in self._places.values()):
             self._engine = engine
         return engine

@@ -10,24 +10,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-import pyarrow as pa
-
 from trident.base.checks import check_able, check_count, check_instance, refused
 from trident.base.crash_points import CrashPoint
 from trident.base.errors import ConfigurationError, TridentError
 from trident.base.levels import Level
 from trident.base.policies import policy_of
-from trident.spouts.base import SpoutKind
+from trident.spouts.base import Spout, SpoutKind, takes_messages_back
 from trident.spouts.memory import Row
 from trident.state.kafka.records import Record
 from trident.testing.coordinators import Coordinators
 from trident.testing.lives import Death, Life
 from trident.testing.mapped import MapPlace
 from trident.testing.places import HasRows, ReadRow, TablePlace, TopicPlace, place_of, sorted_by_key
-from trident.testing.scripted import Script, ScriptedSpout
+from trident.testing.scripted import Given, Script, ScriptedSpout
+from trident.testing.scripted_messages import FailedRecord, MessageScript, ScriptedMessages
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
     from trident.language.topology import Topology
 
@@ -48,9 +48,11 @@ class PlayedBatch:
     txid: int | None
     """None where there was nothing to read: such a batch takes no txid."""
     tries: int
-    """How many attempts it took, those that died included; 0 without a txid."""
+    """How many attempts it took, those that died included, and not those in which messages failed; 0 without a txid."""
     records: Mapping[str, tuple[Row, ...]]
-    """By stream, the rows that the txid holds: those that were given, or those that it was retried with."""
+    """By stream, the rows that the txid holds: those given, or those that it was retried with, without `failed`."""
+    failed: Mapping[str, tuple[FailedRecord, ...]]
+    """By stream, the messages that `process` has failed or left without an ack: in no result, and not given again."""
     passed: tuple[Death, ...] = field(repr=False)
     """Every border between two effects that the last coordinator came to with it, in order: each can be died at."""
 
@@ -63,6 +65,7 @@ class TopologyTest:
     fields that the stream has and of the kind that the spout is; each state lives in memory, of the kind that it is;
     each table in a SQLite file, written in the way that it is; each Kafka sink sends to topics in memory. States and
     sinks named in `keep` are used as they are. `tables` are rows that tables of sinks hold before the first batch.
+    A record of an `AckingSpout`'s stream is a message: what `process` fails is left out, and told in `PlayedBatch`.
     An attempt that fails is tried again up to `max_tries` times, then its error is raised and the test is over.
     Used by one thread, one at a time in a process; a context manager, or `close` it.
     """
@@ -85,7 +88,8 @@ class TopologyTest:
             _check_playable(compiled.level, "keep" if keep else "")
             compiled = replace(compiled, level=Level.EXACTLY_ONCE)
         kept = _names("keep", keep, [end.name for end in compiled.ends])
-        self._scripts = {name: Script(name, schema) for name, schema in compiled.samples.items()}
+        spouts = {name: _scripted(name, schema, compiled.spouts[name]) for name, schema in compiled.samples.items()}
+        self._scripts: dict[str, Script] = {name: spout.script for name, spout in spouts.items()}
         self._kinds = {name: spout.kind for name, spout in compiled.spouts.items()}
         self._folder = tempfile.TemporaryDirectory(prefix="trident-test-")
         targets = compiled.targets
@@ -93,8 +97,9 @@ class TopologyTest:
             end.name: place_of(end, targets[end.name] if end.name in kept else None, self._file(number))
             for number, end in enumerate(compiled.ends)
         }
-        spouts = {name: ScriptedSpout(script, self._kinds[name]) for name, script in self._scripts.items()}
-        self._coordinators = Coordinators(compiled, spark, spouts, self._places, max_tries)
+        # at most once each message is acked before its batch is processed, so production gives none back either
+        ackers = 0 if self._level is Level.AT_MOST_ONCE else 1
+        self._coordinators = Coordinators(compiled, spark, spouts, self._places, max_tries, ackers)
         self._over = ""
         self._fill({} if tables is None else tables)
 
@@ -120,21 +125,21 @@ class TopologyTest:
         given = self._tables_of("rows", rows)
         other = self._tables_of("retried_with", retried_with or {})
         self._check_retried(retried_with, deaths)
-        self._check_one_txid([name for each in (given, other) for name, table in each.items() if table.num_rows])
+        self._check_one_txid([name for each in (given, other) for name, table in each.items() if table.rows])
         self._advance(at)
         before = self._coordinators.done
         for name, script in self._scripts.items():
             script.offer(given.get(name, script.checked(())))
-        holds = {name: tuple(each) for name, each in rows.items()}
+        named = list(rows)
         for number, death in enumerate(deaths):
             self._die(death)
             if number == 0 and retried_with is not None and not self._coordinators.is_decided(before + 1):
                 for name, each in other.items():
                     self._scripts[name].replace(each)
-                holds |= {name: tuple(each) for name, each in retried_with.items()}
+                named += retried_with
         life = Life()
         self._live(life)
-        return self._played(before, holds, life)
+        return self._played(before, named, life)
 
     def rows(self, name: str) -> list[ReadRow]:
         """Return what a reader sees of a state, in the order of its keys, or of a table, in the order of arrival.
@@ -153,6 +158,10 @@ class TopologyTest:
         if not isinstance(place, TopicPlace):
             raise refused("name", f"the name of a Kafka sink ({self._named(TopicPlace)})", name)
         return list(place.cluster.seen)
+
+    def _given(self, name: str) -> tuple[Row, ...]:
+        """Return what the last batch was given of a stream, or was retried with, and whatever of it has failed."""
+        return self._scripts[name].given
 
     def _commits(self, name: str) -> list[tuple[Record, ...]]:
         """Return the same, transaction by transaction: those of one txid each."""
@@ -188,13 +197,16 @@ class TopologyTest:
             self._over = f"its topology stopped ({type(error).__name__})"
             raise
 
-    def _played(self, before: int, holds: Mapping[str, tuple[Row, ...]], life: Life) -> PlayedBatch:
+    def _played(self, before: int, named: Sequence[str], life: Life) -> PlayedBatch:
+        holds = {name: self._scripts[name].rows for name in named}
+        messages = {name: script.failed for name, script in self._scripts.items() if isinstance(script, MessageScript)}
+        failed = {name: records for name, records in messages.items() if records}
         if self._coordinators.done == before:
-            return PlayedBatch(None, 0, holds, life.passed)
+            return PlayedBatch(None, 0, holds, failed, life.passed)
         done = self._coordinators.last_batch()
-        return PlayedBatch(done.txid, done.tries, holds, life.passed)
+        return PlayedBatch(done.txid, done.tries, holds, failed, life.passed)
 
-    def _tables_of(self, what: str, rows: Rows) -> dict[str, pa.Table]:
+    def _tables_of(self, what: str, rows: Rows) -> dict[str, Given]:
         if not isinstance(rows, Mapping):
             raise refused(what, "a mapping of streams to lists of rows", rows, secret=True)
         _names(what, list(rows), list(self._scripts))
@@ -217,7 +229,7 @@ class TopologyTest:
         fixed = [name for name in names if self._kinds[name] is SpoutKind.TRANSACTIONAL]
         if fixed and len(set(names)) > len(set(fixed)) and self._coordinators.is_planned:
             raise ConfigurationError(
-                "rows: the batch before was retried with nothing, so its txid is still planned, without records of "
+                "rows: nothing was left of the batch before, so its txid is still planned, without records of "
                 f"stream {fixed[0]!r}, which is transactional: rows of it and of opaque ones would become two txids. "
                 "Give those of opaque streams as a batch of their own first; nothing was run"
             )
@@ -249,6 +261,12 @@ class TopologyTest:
 
     def _file(self, number: int) -> Path:
         return Path(self._folder.name) / f"{number}.sqlite"
+
+
+def _scripted(name: str, schema: StructType, spout: Spout) -> ScriptedSpout:
+    if takes_messages_back(spout):
+        return ScriptedMessages(MessageScript(name, schema), spout.kind)
+    return ScriptedSpout(Script(name, schema), spout.kind)
 
 
 def _check_playable(level: Level, given: str) -> None:

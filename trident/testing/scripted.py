@@ -29,6 +29,14 @@ from trident.spouts.tally import RangeTally
 _TOPIC_ID = "scripted"
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Rows as a test gave them, and as their stream has them."""
+
+    rows: tuple[Row, ...]
+    table: pa.Table
+
+
 class Script:
     """The rows that a stream was given: those of the batch under way, at positions behind all before them.
 
@@ -39,14 +47,24 @@ class Script:
         self.stream = stream
         self.schema = schema
         self._base = 0
-        self._rows = arrow_schema(schema).empty_table()
+        self._given = self._standing = Given((), arrow_schema(schema).empty_table())
 
     @property
     def end(self) -> int:
         """The position behind the last row."""
-        return self._base + self._rows.num_rows
+        return self._base + len(self._standing.rows)
 
-    def checked(self, rows: Sequence[Row]) -> pa.Table:
+    @property
+    def given(self) -> tuple[Row, ...]:
+        """The rows that the test gave the batch under way."""
+        return self._given.rows
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Those of them that it still has."""
+        return self._standing.rows
+
+    def checked(self, rows: Sequence[Row]) -> Given:
         """Return rows as the stream has them; raises ConfigurationError for one that its fields don't hold exactly."""
         fields = self.schema.fields
         wanted = arrow_schema(self.schema)
@@ -57,20 +75,20 @@ class Script:
                 f"rows of stream {self.stream!r}: {error}; it has the fields {self.schema.simpleString()[7:-1]}. "
                 "Nothing was run"
             ) from None
-        return pa.Table.from_arrays(columns, schema=wanted)
+        return Given(tuple(rows), pa.Table.from_arrays(columns, schema=wanted))
 
-    def offer(self, rows: pa.Table) -> None:
+    def offer(self, rows: Given) -> None:
         """Have these read next, behind all that was read before."""
         self._base = self.end
-        self._rows = rows
+        self.replace(rows)
 
-    def replace(self, rows: pa.Table) -> None:
+    def replace(self, rows: Given) -> None:
         """Have these read where the batch under way stands."""
-        self._rows = rows
+        self._given = self._standing = rows
 
     def between(self, start: int, stop: int) -> pa.Table:
         """Return the rows of a range, which is of the batch under way."""
-        return self._rows.slice(start - self._base, stop - start)
+        return self._standing.table.slice(start - self._base, stop - start)
 
 
 @dataclass(frozen=True, slots=True)
