@@ -205,7 +205,8 @@ def test_a_key_that_is_a_null_structure_with_a_required_field_goes_along() -> No
     numbered = task(Numbered("v"), made=[("number", "value")], types=INTS)
     given = groups([(b"a", 1)], [(b"b", 2)])
     schema = numbered.schema.set(0, pa.field("k", pa.struct([pa.field("a", pa.int64(), nullable=False)])))
-    keys = pa.array([{"a": 7}, None], pa.struct([pa.field("a", pa.int64())]))
+    optional = [pa.field("a", pa.int64())]
+    keys = pa.StructArray.from_arrays([pa.array([7, None])], fields=optional, mask=pa.array([False, True]))
     made = made_of(replace(numbered, schema=schema), given.set_column(0, "k", keys))
     assert made == [({"a": 7}, 0, 1), (None, 0, 2)]
 
