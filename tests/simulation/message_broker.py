@@ -62,7 +62,7 @@ class Broker:
     is_over: Callable[[], bool]
     """Whether no new messages are made but those that are `left`."""
     when_acked: Callable[[int], None] = lambda _: None
-    when_failed: Callable[[int], None] = lambda _: None
+    when_failed: Callable[[str, int], None] = lambda *_: None
     made: int = 0
     left: int = 40
     waiting: list[int] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Broker:
 
     def fail(self, consumer: Consumer, number: int) -> None:
         """Have it wait again."""
-        self.when_failed(number)
+        self.when_failed(consumer[0], number)
         held = self.held.get(consumer, [])
         if number in held:
             held.remove(number)

@@ -108,7 +108,7 @@ class MessagesHere(AckingSource):
         super().__init__(stream.drawn.name, _Described(stream.drawn, stream.most), self._begun, stream.clock)
         self._id = PartitionId(stream.drawn.name, stream.drawn.partition)
         self.stream = stream
-        self._process = process
+        self.process = process
         self._begun_last: SimulatedInstance | None = None
         self._is_gone = False
         self.built: dict[tuple[int, int], tuple[int, ...]] = {}
@@ -147,7 +147,7 @@ class MessagesHere(AckingSource):
             self._begun_last.kill()
 
     def _begun(self, context: SpoutContext) -> SimulatedInstance:
-        consumer: Consumer = (self._process, context.instance)
+        consumer: Consumer = (self.process, context.instance)
         most = self.stream.drawn.prefetch * self.stream.most
         self._begun_last = SimulatedInstance(self.stream.drawn.broker, consumer, most)
         return self._begun_last

@@ -34,6 +34,8 @@ class MessagesAccount(OutsideAccount):
         self._read: dict[int, tuple[int, ...]] = {}
         """By attempt, what it has processed."""
         self._sources: dict[Epoch, MessagesHere] = {}
+        self._is_one_life = True
+        """Whether no reset has begun without what was done before it; one may be finished by a start."""
         drawn.broker.when_acked, drawn.broker.when_failed = self.check_acked, self.check_failed
 
     @property
@@ -80,6 +82,7 @@ class MessagesAccount(OutsideAccount):
         """A life that goes on where the old one was, with its rows, knows what is in these."""
         decision = old.reset
         goes_on = decision is not None and decision.states == "adopt" and decision.start == ResetStart.RESUME
+        self._is_one_life = self._is_one_life and goes_on
         return account.rows if goes_on else {}
 
     def stops(self, account: LedgerAccount) -> dict[int, int]:
@@ -95,8 +98,14 @@ class MessagesAccount(OutsideAccount):
         """The queue hears that something is done when it is."""
         require(number in self.applied, f"message {number} was acked, and is not done")
 
-    def check_failed(self, number: int) -> None:
-        """What is failed is in no result, and in none that is decided."""
+    def check_failed(self, process: str, number: int) -> None:
+        """What the newest owner fails is in no result, and in none that is decided.
+
+        One that was overtaken and has not noticed knows nothing of what is done since: its queue gives that again.
+        """
+        newest = max(self._sources, key=lambda epoch: epoch.number)
+        if self._sources[newest].process != process:
+            return
         account = self._now()
         entry = account.entry
         assert entry is not None
@@ -111,7 +120,7 @@ class MessagesAccount(OutsideAccount):
     def check_end(self, *, is_whole: bool) -> None:
         """Each message that was made is done, or still there to be given; of the whole history or of this life."""
         broker = self._drawn.broker
-        done = set(self._now().rows.values()) if is_whole else self.applied
+        done = set(self._now().rows.values()) if is_whole and self._is_one_life else self.applied
         there = {number for held in broker.held.values() for number in held}
         lost = set(range(broker.made)).difference(done, broker.waiting, there)
         require(not lost, f"messages {sorted(lost)} are lost")
