@@ -97,9 +97,9 @@ class MessagesLife:
     def _reach(self, point: CrashPoint, txid: int) -> None:
         if point is not self.dies_at or txid not in (0, self.target):
             return
-        pids = self.queue.pids() if self.takes_spout_along else []
-        for pid in pids[-1:]:
-            os.kill(pid, signal.SIGKILL)
+        for pid in self.queue.pids() if self.takes_spout_along else []:
+            if _parent_of(pid) == os.getpid():  # who dies while it takes over has started none yet
+                os.kill(pid, signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
         threading.Event().wait()  # the signal is on its way
 
@@ -124,18 +124,19 @@ def play(life: MessagesLife, forker: Forker, second: CrashPoint | None) -> Itera
 def _wait_for_spouts(queue: FileQueue) -> None:
     """Wait until no process of a spout is there any more, as a queue's server notices it."""
     latest = time.monotonic() + _ENDS_WITHIN
-    while any(_runs(pid) for pid in queue.pids()):
+    while any(_parent_of(pid) is not None for pid in queue.pids()):
         assert time.monotonic() < latest, "the process of a spout has outlived its coordinator"
         time.sleep(0.01)
 
 
-def _runs(pid: int) -> bool:
-    """Tell whether a process runs; one that has ended may wait for its parent to hear of it."""
+def _parent_of(pid: int) -> int | None:
+    """Return whose child a process is; None of one that has ended, be it that its parent has yet to hear of it."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
+        return None
+    state, parent = stat.rpartition(")")[2].split()[:2]
+    return int(parent) if state != "Z" else None
 
 
 def _acked_early(life: MessagesLife) -> Iterator[str]:

@@ -63,6 +63,8 @@ class Broker:
     """Whether no new messages are made but those that are `left`."""
     when_acked: Callable[[int], None] = lambda _: None
     when_failed: Callable[[str, int], None] = lambda *_: None
+    note: Callable[..., None] = lambda *_: None
+    """Keeps what happens, where somebody wants to see it."""
     made: int = 0
     left: int = 40
     waiting: list[int] = field(default_factory=list)
@@ -85,6 +87,8 @@ class Broker:
         held += taken
         if held and random_() < habits.gives_twice:
             taken = [*taken, self.rng.choice(held)]
+        if taken:
+            self.note(*consumer, "gets messages", taken)
         return taken
 
     def ack(self, consumer: Consumer, number: int) -> None:
@@ -95,6 +99,7 @@ class Broker:
             return
         if self.rng.random() < self.habits.loses_acks:
             self.counts[ACK_LOST] += 1
+            self.note(*consumer, "loses the ack of message", number)
             if self.rng.random() < 0.5:
                 return
             self._put_back(number)
@@ -105,12 +110,15 @@ class Broker:
         self.when_failed(consumer[0], number)
         held = self.held.get(consumer, [])
         if number in held:
+            self.note(*consumer, "gives message", number, "back")
             held.remove(number)
             self._put_back(number)
 
     def gone(self, consumer: Consumer) -> None:
         """Give again what a consumer had: its connection has ended."""
-        self.waiting[:0] = self.held.pop(consumer, [])
+        back = self.held.pop(consumer, [])
+        self.note(*consumer, "is gone for the broker, which gives again", back)
+        self.waiting[:0] = back
 
     def bad(self, numbers: Sequence[int]) -> list[int]:
         """Return which of these an operation fails now: some, the first time or two that they are there."""
@@ -181,17 +189,15 @@ class SimulatedInstance:
         """Tell the broker, unless it is gone or goes on the way."""
         for serial in serials:
             if self._lives():
-                self._end(serial)
-                self._broker.ack(self._consumer, self._numbers[serial])
+                self._broker.ack(self._consumer, self._ended_now(serial))
 
     def fail(self, serials: tuple[int, ...], reason: Failure) -> None:
         """Tell the broker as well."""
         self._is_idle = False
         for serial in serials:
             if self._lives():
-                self._end(serial)
                 self._broker.counts[GIVEN_BACK] += 1
-                self._broker.fail(self._consumer, self._numbers[serial])
+                self._broker.fail(self._consumer, self._ended_now(serial))
 
     def check(self) -> None:
         """Raise RetryableError when it is gone and all that it has emitted was taken."""
@@ -230,6 +236,9 @@ class SimulatedInstance:
         self._numbers.append(number)
         return Message((number,), f"m{number}"), Delivery(self.number, len(self._numbers) - 1)
 
-    def _end(self, serial: int) -> None:
+    def _ended_now(self, serial: int) -> int:
+        """Return which message an emission was, of which nothing was said before."""
+        require(serial < len(self._numbers), f"{self._consumer} was told of emission {serial}, which another one made")
         require(serial not in self._ended, f"{self._consumer} was told of the end of emission {serial} twice")
         self._ended.add(serial)
+        return self._numbers[serial]

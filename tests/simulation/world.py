@@ -210,6 +210,7 @@ class World:
     def _named(self, drawn: Drawn) -> MessageStream:
         """Return the stream of messages; the account is told which of them an attempt has processed."""
         account = self.monitor.outside = MessagesAccount(drawn, lambda: self.monitor.account)
+        drawn.broker.note = self.note
         return MessageStream(drawn, self._most_of(drawn.name), self.clock, self.monitor.check_told, account)
 
     def _most_of(self, name: str) -> int:
