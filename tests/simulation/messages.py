@@ -56,7 +56,7 @@ def draw_messages(
     seed: int, spouts: Iterable[str], partitions: Callable[[], int], is_over: Callable[[], bool]
 ) -> Drawn | None:
     """Return which stream of a world is one of messages; what else is drawn does not depend on it."""
-    rng = random.Random(seed ^ 0xAC4)
+    rng = random.Random(seed ^ 0xACC)
     if rng.random() >= _SHARE:
         return None
     names = list(spouts)
