@@ -66,7 +66,7 @@ class Broker:
     note: Callable[..., None] = lambda *_: None
     """Keeps what happens, where somebody wants to see it."""
     made: int = 0
-    left: int = 40
+    left: int = 20
     waiting: list[int] = field(default_factory=list)
     held: dict[Consumer, list[int]] = field(default_factory=dict)
     given: set[int] = field(default_factory=set)

@@ -25,7 +25,7 @@ from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import Message, Values
 from trident.spouts.queue.source import AckingSource
 
-_SHARE = 0.2
+_SHARE = 0.14
 _HORIZONS = (0, 4, 20, 1_000)
 _TIMEOUTS_MS = (20, 200, 100_000)
 
