@@ -59,6 +59,8 @@ class Effort:
     """The same, of the cases with a sink in Kafka, which take seconds each."""
     received_borders: int
     """At how many borders of a batch a process is killed that had received its rows, for each place."""
+    queue_borders: int
+    """The same of one that had messages with ids, whose spout has a process of its own."""
     freezes: int
     """At how many messages to the server an owner freezes, per set-up; a run has some 450."""
     sink_transactions: int
@@ -93,6 +95,7 @@ _EFFORTS = {
         matrix_share=0.0,
         matrix_share_with_kafka=0.0,
         received_borders=3,
+        queue_borders=2,
         freezes=1,
         sink_transactions=20,
         every_pair=False,
@@ -119,6 +122,7 @@ _EFFORTS = {
         matrix_share=0.2,
         matrix_share_with_kafka=0.0,
         received_borders=100,
+        queue_borders=100,
         freezes=6,
         sink_transactions=1_000,
         every_pair=True,

@@ -15,15 +15,18 @@ import sys
 import tempfile
 import threading
 import traceback
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Protocol, Self
+from typing import BinaryIO, Protocol, Self, TypeVar
 
 from trident.base.watching import WATCH
 
 _ROOT = Path(__file__).parents[2]
 _LENGTH = struct.Struct(">I")
 _ENDING_SECONDS = 5.0
+Case = TypeVar("Case")
 
 
 class Lives(Protocol):
@@ -79,6 +82,19 @@ class Forker:
         """Return the end of what all lives printed."""
         self._said.seek(0)
         return self._said.read().decode(errors="replace")[-3000:]
+
+
+def side_by_side(
+    forkers: Sequence[Forker], cases: Sequence[Case], play: Callable[[Forker, Case], Iterable[str]]
+) -> list[str]:
+    """Play the cases, each forking program one at a time; returns all that was wrong."""
+
+    def play_some(forker: Forker, some: Sequence[Case]) -> list[str]:
+        return [problem for case in some for problem in play(forker, case)]
+
+    shares = [cases[number :: len(forkers)] for number in range(len(forkers))]
+    with ThreadPoolExecutor(len(forkers)) as pool:
+        return [problem for some in pool.map(play_some, forkers, shares) for problem in some]
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO) -> None:

@@ -161,7 +161,7 @@ class _Process:
 
         def make(sources: Mapping[str, Source], _: object) -> CountingProcessor:
             self.sources = sources
-            return CountingProcessor(sources, [end.name for end in ends], _reading)
+            return CountingProcessor(sources, [end.name for end in ends], reading)
 
         return RunnableTopology(spec, {"s": spout}, {end.name: end.open for end in ends}, make)
 
@@ -178,7 +178,8 @@ def _number(row: Row) -> int:
     return int(str(row[0])[1:])
 
 
-def _reading(request: ProcessRequest, accounts: Sequence[str]) -> None:
+def reading(request: ProcessRequest, accounts: Sequence[str]) -> None:
+    """Reach the border at which the records of a batch are read."""
     reached(CrashPoint.READING, request.batch.txid)
 
 
@@ -191,7 +192,7 @@ def play(life: ReceivingLife, forker: Forker, second: CrashPoint | None, *, give
     """Yield what is wrong once one has died, perhaps its successor too, and another has taken what was left."""
     life.queue.make(ROWS)
     told: set[int] = set()
-    deaths = [life, *([] if second is None else [replace(life, dies_at=second, target=_later(life))])]
+    deaths = [life, *([] if second is None else [replace(life, dies_at=second, target=target_of_next(life.dies_at))])]
     for dies in deaths:
         end = forker.end_of(dies)
         if end != -signal.SIGKILL:
@@ -208,11 +209,11 @@ def play(life: ReceivingLife, forker: Forker, second: CrashPoint | None, *, give
             yield from _again(counts, told) if gives_again else _once(life, counts, {life.dies_at, second})
 
 
-def _later(life: ReceivingLife) -> int:
-    """Return the txid with which the successor dies: the first one that it plans."""
-    is_decided = life.dies_at in (CrashPoint.AFTER_PIN, CrashPoint.IN_APPLY, CrashPoint.AFTER_APPLY)
-    is_decided |= life.dies_at in (CrashPoint.BEFORE_DONE, CrashPoint.AFTER_DONE)
-    is_decided |= life.dies_at in (CrashPoint.BETWEEN_CHUNKS, CrashPoint.BEFORE_POSITION)
+def target_of_next(died_at: CrashPoint | None) -> int:
+    """Return the txid with which a successor dies: the first one that it plans."""
+    is_decided = died_at in (CrashPoint.AFTER_PIN, CrashPoint.IN_APPLY, CrashPoint.AFTER_APPLY)
+    is_decided |= died_at in (CrashPoint.BEFORE_DONE, CrashPoint.AFTER_DONE)
+    is_decided |= died_at in (CrashPoint.BETWEEN_CHUNKS, CrashPoint.BEFORE_POSITION)
     return TARGET + is_decided
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from integration_tests.conftest import Postgres
-from integration_tests.crash_matrix.forking import Forker
+from integration_tests.crash_matrix.forking import Forker, side_by_side
 from integration_tests.crash_matrix.places import Addresses
 from integration_tests.crash_matrix.received import ROWS, SECOND_DEATHS, SITES, ReceivingLife, play, points_of
 from integration_tests.crash_matrix.sites import Site
@@ -72,16 +72,12 @@ Case = tuple[CrashPoint, CrashPoint | None]
 def _played(
     site: Site, gives_again: bool, cases: Sequence[Case], addresses: Addresses, forkers: list[Forker]
 ) -> list[str]:
-    """Play the cases side by side, each forking program one at a time; returns what was wrong."""
+    """Play the cases side by side; returns what was wrong."""
 
-    def play_some(forker: Forker, some: Sequence[Case]) -> list[str]:
-        found = []
-        for first, second in some:
-            name = f"{site.name} {first.name} {second and second.name} {gives_again}"
-            life = ReceivingLife(site, addresses, uuid.uuid4().hex[:12], first)
-            found += [f"{name}: {problem}" for problem in play(life, forker, second, gives_again=gives_again)]
-        return found
+    def play_one(forker: Forker, case: Case) -> Iterator[str]:
+        first, second = case
+        name = f"{site.name} {first.name} {second and second.name} {gives_again}"
+        life = ReceivingLife(site, addresses, uuid.uuid4().hex[:12], first)
+        yield from (f"{name}: {problem}" for problem in play(life, forker, second, gives_again=gives_again))
 
-    shares = [cases[number :: len(forkers)] for number in range(len(forkers))]
-    with ThreadPoolExecutor(len(forkers)) as pool:
-        return [problem for some in pool.map(play_some, forkers, shares) for problem in some]
+    return side_by_side(forkers, cases, play_one)

@@ -15,6 +15,8 @@ TOPOLOGY = "sim"
 Rows = dict[tuple[object, ...], tuple[int, int]]
 Records = frozenset[tuple[int, int, int]]
 """Partition, first offset, and the one behind the last."""
+Read = tuple[Records, frozenset[str]]
+"""Those, and the ids of messages."""
 
 
 class ViolationError(Exception):
@@ -53,10 +55,10 @@ class LedgerAccount:
     losses: frozenset[tuple[int, int, int]] = frozenset()
     records: int = 0
     """How many records of this incarnation are in done txids, dead letters included."""
-    refused: Mapping[int, Records] = field(default_factory=dict)
+    refused: Mapping[int, Read] = field(default_factory=dict)
     """What each attempt was to read that a coordinator stopped at."""
     rows: Mapping[tuple[int, int], int] = field(default_factory=dict)
-    """Of a stream that can't be read again: which row was ever planned at which position."""
+    """Of a stream that can't be read again: which row was ever planned at which position; of messages: what is done."""
 
     def with_rows(self, rows: Mapping[tuple[int, int], int]) -> LedgerAccount:
         """Return it with what was planned."""
@@ -117,6 +119,11 @@ def check_chain(plan: Plan, stops: Mapping[int, int]) -> dict[int, int]:
 def records_of(plan: Plan) -> Records:
     ranges = (item.range for item in plan.ranges)
     return frozenset((span.id.partition, span.start, span.stop) for span in ranges if span.stop > span.start)
+
+
+def read_by(plan: Plan) -> Read:
+    """Return what a plan reads; what stands at a position is another message in another process."""
+    return records_of(plan), frozenset(id_ for item in plan.received for id_ in item.ids)
 
 
 def batch_of(plan: Plan) -> Batch:

@@ -14,6 +14,7 @@ from tests.simulation import scripts
 from tests.simulation.data import TopicSource
 from tests.simulation.hosting import Host, Surroundings
 from tests.simulation.jobs import LANES, ONE_BY_ONE, START, Job, Release, Start
+from tests.simulation.messages import MessagesHere, ReadsMessages
 from tests.simulation.received import ReceivedHere
 from tests.simulation.scripts import Answer, Progressed, failed
 from trident.base.errors import FatalError, LeaseHeldError, OutcomeUnknownError, RetryableError, TridentError
@@ -25,6 +26,7 @@ from trident.coordinators.batches.flight import NEVER
 from trident.coordinators.batches.loop import Loop
 from trident.coordinators.batches.outcome import outcome_of_pin
 from trident.coordinators.batches.pace import Pace
+from trident.coordinators.batches.processor import Processor
 from trident.coordinators.batches.requests import Lane, RecordStop, Request, RunBatch, WorkTurn
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.work import Parts, Work
@@ -77,7 +79,7 @@ class Coordinator:
                 around.ledger,
                 sources,
                 around.stores,
-                BatchRunner(spouts, sources, around.stores, around.processor, around.clock),
+                BatchRunner(spouts, sources, around.stores, self._processor(), around.clock),
                 PlanMaker(around.ledger, spouts, sources, self.book, self.epoch, around.clock, around.due),
                 self.book,
                 Committer(around.ledger, around.stores, once, around.clock),
@@ -87,6 +89,12 @@ class Coordinator:
                 around.turn,
             )
         )
+
+    def _processor(self) -> Processor:
+        """Return the processor of all, which reads messages, if there are any, where this process has them."""
+        processor = self.around.processor
+        named = [source for source in self.held if isinstance(source, MessagesHere)]
+        return ReadsMessages(processor, named[0]) if named else processor
 
     def copy(self, host: Host, around: Surroundings, *, is_to_act: bool = True) -> Coordinator:
         """Return an equal coordinator in equal surroundings, for a host that tries several futures.
@@ -117,13 +125,13 @@ class Coordinator:
     def crash(self) -> None:
         """Lose all memory; what was sent may still arrive."""
         self.alive, self.is_dead = False, True
-        for source in self.received:
+        for source in self.held:
             source.lose()
 
     @property
-    def received(self) -> list[ReceivedHere]:
+    def held(self) -> list[ReceivedHere | MessagesHere]:
         """Those of its sources whose rows are in its memory."""
-        return [source for source in self.sources.values() if isinstance(source, ReceivedHere)]
+        return [source for source in self.sources.values() if isinstance(source, ReceivedHere | MessagesHere)]
 
     def stop(self) -> None:
         """Ask for a graceful end."""
@@ -233,7 +241,8 @@ class Coordinator:
         self.epoch = taken.epoch
         self.book = PlanBook(taken.snapshot)
         self._equip()
-        state, commands = taken.first_step(around.stores, around.options, keeps_rows=bool(self.received))
+        keeps_rows = any(isinstance(source, ReceivedHere) for source in self.held)
+        state, commands = taken.first_step(around.stores, around.options, keeps_rows=keeps_rows)
         self.loop = Loop(
             (state._replace(turn_work=around.turn is not None), commands),
             Pace.of(around.options)._replace(clean_up_every=around.clean_up_every),
@@ -289,12 +298,12 @@ class Coordinator:
         if not self.alive:
             return
         self.alive = False
-        for source in self.received:
+        for source in self.held:
             source.close()
         self.host.ended(self, error)
 
 
-def _opened(around: Surroundings, process: str) -> dict[str, TopicSource | ReceivedHere]:
+def _opened(around: Surroundings, process: str) -> dict[str, TopicSource | ReceivedHere | MessagesHere]:
     return {name: source.opened(process) for name, source in around.sources.items()}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tests.simulation.accounts import TOPOLOGY
 from tests.simulation.faults import EVOLUTION_KINDS
+from tests.simulation.received import ReceivedRowsAccount
 from tests.simulation.stores import Ending
 from trident.coordinators.ledger.memory.lifecycle import wait_in
 from trident.coordinators.lifecycle import (
@@ -37,7 +38,8 @@ class Commands:
         self._world = world
         self._rng = random.Random(seed ^ 0xC0DE)
         evolves = any(fault.kind in EVOLUTION_KINDS for fault in world.faults)
-        self.is_drawn = self._rng.random() < _SHARE and world.monitor.received is None and not evolves
+        has_rows = isinstance(world.monitor.outside, ReceivedRowsAccount)
+        self.is_drawn = self._rng.random() < _SHARE and not has_rows and not evolves
         self._sent = 0
 
     def begin(self) -> None:

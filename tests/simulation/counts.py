@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from tests.simulation.faults import HAPPENS_BY_ITSELF, IN_TURN, FaultKind
+from tests.simulation.message_broker import ACK_LOST, FAILED, GIVEN_BACK, SPOUT_DIED
+from tests.simulation.message_broker import GIVEN_AGAIN as MESSAGE_GIVEN_AGAIN
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.transitions import TRANSITIONS, Status, Word, move
 
@@ -37,6 +39,12 @@ OUTCOMES = (
     "two spouts",
     "a stream that can't be read again",
     "a row was given again",
+    "a stream of messages with ids",
+    MESSAGE_GIVEN_AGAIN,
+    ACK_LOST,
+    SPOUT_DIED,
+    FAILED,
+    GIVEN_BACK,
     "a state was born late",
     "a state was born after a txid that was pinned without it",
     "a refused version was rolled back",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tests.simulation.accounts import TOPOLOGY, Batch, Records, Rows, ViolationError, batch_of, records_of
+from tests.simulation.accounts import TOPOLOGY, Batch, Read, Rows, ViolationError, batch_of, read_by
 from tests.simulation.data import SINK
 from tests.simulation.sent import diverted_sums
 from trident.coordinators.decided import Decision, DecisionKind
@@ -25,16 +25,16 @@ def is_decided(entry: Entry, kind: DecisionKind, pin: Pin) -> bool:
     )
 
 
-def decided_batch(old: Entry, entry: Entry, pin: Pin, tables: Tables, refused: Mapping[int, Records]) -> Batch:
+def decided_batch(old: Entry, entry: Entry, pin: Pin, tables: Tables, refused: Mapping[int, Read]) -> Batch:
     """Return the account of a txid that is pinned now; rows that it leaves out are of the records decided about."""
     batch = batch_of(pin.plan)
     for item in pin.diverts:
         decisions = [each for each in old.open_decisions() if _is_divert(each, pin.txid, item.state)]
         if not decisions:
             raise ViolationError(f"txid {pin.txid} leaves out rows of state {item.state!r}, which nobody decided")
-        if refused.get(decisions[0].attempt) != records_of(pin.plan):
+        if refused.get(decisions[0].attempt) != read_by(pin.plan):
             raise ViolationError(
-                f"txid {pin.txid} leaves out rows of {sorted(records_of(pin.plan))}, but attempt "
+                f"txid {pin.txid} leaves out rows of {read_by(pin.plan)}, but attempt "
                 f"{decisions[0].attempt} that was decided about read {refused.get(decisions[0].attempt)}"
             )
     left = {decision.state for decision in entry.open_decisions() if decision.txid == pin.txid}
@@ -57,7 +57,7 @@ def diverted_since(old: Entry, entry: Entry, batch: Batch, tables: Tables) -> Ba
     return _without(batch, (decision.state,), entry, tables)
 
 
-def refused_since(old: Entry, entry: Entry, refused: Mapping[int, Records]) -> dict[int, Records]:
+def refused_since(old: Entry, entry: Entry, refused: Mapping[int, Read]) -> dict[int, Read]:
     """Return what refused attempts were to read; each one is live when it is refused, and next in turn."""
     known = dict(refused)
     for epoch in entry.refusals.keys() - old.refusals.keys():
@@ -65,18 +65,18 @@ def refused_since(old: Entry, entry: Entry, refused: Mapping[int, Records]) -> d
         stored = old.live_plan(refusal.attempt)
         if stored is None or stored.plan.txid != refusal.txid or refusal.txid != old.progress.done + 1:
             raise ViolationError(f"{refusal} is about no live attempt that is next in turn")
-        known[refusal.attempt] = records_of(stored.plan)
+        known[refusal.attempt] = read_by(stored.plan)
     return known
 
 
-def check_void(old: Entry, entry: Entry, refused: Mapping[int, Records]) -> None:
+def check_void(old: Entry, entry: Entry, refused: Mapping[int, Read]) -> None:
     """A decision is void when other records take the txid, or the same is decided about a later attempt at these."""
     new = {_about(kept.decision) for epoch, kept in entry.decisions.items() if epoch not in old.decisions}
     for epoch, kept in entry.decisions.items():
         before = old.decisions.get(epoch)
         if kept.void and before is not None and not before.void and _about(kept.decision) not in new:
             plan = entry.live[-1].plan
-            if plan.txid != kept.decision.txid or records_of(plan) == refused.get(kept.decision.attempt):
+            if plan.txid != kept.decision.txid or read_by(plan) == refused.get(kept.decision.attempt):
                 raise ViolationError(f"the {kept.decision} was made void by {plan}")
 
 

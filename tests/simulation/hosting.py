@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from tests.simulation.brokers import SimulatedOutbox, SimulatedSink
 from tests.simulation.data import TopicProcessor, TopicSource, TopicSpout
 from tests.simulation.jobs import Job
+from tests.simulation.messages import MessageStream
 from tests.simulation.received import ReceivedStream
 from tests.simulation.stores import SimulatedStore
 from trident.base.clock import Clock
@@ -58,7 +59,7 @@ class Surroundings:
     spec: TopologySpec
     ledger: Ledger
     stores: Mapping[str, SimulatedTarget]
-    sources: Mapping[str, TopicSource | ReceivedStream]
+    sources: Mapping[str, TopicSource | ReceivedStream | MessageStream]
     spouts: Mapping[str, TopicSpout]
     processor: TopicProcessor
     options: RunOptions

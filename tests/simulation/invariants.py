@@ -42,7 +42,7 @@ from tests.simulation.diverting import (
     refused_since,
 )
 from tests.simulation.outbox_rows import ENTRIES, POSITIONS
-from tests.simulation.received import ReceivedRowsAccount
+from tests.simulation.outside import OutsideAccount
 from tests.simulation.sent import SentTxid, SinkAccount, check_one_batch, diverted_sums, sources_of, sums_of
 from tests.simulation.since_birth import Life
 from tests.simulation.sinking import SinkMode
@@ -75,8 +75,8 @@ class Monitor:
         self.states = {name: StateAccount() for name in (*homes, *((SINK,) if sink is not SinkMode.NONE else ()))}
         self.sink = SinkAccount()
         """What was sent, where there is a sink; where it stands is with the states."""
-        self.received: ReceivedRowsAccount | None = None
-        """Of the stream that can't be read again, where there is one."""
+        self.outside: OutsideAccount | None = None
+        """Of the stream whose records are in the memory of processes, where there is one."""
         self.commands = CommandsAccount()
         """What may be planned, by what was answered to life-cycle commands."""
         self.commits = 0
@@ -285,7 +285,8 @@ class Monitor:
             require(self.torn or not waiting, f"a new incarnation begins, and {waiting} was not sent")
             self.sink = self.sink.with_due((), has_left_out=False)
             self.torn, self.held_when_torn, self.is_marker_apart = False, None, False
-        self.account = LedgerAccount(entry, progress.done, _covered(entry))
+        rows = self.outside.kept(self.account, old) if self.outside is not None and old is not None else {}
+        self.account = LedgerAccount(entry, progress.done, _covered(entry), rows=rows)
 
     def _finish(self, account: LedgerAccount, entry: Entry, tables: Tables) -> LedgerAccount:
         """A txid is done: its records were covered by no txid before, its neighbours follow without a gap."""
@@ -316,18 +317,17 @@ class Monitor:
             state = self.states[birth.state]
             if state.life is not None and birth.state not in batch.diverted:
                 self.states[birth.state] = replace(state, life=state.life.with_done(done))
-        if self.received is not None:
-            self.received.finished(account, plan)
-        return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read, refused, account.rows)
+        rows = account.rows if self.outside is None else self.outside.finished(account, plan)
+        return LedgerAccount(entry, txid, covered, None, batch, losses, account.records + read, refused, rows)
 
     def _planned(self, account: LedgerAccount, old: Entry, entry: Entry, epoch: Epoch | None) -> LedgerAccount:
         """Hold a new plan against what its process has received."""
-        if self.received is None or not entry.live or (old.live and entry.live[-1] is old.live[-1]):
+        if self.outside is None or not entry.live or (old.live and entry.live[-1] is old.live[-1]):
             return account
         newest = entry.live[-1].plan
         if any(stored.plan.attempt == newest.attempt for stored in old.live):
             return account
-        return self.received.planned(account, newest, epoch)
+        return self.outside.planned(account, newest, epoch)
 
     def _let_go(self, batch: Batch, entry: Entry) -> None:
         """What waits of a txid is to be sent from now on."""

@@ -120,7 +120,7 @@ class Mishaps:
     def _lose_offsets(self, number: int) -> bool:
         """Let retention pass by records that no done txid has read."""
         topic = self._world.topic
-        kept = [each for each in range(len(topic.stops)) if each not in self._world.received_partitions]
+        kept = [each for each in range(len(topic.stops)) if each not in self._world.outside_partitions]
         if not kept:
             return False  # what is received is lost with its process only
         partition = kept[number % len(kept)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from unittest.mock import patch
 
 from tests.mutants.mutant import Layer
-from tests.simulation import mistakes, sink_mistakes
+from tests.simulation import message_mistakes, mistakes, sink_mistakes
 from tests.simulation.brokers import SimulatedKafka
 from tests.simulation.scene import Scope
 from tests.simulation.stores import SimulatedDatabase
@@ -38,6 +38,8 @@ from trident.coordinators.plans.ranges import plan_ranges
 from trident.coordinators.protocol import step as protocol
 from trident.coordinators.protocol.messages import Broken, CommitTogether, DecidePin, DropFrom, RecordDone, TellSpouts
 from trident.coordinators.protocol.transitions import Status, Word
+from trident.spouts.queue.pending import PendingMessages
+from trident.spouts.queue.source import AckingSource
 from trident.state.kafka import target as kafka_target
 from trident.state.kafka import undoing as kafka_undoing
 from trident.state.kafka.markers import Markers
@@ -367,6 +369,30 @@ BUGS = (
     PlantedBug(
         "a source that can't be read again is asked for what may not be planned",
         _patched(PlanMaker, "_build", mistakes.receives_for_every_plan),
+    ),
+    PlantedBug(
+        "a message that is done and given again is read again",
+        _patched(PendingMessages, "add", message_mistakes.reads_what_is_done),
+    ),
+    PlantedBug(
+        "a message is acked when it is planned",
+        _patched(AckingSource, "planned", message_mistakes.acks_what_is_planned),
+    ),
+    PlantedBug(
+        "the messages of what is pinned are forgotten by the next process",
+        _patched(AckingSource, "begin_from", message_mistakes.begins_without_the_pinned),
+    ),
+    PlantedBug(
+        "the messages that are done are forgotten by the next process",
+        _patched(AckingSource, "begin_from", message_mistakes.begins_without_the_done),
+    ),
+    PlantedBug(
+        "the messages of what may be pinned are failed when a run ends",
+        _patched(PendingMessages, "give_back", message_mistakes.gives_all_back),
+    ),
+    PlantedBug(
+        "an ack is passed on to whichever process of a spout is there",
+        message_mistakes.tells_whichever_process_is_there,
     ),
     PlantedBug(
         "a reset opens the new life in the ledger first",

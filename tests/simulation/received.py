@@ -7,6 +7,7 @@ process has put it; which row that was is the account's affair (`ReceivedRowsAcc
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import cast
 
 from tests.simulation.accounts import LedgerAccount, ViolationError, require
 from tests.simulation.data import TopicSpout
+from tests.simulation.outside import Here, OutsideAccount, Places, positions
 from trident.base.errors import RetryableError
 from trident.base.identity import Epoch
 from trident.base.ranges import OffsetRange, PartitionId
@@ -25,10 +27,9 @@ from trident.spouts.python.received import Row
 from trident.spouts.python.receiving import ReceivingSource
 from trident.spouts.python.watching import Watched
 
+GIVEN_AGAIN = "a row was given again"
 _SHARE = 0.2
 _REDELIVERS = 0.5
-Places = Mapping[tuple[int, int], int]
-"""By partition and position the number of the row there."""
 
 
 @dataclass
@@ -169,21 +170,33 @@ class ReceivedStream:
         return ReceivedHere(self.name, _InProcess(self.queue, process, self.most, self.when_done), self.when_told)
 
 
-class ReceivedRowsAccount:
+class ReceivedRowsAccount(OutsideAccount):
     """What the monitor writes down of received rows: which one stands where, and which have been done."""
 
     def __init__(self, spout: str, queue: Queue) -> None:
         self.spout = spout
         self.queue = queue
         self.applied: set[int] = set()
-        self.sources: dict[Epoch, ReceivedHere] = {}
+        self._sources: dict[Epoch, ReceivedHere] = {}
+
+    @property
+    def partitions(self) -> frozenset[int]:
+        return frozenset(self.queue.partitions())
+
+    @property
+    def is_settled(self) -> bool:
+        return self.queue.is_empty
+
+    def took_over(self, epoch: Epoch, source: Here) -> None:
+        assert isinstance(source, ReceivedHere)
+        self._sources[epoch] = source
 
     def planned(self, account: LedgerAccount, plan: Plan, epoch: Epoch | None) -> LedgerAccount:
         """A plan reads rows that its own process holds, and records as lost what other processes have taken along."""
         assert epoch is not None
-        here = self.sources[epoch].places
+        here = self._sources[epoch].places
         rows = dict(account.rows)
-        for partition, at in _positions(self.spout, plan):
+        for partition, at in positions(self.spout, plan):
             row = here.get((partition, at))
             require(row is not None, f"attempt {plan.attempt} reads {partition}/{at}, which its process does not hold")
             assert row is not None
@@ -198,17 +211,23 @@ class ReceivedRowsAccount:
             raise ViolationError(f"attempt {plan.attempt} has a row at two places: {rows}")
         return account.with_rows(rows)
 
-    def finished(self, account: LedgerAccount, plan: Plan) -> None:
+    def finished(self, account: LedgerAccount, plan: Plan) -> Places:
         """Write down what is done."""
-        self.applied.update(account.rows[place] for place in _positions(self.spout, plan))
+        self.applied.update(account.rows[place] for place in positions(self.spout, plan))
+        return account.rows
+
+    def kept(self, account: LedgerAccount, old: Entry) -> Places:
+        """A new life has positions of its own."""
+        return {}
 
     def check_told(self, rows: Sequence[int]) -> None:
         """A queue hears of nothing that is not done."""
         early = [row for row in rows if row not in self.applied]
         require(not early, f"the queue was told of {early}, which are not done")
 
-    def check_stopped(self, source: ReceivedHere, entry: Entry | None, rows: Places) -> None:
+    def check_stopped(self, source: Here, entry: Entry | None, rows: Places) -> None:
         """Whoever ends without an error has planned all that it had received, unless another life has begun."""
+        assert isinstance(source, ReceivedHere)
         left = [place for place, row in source.places.items() if rows.get(place) != row]
         require(not left or entry is None, f"a run that ended had received {left}, and planned nothing of it")
 
@@ -225,6 +244,9 @@ class ReceivedRowsAccount:
         for partition, at in account.rows:
             found[partition] = max(found.get(partition, 0), at + 1)
         return found
+
+    def counts(self) -> Counter[str]:
+        return Counter({GIVEN_AGAIN: int(self.queue.given_again > 0)})
 
 
 def draw_received(
@@ -246,12 +268,6 @@ def draw_received(
 def received_spout(of: TopicSpout) -> ReceivedSpout:
     """Return the description of a stream that takes the place of another one, with its limit."""
     return ReceivedSpout(SpoutKind.OPAQUE, Limits(max_records=of.limits.max_records), LostOffsets.RESUME_AT_EARLIEST)
-
-
-def _positions(spout: str, plan: Plan) -> Iterator[tuple[int, int]]:
-    for item in plan.ranges:
-        if item.spout == spout:
-            yield from ((item.range.id.partition, at) for at in range(item.range.start, item.range.stop))
 
 
 def _number(row: Row) -> int:

@@ -34,6 +34,8 @@ from tests.simulation.faults import (
 from tests.simulation.hosting import SimulatedTarget, Surroundings
 from tests.simulation.invariants import Monitor
 from tests.simulation.jobs import Job, Release, Start
+from tests.simulation.messages import Drawn, MessageStream, draw_messages, message_spout
+from tests.simulation.messages_account import MessagesAccount
 from tests.simulation.mishaps import Mishaps
 from tests.simulation.person import Person
 from tests.simulation.received import Queue, ReceivedRowsAccount, ReceivedStream, draw_received, received_spout
@@ -140,6 +142,10 @@ class World:
         if received is not None:
             self.spouts[received[0]] = received_spout(self.spouts[received[0]])
             self.counts["a stream that can't be read again"] += 1
+        named = draw_messages(self._seed, self.spouts, lambda: len(self.topic.stops), lambda: self.sealed)
+        if named is not None and received is None:
+            self.spouts[named.name] = message_spout(self.spouts[named.name])
+            self.counts["a stream of messages with ids"] += 1
         self.clock = VirtualClock(self)
         self.ledger = MemoryLedger(self.clock, database=self.databases["ledger"], draw_id=lambda _: self._draw_id())
         stores = {
@@ -159,12 +165,14 @@ class World:
             described[SINK] = {"kind": "sink"}
         spec = TopologySpec(TOPOLOGY, {name: spout.description() for name, spout in self.spouts.items()}, described)
         told, shares = self.monitor.check_told, len(self.spouts)
-        sources: dict[str, TopicSource | ReceivedStream] = {
+        sources: dict[str, TopicSource | ReceivedStream | MessageStream] = {
             name: TopicSource(self.topic, self._before_bounds, told, share, shares)
             for share, name in enumerate(self.spouts)
         }
         if received is not None:
             sources[received[0]] = self._received(*received)
+        elif named is not None:
+            sources[named.name] = self._named(named)
         self.around = Surroundings(
             spec,
             self.ledger,
@@ -196,16 +204,25 @@ class World:
 
     def _received(self, name: str, queue: Queue) -> ReceivedStream:
         """Return the stream that can't be read again; the monitor is told which row is where."""
-        account = self.monitor.received = ReceivedRowsAccount(name, queue)
+        account = self.monitor.outside = ReceivedRowsAccount(name, queue)
+        return ReceivedStream(name, queue, self._most_of(name), self.monitor.check_told, account.check_told)
+
+    def _named(self, drawn: Drawn) -> MessageStream:
+        """Return the stream of messages; the account is told which of them an attempt has processed."""
+        account = self.monitor.outside = MessagesAccount(drawn, lambda: self.monitor.account)
+        drawn.broker.note = self.note
+        return MessageStream(drawn, self._most_of(drawn.name), self.clock, self.monitor.check_told, account)
+
+    def _most_of(self, name: str) -> int:
         most = self.spouts[name].limits.max_records
         assert most is not None
-        return ReceivedStream(name, queue, most, self.monitor.check_told, account.check_told)
+        return most
 
     @property
-    def received_partitions(self) -> frozenset[int]:
-        """The partitions whose records can't be read again."""
-        received = self.monitor.received
-        return frozenset() if received is None else frozenset(received.queue.partitions())
+    def outside_partitions(self) -> frozenset[int]:
+        """The partitions whose records are in the memory of processes."""
+        outside = self.monitor.outside
+        return frozenset() if outside is None else outside.partitions
 
     def _draw_id(self) -> str:
         self._ids += 1
@@ -219,10 +236,10 @@ class World:
         """Let a few records arrive before the source answers; a fault may leave a partition out."""
         topic, random_ = self.topic, self.rng.random
         if not self.sealed:
-            covered, received = self.monitor.account.covered, self.received_partitions
+            covered, outside = self.monitor.account.covered, self.outside_partitions
             for partition, stop in enumerate(topic.stops):
                 if (
-                    partition not in received
+                    partition not in outside
                     and stop - max(covered.get(partition, 0), topic.earliest[partition]) < 4 * self.most_records
                 ):
                     topic.stops[partition] += int(random_() * 2 * self.most_records)
@@ -273,26 +290,26 @@ class World:
             or any(home.open_transactions for home in self.databases.values())
         ):
             return False
-        if self.monitor.received is not None and not self.monitor.received.queue.is_empty:
+        if self.monitor.outside is not None and not self.monitor.outside.is_settled:
             return False
-        self._follow_received()
+        self._follow_outside()
         is_sent = not self.monitor.sink.due
         return is_sent and self.monitor.account.decided is None and self.monitor.is_covered(self.topic)
 
-    def _follow_received(self) -> None:
+    def _follow_outside(self) -> None:
         """Let the topic end where what was received was planned; all of it is to be done, or a recorded loss."""
-        if self.monitor.received is not None:
-            stops = self.monitor.received.stops(self.monitor.account)
-            for partition in self.received_partitions:
+        if self.monitor.outside is not None:
+            stops = self.monitor.outside.stops(self.monitor.account)
+            for partition in self.outside_partitions:
                 self.topic.stops[partition] = stops.get(partition, 0)
 
     def _check_end(self) -> None:
-        self._follow_received()
+        self._follow_outside()
         self.monitor.check_covered(self.topic)
-        if self.monitor.received is not None:
+        if self.monitor.outside is not None:
             is_whole = not self.era and not self.counts["reset carried out"]
-            self.monitor.received.check_end(is_whole=is_whole)
-            self.counts["a row was given again"] += self.monitor.received.queue.given_again > 0
+            self.monitor.outside.check_end(is_whole=is_whole)
+            self.counts += self.monitor.outside.counts()
         self.counts[HAPPENS_BY_ITSELF[0]] += sum(database.timeouts for database in self.databases.values())
         if self.kafka is not None:
             self.monitor.sink.check_read(self.kafka)
@@ -439,8 +456,8 @@ class World:
         assert actor.loop is not None
         self.note(actor.name, "holds the topology, epoch", actor.epoch.number, "done", actor.loop.state.done)
         self.counts["take-over"] += 1
-        if self.monitor.received is not None:
-            self.monitor.received.sources[actor.epoch] = actor.received[0]
+        if self.monitor.outside is not None:
+            self.monitor.outside.took_over(actor.epoch, actor.held[0])
         self.monitor.check_taken_over(actor.epoch, actor.around.stores)
         self.at(BEAT_MS, self._beat, actor)
 
@@ -465,9 +482,9 @@ class World:
         if actor.epoch is not None:
             self.at(1, self._arrive, Request(actor, Release(actor.epoch), 0, self.era))
         self.restart(actor.number)
-        if self.monitor.received is not None and error is None and not self.monitor.torn:
+        if self.monitor.outside is not None and error is None and not self.monitor.torn:
             account = self.monitor.account
-            self.monitor.received.check_stopped(actor.received[0], account.entry, account.rows)
+            self.monitor.outside.check_stopped(actor.held[0], account.entry, account.rows)
         self.person.judge(actor, error)
 
     def restart(self, number: int) -> None:
