@@ -2,8 +2,9 @@
 
 Where rows leave a topology one by one their order matters, and the layout of tasks must not decide it. A job that is
 asked for it has one more column: topic, partition and offset of the record, then numbers of what was made of it: of the
-input for each `merge` on the way, the last one first, and of the row for each `flat_map`. Compared byte by byte this is
-the order by topic, partition, offset, and place among the record's rows.
+input for each `merge` or outer join on the way, the last one first, and of the row for each `flat_map` and each table
+that has several for a key. A joined row has the orders of all rows that it is made of, one behind the other. Compared
+byte by byte this is the order by topic, partition, offset, and place among the record's rows; no two rows share one.
 """
 
 from __future__ import annotations

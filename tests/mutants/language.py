@@ -18,6 +18,7 @@ _SKETCHES: Final = "tests/base/test_sketches.py"
 _SKETCHES_ON_SPARK: Final = "integration_tests/dsl/test_sketches.py"
 _FIRST_N: Final = ("integration_tests/dsl/test_first_n.py",)
 _TIES: Final = ("integration_tests/dsl/test_ties.py",)
+_OF_ONE_RECORD: Final = "integration_tests/dsl/test_rows_of_one_record.py"
 _GRAPH: Final = ("tests/dsl/test_graph.py",)
 
 LANGUAGE: Final = (
@@ -51,10 +52,52 @@ LANGUAGE: Final = (
     ),
     Mutant(
         "rows of one record that come in by two inputs of a merge have an order",
-        "trident/operations/uniting.py",
-        "F.lit(level_of(number)), behind",
-        "behind",
+        "trident/operations/several.py",
+        "F.lit(level_of(number)), made_of_it",
+        "made_of_it",
         (*_TIES,),
+    ),
+    Mutant(
+        "rows of a table with one key have an order",
+        "trident/operations/static_join.py",
+        "F.concat(order(), level)",
+        "order()",
+        (f"{_OF_ONE_RECORD}::test_no_two_rows_of_a_record_are_in_one_place",),
+    ),
+    Mutant(
+        "rows of a table have the order of their values",
+        "trident/operations/static_join.py",
+        ".orderBy(*by, F.lit(0))",
+        ".orderBy(F.lit(0))",
+        (f"{_OF_ONE_RECORD}::test_the_rows_of_a_table_are_in_the_order_of_their_values_however_they_are_read",),
+    ),
+    Mutant(
+        "rows that Spark takes for equal have the order of their values",
+        "trident/operations/by_values.py",
+        "    if _is_plain(type_):\n",
+        "    if _is_plain(type_) or not isinstance(type_, MapType):\n",
+        (f"{_OF_ONE_RECORD}::test_what_can_be_told_apart_has_an_order_although_spark_takes_it_for_equal",),
+    ),
+    Mutant(
+        "a record that stands alone on either side of a join is in two places",
+        "trident/operations/joining.py",
+        "behind_the_record(order(), number)",
+        "order()",
+        (f"{_OF_ONE_RECORD}::test_no_two_rows_of_a_record_are_in_one_place",),
+    ),
+    Mutant(
+        "a joined row has no place where one that it is made of has none",
+        "trident/operations/joining.py",
+        "F.when(of_records, F.concat(*parts))",
+        "F.concat(*parts)",
+        (f"{_OF_ONE_RECORD}::test_a_joined_row_has_no_place_where_one_that_it_is_made_of_has_none",),
+    ),
+    Mutant(
+        "zeros of rows without a place are told apart",
+        "trident/operations/given.py",
+        "            return (1, value, math.copysign(1, value))",
+        "            return (1, value)",
+        (f"{_OF_ONE_RECORD}::test_zeros_of_rows_without_a_place_are_told_apart",),
     ),
     Mutant(
         "zeros of both signs are one value in an aggregation",

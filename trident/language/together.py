@@ -19,7 +19,7 @@ from trident.operations.base import RecordOperation, check_field
 from trident.operations.joining import Join, JoinOutput, JoinSide
 from trident.operations.multi_reducing import MultiReduce, MultiReducer
 from trident.operations.sending import check_sendable
-from trident.operations.static_join import StaticJoin, check_unique
+from trident.operations.static_join import StaticJoin, check_unique, with_levels
 from trident.operations.uniting import MergeStreams
 from trident.operations.user_objects import check_lifecycle
 
@@ -91,12 +91,17 @@ def joined_with_table(stream: Stream, table: DataFrame, on: Keys, how: str, *, u
         for name in names:
             fields_of(stream._sample).require(name, "join_static: on")
     read = read_once(table, "join_static", "make a stream of it")
-    rows = stream._sample.sparkSession.createDataFrame(read, table.schema)
+    spark = stream._sample.sparkSession
+    rows = spark.createDataFrame(read, table.schema)
     operation = StaticJoin(rows, names, keeps=how == "left", is_unique=unique)
     with about(stream._name):
         sample = apply_own(operation, stream._sample)
         if unique:
             check_unique(rows, names)
+        else:  # numbered once for the run, too
+            numbered = with_levels(rows, names)
+            leveled = spark.createDataFrame(numbered.toArrow(), numbered.schema)
+            operation = StaticJoin(leveled, names, keeps=how == "left", is_unique=False)
     return stream._behind(operation, sample, keeps=True)
 
 

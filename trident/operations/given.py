@@ -69,6 +69,8 @@ def _rank(value: object) -> tuple[object, ...]:
             return (0,)
         case float() if math.isnan(value):
             return (2,)
+        case float():
+            return (1, value, math.copysign(1, value))  # zeros of both signs are equal, and told apart
         case str():
             return (1, value.encode())
         case list() | tuple():

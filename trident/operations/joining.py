@@ -15,9 +15,9 @@ from pyspark.sql.types import StructType
 from trident.base.errors import ConfigurationError
 from trident.base.order import ORDER
 from trident.base.trees import ROOTS
-from trident.operations.base import BatchContext, Fields, field
+from trident.operations.base import BatchContext, Fields, field, order
 from trident.operations.roots import has_roots
-from trident.operations.several import aliased, check_same_key, fields_without_order, named
+from trident.operations.several import aliased, behind_the_record, check_same_key, fields_without_order, named
 
 
 class JoinSide(StrEnum):
@@ -38,6 +38,8 @@ class JoinOutput(StrEnum):
     PRESERVE = "preserve"
 
 
+_OF_NO_RECORD: Final = b""
+"""Stands for the order of a row that has none, so that it is told from a row that is missing."""
 _KINDS: Final = {(True, True): "inner", (True, False): "left", (False, True): "right", (False, False): "full"}
 """Spark's join by whether what is on the left and on the right must have the key."""
 
@@ -92,6 +94,8 @@ class Join:
     def lower(self, frames: Sequence[DataFrame], batch: BatchContext) -> DataFrame:
         """See `RecordOperation.lower`."""
         is_ordered = all(ORDER in frame.columns for frame in frames)
+        if is_ordered:
+            frames = [frame.withColumn(ORDER, self._part(number)) for number, frame in enumerate(frames)]
         sides = [aliased(frame, f"{number}.") for number, frame in enumerate(frames)]
         joined, needed = sides[0], self.sides[0] is JoinSide.INNER
         for number, side in enumerate(sides[1:], 1):
@@ -100,6 +104,16 @@ class Join:
             needed = needed or is_needed
         orders = [_orders(len(frames))] if is_ordered else []
         return joined.select(*self._columns(frames), *orders, *_roots(frames))
+
+    def _part(self, number: int) -> Column:
+        """Return what the order of a joined row has of a stream's own.
+
+        Where the first stream may be missing, a record that comes by two streams, as in a join of a stream with itself,
+        could be the first of two rows: each stream's number then says which comes first. Else what the first stream has
+        tells joined rows apart: it has one key, so the same streams have a row for it.
+        """
+        part = order() if self.sides[0] is JoinSide.INNER else behind_the_record(order(), number)
+        return F.coalesce(part, F.lit(_OF_NO_RECORD))
 
     def _condition(self, number: int) -> Column:
         """Return when a row of this stream belongs to what is joined of those before it."""
@@ -128,9 +142,14 @@ def _field(number: int, name: str) -> Column:
 
 
 def _orders(count: int) -> Column:
-    """Return the order of a row: those of the records that it is made of, one behind the other."""
-    parts = [F.coalesce(_field(number, ORDER), F.lit(b"")) for number in range(count)]
-    return F.concat(*parts).alias(ORDER)
+    """Return the order of a row: those of the records that it is made of, one behind the other.
+
+    There is none where it is made of a row without one: two that differ in that row alone would be one place.
+    """
+    orders = [_field(number, ORDER) for number in range(count)]
+    parts = [F.coalesce(each, F.lit(b"")) for each in orders]
+    of_records = F.least(*orders) != F.lit(_OF_NO_RECORD)
+    return F.when(of_records, F.concat(*parts)).alias(ORDER)
 
 
 def _roots(frames: Sequence[DataFrame]) -> list[Column]:

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, StructField, StructType
 
 from trident.base.errors import ConfigurationError
-from trident.base.order import ORDER
+from trident.base.order import ORDER, PLACE_BYTES, level_of
 from trident.operations.base import HIDDEN, check_comparable, check_new_names, field, order
 
 
@@ -21,6 +21,16 @@ def fields_without_order(frame: DataFrame) -> list[str]:
 def order_or_none(frame: DataFrame) -> Column:
     """Return the order column, null where rows have none."""
     return order() if ORDER in frame.columns else F.lit(None).cast("binary")
+
+
+def behind_the_record(orders: Column, number: int) -> Column:
+    """Return orders with a level right behind the record that a row is of, before those of what was made of it.
+
+    So rows that come by several inputs are in the order of these, whatever was made of the record on the way.
+    """
+    record = F.instr(F.decode(orders, "ISO-8859-1"), "\0") + PLACE_BYTES
+    made_of_it = F.substring(orders, record + 1, F.octet_length(orders))
+    return F.concat(F.substring(orders, F.lit(1), record), F.lit(level_of(number)), made_of_it)
 
 
 def named(schema: StructType, names: Sequence[str], verb: str) -> StructType:

@@ -23,6 +23,7 @@ from trident.operations.base import (
     hidden,
     nullable,
 )
+from trident.operations.by_values import compared_by, is_plain
 from trident.operations.columns import exploded
 from trident.operations.several import check_same_key
 from trident.operations.tasks import in_python
@@ -47,16 +48,14 @@ class TableRows:
 
 def rows_by_key(table: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Return the frame of `TableRows`: rows of one key in the order of their values, which every process gives them."""
-    added = [name for name in table.columns if name not in keys]
-    row = F.struct(*(field(name) for name in added))
-    maps = [name for name in added if _has_map(table.schema[name])]
-    if maps:  # which have no order: their text stands for them
-        plain = [field(name) for name in added if name not in maps]
-        by = F.struct(*plain, F.to_json(F.struct(*(field(name) for name in maps))))
-        pairs = F.array_sort(F.collect_list(F.struct(by.alias("by"), row.alias("row"))), _compared)
-        rows = F.transform(pairs, lambda pair: pair.getField("row"))
-    else:
+    added = [each for each in table.schema.fields if each.name not in keys]
+    row = F.struct(*(field(each.name) for each in added))
+    if all(map(is_plain, added)):
         rows = F.sort_array(F.collect_list(row))
+    else:
+        by = F.struct(*compared_by(added)).alias("by")
+        pairs = F.array_sort(F.collect_list(F.struct(by, row.alias("row"))), _compared)
+        rows = F.transform(pairs, lambda pair: pair.getField("row"))
     named = [field(name).alias(f"{_KEY}{place}") for place, name in enumerate(keys)]
     return table.groupBy(*named).agg(rows.alias(_ROWS))
 
@@ -64,10 +63,6 @@ def rows_by_key(table: DataFrame, keys: Sequence[str]) -> DataFrame:
 def _compared(one: Column, other: Column) -> Column:
     left, right = one.getField("by"), other.getField("by")
     return F.when(left < right, F.lit(-1)).when(left > right, F.lit(1)).otherwise(F.lit(0))
-
-
-def _has_map(given: StructField) -> bool:
-    return "map<" in given.dataType.simpleString()
 
 
 def most_rows(rows: Any) -> int:

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from trident.base.audit import ID
 from trident.base.control import CONTROL
 from trident.base.errors import ConfigurationError
-from trident.base.order import ORDER, PLACE_BYTES, level_of
+from trident.base.order import ORDER
 from trident.operations.accounting import Account
 from trident.operations.base import BatchContext, field, order
 from trident.operations.roots import has_roots, roots_or_none
-from trident.operations.several import fields_without_order, named, order_or_none, same_type
+from trident.operations.several import behind_the_record, fields_without_order, named, order_or_none, same_type
 
 
 @dataclass(frozen=True)
@@ -77,14 +76,11 @@ class MergeStreams:
 def _place(frame: DataFrame, number: int) -> Column:
     """Return the order of an input's rows with the input's number behind the record that they are of.
 
-    So a record of two inputs is rows in the order of these, whatever was made of it before. Two rows of one place would
-    be put in an order by whichever task came first.
+    Two rows of one place would be put in an order by whichever task came first.
     """
     if ORDER not in frame.columns:
         return order_or_none(frame).alias(ORDER)
-    record = F.instr(F.decode(order(), "ISO-8859-1"), "\0") + PLACE_BYTES
-    behind = F.substring(order(), record + 1, F.octet_length(order()))
-    return F.concat(F.substring(order(), F.lit(1), record), F.lit(level_of(number)), behind).alias(ORDER)
+    return behind_the_record(order(), number).alias(ORDER)
 
 
 def _named(frame: DataFrame, names: Sequence[str], more: Sequence[Column]) -> DataFrame:
