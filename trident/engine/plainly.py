@@ -19,9 +19,10 @@ def require_released(level: Level) -> None:
     """Raise ConfigurationError for a weaker level, unless the environment asks for what is a preview."""
     if level.is_plain and "levels" not in os.environ.get(_PREVIEW, "").split(","):
         raise ConfigurationError(
-            f"level {level} is a preview: resets, changes between two runs and lasting faults may do to its results what "
-            f"it does not promise yet (docs/guarantees.md, 'Three levels'). Set {_PREVIEW}=levels in the environment to "
-            f"try it on data that you can lose, or leave level out: {Level.EXACTLY_ONCE}. Nothing was started or changed"
+            f"level {level} is a preview: resets, changes between two runs and lasting faults may do to its results "
+            f"what it does not promise yet (docs/guarantees.md, 'Three levels'). Set {_PREVIEW}=levels in the "
+            "environment to try it on data that you can lose, or leave level out, which is "
+            f"{Level.EXACTLY_ONCE}. Nothing was started or changed"
         )
 
 
