@@ -18,8 +18,10 @@ from integration_tests.dsl.collected import Row, add_sink
 from integration_tests.dsl.fakes import run, small_spout
 from trident import (
     CollectionGet,
+    Collector,
     Count,
     FirstN,
+    InputRecord,
     JoinSide,
     QueryFunction,
     RunOptions,
@@ -93,6 +95,11 @@ def preserved(stream: Stream) -> Stream:
     return left.project("k").join(right.project("k"), on="k", how="full", output="preserve", fields=["lk", "rk"])
 
 
+def emit_two(record: InputRecord, collector: Collector) -> None:
+    for number in range(2):
+        collector.emit((record["n"], number))
+
+
 LEVELS: dict[str, Callable[[Stream], Stream]] = {
     "a table's rows": lambda s: s.join_static(table_of(), on="k", unique=False),
     "a table's rows, or none": lambda s: s.join_static(table_of(TABLE[:4]), on="k", how="left", unique=False),
@@ -136,10 +143,11 @@ LEVELS: dict[str, Callable[[Stream], Stream]] = {
     "flat_map of a function": lambda s: s.flat_map(twice, "k string, n int"),
     "flat_map_row": lambda s: s.flat_map_row(lambda row: [(row["n"], 0), (row["n"], 1)], "n int, u int"),
     "broadcast": lambda s: s.broadcast(),
-    "process": lambda s: s.process(lambda row, to: [to.emit((row["n"], u)) for u in range(2)], "n int, u int"),
+    "process": lambda s: s.process(emit_two, "n int, u int"),
 }
 
 
+@pytest.mark.verify(short=True, one_in=4)
 @pytest.mark.parametrize("made", LEVELS)
 def test_no_two_rows_of_a_record_are_in_one_place(spark: SparkSession, made: str) -> None:
     found = {}
