@@ -166,6 +166,18 @@ def test_a_batch_that_was_to_have_nothing_new_is_forgotten_when_one_before_it_fa
     assert (pending.ids(0, pending.planned_to), pending.is_closed) == (("d", "e", "f"), False)
 
 
+def test_a_batch_that_loses_more_while_it_has_nothing_new_has_nothing_new_still() -> None:
+    pending, give = PendingMessages(), Giver()
+    for id_, since in (("a", 1.0), ("b", 5.0), ("c", 9.0), ("d", 9.0)):
+        pending.add(message(id_), give(), since)
+    pending.plan(0, 3)
+    pending.fail({"b": Failure.OPERATION})
+    pending.plan_from(0, 0.0)
+    pending.plan(0, 2)
+    assert [each.delivery.serial for each in pending.plan_from(0, 5.0)] == [1], "it is too old"
+    assert (pending.ids(0, pending.planned_to), pending.is_closed) == (("c",), True)
+
+
 def test_a_batch_of_which_nothing_is_left_is_open_again() -> None:
     pending, give = PendingMessages(), Giver()
     pending.add(message("a"), give(), 5.0)
