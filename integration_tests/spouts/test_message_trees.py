@@ -185,7 +185,7 @@ def fail_group(record: InputRecord, collector: Collector) -> None:
 
 
 def test_a_group_that_fails_fails_every_message_that_it_was_made_of(
-    spark: SparkSession, tmp_path: Path, queue: FileQueue
+    spark: SparkSession, tmp_path: Path, queue: FileQueue, caplog: pytest.LogCaptureFixture
 ) -> None:
     low = {id_ for id_ in IDS if len(id_) == 2}
 
@@ -194,8 +194,10 @@ def test_a_group_that_fails_fails_every_message_that_it_was_made_of(
         groups = halves.filter(F.col("account") != "m13").group_by("half").aggregate(n=Count())
         return groups.process(fail_group, "text string")
 
-    found = run(spark, tmp_path, LimitedQueueSpout(queue.path), build, OPTIONS)
+    with caplog.at_level(logging.WARNING):
+        found = run(spark, tmp_path, LimitedQueueSpout(queue.path), build, OPTIONS)
     assert set(found) == {"high"}
+    assert any(f"{len(low)} that an operation has failed" in record.getMessage() for record in caplog.records)
     assert set(queue.said("fail")) == low
     assert set(queue.said("ack")) == set(IDS) - low
 
