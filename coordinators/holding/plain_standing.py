@@ -40,7 +40,7 @@ def check_kept(snapshot: Snapshot, name: str, found: PlainFound) -> None:
         raise ApartError(
             f"state {name!r} had rows and has none: its table was emptied, or restored without them. Nothing was "
             "changed.",
-            f"Put them back, or {RESET_CLEARING}.",
+            f"Put them back, or {RESET_CLEARING}; with --start resume it goes on without them.",
         )
 
 

@@ -256,6 +256,20 @@ def test_a_table_that_is_gone_emptied_or_another_one_is_seen(
     assert counted(place) == 35
 
 
+@pytest.mark.parametrize("level", WEAKER)
+def test_who_has_emptied_a_table_goes_on_without_its_rows(tmp_path: Path, level: Level) -> None:
+    place, topic = sqlite_place(tmp_path, apart=True), payments(1, 30)
+    job = make_job(topic, place.state("balances"), level=level)
+    run(job, place.ledger())
+    topic.partitions[0] += [("late", 1)] * 5
+    emptied(tmp_path / "balances.sqlite")
+    with pytest.raises(ApartError, match="with --start resume it goes on without them"):
+        run(job, place.ledger())
+    reset(job, place.ledger(), start="resume")
+    run(job, place.ledger())
+    assert place.rows("balances") == {"late": (5, 5)}
+
+
 def test_rows_that_are_gone_are_not_kept(tmp_path: Path) -> None:
     place = sqlite_place(tmp_path, apart=True)
     job = make_job(payments(), place.state("balances"), level=Level.AT_LEAST_ONCE)
