@@ -126,8 +126,9 @@ def not_recorded(batch: BatchId, error: RefusedError, left: str) -> StoppedError
 
     `left` says what there is of the batch.
     """
+    why = str(error).removesuffix("; nothing was written")  # which is said of the ledger's tables only
     text = (
-        f"the ledger's database refused the record of {batch} for good: {error}. {left}: the next start tries it "
+        f"the ledger's database refused the record of {batch} for good: {why}. {left}: the next start tries it "
         "again. Mend what refuses it (a trigger or constraint of the ledger's tables)"
     )
     return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", text))

@@ -166,6 +166,11 @@ def test_a_state_that_is_new_says_since_when(place: Place, level: Level, caplog:
     assert counted(place, "totals") == 10
 
 
+def registered(file: Path) -> set[str]:
+    with sqlite3.connect(file) as connection:
+        return {name for (name,) in connection.execute("SELECT topology FROM trident_incarnation")}
+
+
 @pytest.mark.parametrize("level", Level)
 def test_two_states_are_in_one_table_through_no_addresses(tmp_path: Path, level: Level) -> None:
     file = tmp_path / "ledger.sqlite"
@@ -178,6 +183,8 @@ def test_two_states_are_in_one_table_through_no_addresses(tmp_path: Path, level:
     )
     with pytest.raises(MismatchError):
         run(job, SqliteLedger(file))
+    if level.is_plain:
+        assert "payments" not in registered(file), "nothing is stored that could not be corrected"
     with sqlite3.connect(file) as connection:
         made = connection.execute("SELECT name FROM sqlite_master WHERE lower(name) = 'sums'").fetchall()
         assert not made or connection.execute("SELECT count(*) FROM sums").fetchone() == (0,)
