@@ -15,6 +15,7 @@ from trident.base.errors import FatalError, MismatchError, RetryableError
 from trident.base.levels import Level
 from trident.coordinators.decided import ResetDecision
 from trident.coordinators.decisions.commands import drop_from_topology, reset_topology
+from trident.coordinators.holding import takeover
 from trident.coordinators.holding.carrying_out import UnfinishedError
 from trident.coordinators.holding.run import TopologyRun
 from trident.coordinators.holding.standing import ApartError
@@ -217,6 +218,26 @@ def test_a_ledger_that_was_lost_or_put_back_is_seen(tmp_path: Path, level: Level
     run(job, place.ledger())
     run(job, place.ledger())
     assert counted(place) == 60
+
+
+def test_a_reset_beside_a_lost_ledger_is_finished_by_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, topic = sqlite_place(tmp_path, apart=True), payments(1, 30)
+    job = make_job(topic, place.state("balances"), level=Level.AT_LEAST_ONCE)
+    run(job, place.ledger())
+    lose_ledger(tmp_path)
+
+    def dies(*_: object) -> None:
+        raise FatalError("it was cut off")
+
+    with monkeypatch.context() as patching:
+        patching.setattr(takeover, "carry_out_reset", dies)
+        with pytest.raises(FatalError, match="cut off"):
+            reset(job, place.ledger(), lost=True)
+    assert counted(place) == 30
+    run(job, place.ledger())
+    assert counted(place) == 30
 
 
 def of_another_file(file: Path) -> None:
