@@ -89,6 +89,20 @@ LEVELS: Final = (
         _KEPT,
     ),
     Mutant(
+        "tasks that write to a plain table do not wait for one another",
+        "state/tables/plain_marks.py",
+        "txid = batch.owner, 0 if by_task else batch.txid\n",
+        "txid = batch.owner, batch.txid\n",
+        _PLAIN,
+    ),
+    Mutant(
+        "an older epoch notes nothing",
+        "state/tables/plain_marks.py",
+        "\n    WHERE trident_plain.epoch <= excluded.epoch",
+        "",
+        _PLAIN,
+    ),
+    Mutant(
         "a table that is gone, or another one, is seen",
         "coordinators/holding/plain_standing.py",
         "        if birth is not None and _has_something(snapshot, birth):\n",
