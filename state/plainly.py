@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NoReturn, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -17,11 +18,35 @@ from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.levels import Level
 from trident.base.timeouts import Timeouts
-from trident.state.capabilities import Capabilities, WritableByTasks
+from trident.state.capabilities import Capabilities, KnowsItsPlace, TriesTogether, WritableByTasks
 from trident.state.layout import Merge, StateLayout
 from trident.state.positions import Position
 from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.state.target import LedgerDatabase, Target
+
+
+@dataclass(frozen=True, slots=True)
+class PlainMark:
+    """Whose a plain target was when its owner last began; not up to where its rows are, which nothing says."""
+
+    owner: Owner
+    epoch: Epoch
+    had_rows: bool
+    """Whether it has had any rows, of what values are kept in: then it is not empty unless somebody has emptied it."""
+    newest_txid: int
+    """The newest txid of which the coordinator itself has written rows: older ones may be missing, or be written later.
+    0 where that is none of this incarnation."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainFound:
+    """What is found where a plain target lives."""
+
+    mark: PlainMark | None
+    is_missing: bool = False
+    """Whether there is no table at all."""
+    has_rows: bool | None = None
+    """None where that says nothing: rows that were appended may be taken away by whoever reads them."""
 
 
 class WritesPlainly(Protocol):
@@ -33,8 +58,15 @@ class WritesPlainly(Protocol):
         Raises `RetryableError` when nothing was written, `OutcomeUnknownError` when nobody knows, `RefusedError`.
         """
 
-    def clear(self) -> None:
-        """Delete all rows that it keeps; what has left stays where it went. Idempotent."""
+    def found(self, topology: str) -> PlainFound | None:
+        """Return what is there, None where nothing can be told; raises `MismatchError` where it is another one's."""
+
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+        """Do what `Target.prepare` does, and note whose it is from now on; an older epoch notes nothing. Idempotent.
+
+        `emptied` deletes all rows that it keeps in the same transaction; what has left stays where it went. Raises
+        `MismatchError`, nothing changed, where the rows are another one's.
+        """
 
 
 class PlainTarget(ABC):
@@ -43,9 +75,19 @@ class PlainTarget(ABC):
     `write` may be called from several threads at once, each with a batch of its own.
     """
 
-    def __init__(self, name: str, writing: WritableByTasks | None = None, *, keeps_what_left: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        writing: WritableByTasks | None = None,
+        *,
+        keeps_what_left: bool = False,
+        placing: KnowsItsPlace | None = None,
+        trying: TriesTogether | None = None,
+    ) -> None:
         self._name = name
-        self._capabilities = Capabilities(plain=self, writing=writing, keeps_what_left=keeps_what_left)
+        self._capabilities = Capabilities(
+            plain=self, writing=writing, keeps_what_left=keeps_what_left, placing=placing, trying=trying
+        )
 
     @property
     def name(self) -> str:
@@ -70,10 +112,6 @@ class PlainTarget(ABC):
         """See `WritesPlainly.write`."""
 
     @abstractmethod
-    def clear(self) -> None:
-        """See `WritesPlainly.clear`."""
-
-    @abstractmethod
     def close(self) -> None:
         """See `Target.close`."""
 
@@ -81,6 +119,14 @@ class PlainTarget(ABC):
         """Raise what `prepare` would raise; it stands nowhere."""
         self.check()
         return None
+
+    def found(self, topology: str) -> PlainFound | None:
+        """Return None: nothing is noted where it lives."""
+        return None
+
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+        """Make it ready: nothing is noted, and no rows are kept that could be deleted."""
+        self.prepare()
 
     def raise_fence(self, owner: Owner, epoch: Epoch) -> None:
         """Refuse: nothing here keeps an older epoch from writing."""
@@ -143,6 +189,11 @@ OpensPlain = Callable[[LedgerDatabase, Timeouts], PlainTarget]
 def with_positions(targets: Mapping[str, Target]) -> dict[str, Target]:
     """Return those that stand at a txid, which a take-over holds against the ledger and a pin is applied to."""
     return {name: target for name, target in targets.items() if target.capabilities.plain is None}
+
+
+def without_positions(targets: Mapping[str, Target]) -> dict[str, Target]:
+    """Return the others: all of a topology at one of the weaker levels, none of one at the first."""
+    return {name: target for name, target in targets.items() if target.capabilities.plain is not None}
 
 
 def check_merges(state: str, layout: StateLayout) -> None:

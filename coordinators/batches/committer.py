@@ -22,14 +22,14 @@ from trident.state.staged import HeldUpdates, StagedUpdates, StagingLostError, W
 from trident.state.target import Target
 
 
-class _Steps:
+class Steps:
     """What the states beside the ledger do in the pin's own transaction: all copies, all applies, then what these left.
 
     Knows which state is at work, as the database names none when it refuses.
     """
 
     def __init__(self, batch: BatchId, stores: Mapping[str, Target], updates: Mapping[str, object]) -> None:
-        self._batch = batch
+        self.batch = batch
         self.state = ""
         self.copies: list[TransactionStep] = []
         self.applies: list[TransactionStep] = []
@@ -47,7 +47,7 @@ class _Steps:
         self.copies, self.applies = [], []
         for store, staged in self._beside:
             self.state = store.name
-            ready = beside_of(store).ready(self._batch, staged)
+            ready = beside_of(store).ready(self.batch, staged)
             self.copies.append(partial(self._copy, store, ready))
             self.applies.append(partial(self._apply, store, ready))
         if self.applies:
@@ -68,8 +68,8 @@ class _Steps:
     def refused(self, error: RefusedError, outcome: Outcome) -> StoppedError:
         """Return the error of a transaction that was rolled back as a whole."""
         return StoppedError(
-            f"{self.at_work} refused {self._batch} for good: {error}. Nothing of this txid was applied or pinned.",
-            Refusal(self._batch.txid, self._batch.attempt, StopKind.REFUSED, self.state, str(error)),
+            f"{self.at_work} refused {self.batch} for good: {error}. Nothing of this txid was applied or pinned.",
+            Refusal(self.batch.txid, self.batch.attempt, StopKind.REFUSED, self.state, str(error)),
             tuple(item.state for item in outcome.diverts),
         )
 
@@ -78,16 +78,16 @@ class _Steps:
 
         Recorded, it is no death of its coordinator: the next start tries the txid once more, however often it failed.
         """
-        refusal = Refusal(self._batch.txid, self._batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
-        return StoppedError(f"{self._batch}: {error}", refusal)
+        refusal = Refusal(self.batch.txid, self.batch.attempt, StopKind.UNPROCESSABLE, "", str(error))
+        return StoppedError(f"{self.batch}: {error}", refusal)
 
     def _copy(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
         self.state = store.name
-        beside_of(store).copy_in(transaction, self._batch, updates)
+        beside_of(store).copy_in(transaction, self.batch, updates)
 
     def _apply(self, store: Target, updates: StagedUpdates, transaction: Transaction) -> None:
         self.state = store.name
-        if beside_of(store).apply_in(transaction, self._batch, updates):
+        if beside_of(store).apply_in(transaction, self.batch, updates):
             self._applied.append((store, updates))
 
     def _runs_deferred(self, store: Target, transaction: Transaction) -> bool:
@@ -98,7 +98,7 @@ class _Steps:
         """Look at all of them: what one table's trigger does may take away another one's rows."""
         for store, updates in self._applied:
             self.state = store.name
-            beside_of(store).check_stored_in(transaction, self._batch, updates)
+            beside_of(store).check_stored_in(transaction, self.batch, updates)
         self.state = ""
 
     def _end(self, transaction: Transaction) -> None:
@@ -107,7 +107,7 @@ class _Steps:
         if act:
             beside_of(act[0]).run_deferred_in(transaction, of_all=True)
             self._check_stored(transaction)
-        reached(CrashPoint.IN_PIN_TRANSACTION, self._batch.txid)
+        reached(CrashPoint.IN_PIN_TRANSACTION, self.batch.txid)
 
 
 class Committer:
@@ -126,7 +126,7 @@ class Committer:
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Pin, apply and finish the batch in one transaction of the ledger's database."""
         started = self._clock.monotonic()
-        steps = _Steps(batch, self._stores, outcome.updates)
+        steps = Steps(batch, self._stores, outcome.updates)
         reached(CrashPoint.IN_TURN, batch.txid)
 
         def commit_together() -> None:
@@ -139,18 +139,22 @@ class Committer:
         try:
             self._repeater.call(f"committing {batch}", commit_together, lambda: steps.at_work)
         except RefusedError as error:
-            raise steps.refused(error, outcome) from error
+            raise self._refused(steps, error, outcome) from error
         except LeftBehindError as error:
             raise steps.left_behind(error) from error
         reached(CrashPoint.AFTER_DONE, batch.txid)
         return outcome.commit(self._since(started))
+
+    def told(self, stopped: StoppedError) -> StoppedError:
+        """Return it with what is true of the batch at this level; all that is said of a stop is of the first one."""
+        return stopped
 
     def pin(self, batch: BatchId, outcome: Outcome) -> None:
         """Make the durable decision; the states beside the ledger have the batch with it."""
         self._started[batch] = self._clock.monotonic()
         reached(CrashPoint.IN_TURN, batch.txid)
         pin = outcome.pin()
-        steps = _Steps(batch, self._stores, outcome.updates)
+        steps = Steps(batch, self._stores, outcome.updates)
         reached(CrashPoint.BEFORE_PIN, batch.txid)
 
         def write_pin() -> None:
@@ -205,6 +209,9 @@ class Committer:
         self._repeater.call(f"finishing {batch}", lambda: self._ledger.done(batch.owner, batch.epoch, commit))
         reached(CrashPoint.AFTER_DONE, batch.txid)
         return commit
+
+    def _refused(self, steps: Steps, error: RefusedError, outcome: Outcome) -> StoppedError:
+        return steps.refused(error, outcome)
 
     def _since(self, started: float) -> int:
         return round((self._clock.monotonic() - started) * 1000)

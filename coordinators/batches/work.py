@@ -145,7 +145,8 @@ class Work:
                 parts.runner.cancel(batch)
             case RecordStop(owner, epoch, error):
                 received = [name for name, source in parts.sources.items() if isinstance(source, ReceivesRows)]
-                return record_stop(parts.ledger, owner, epoch, error, parts.last_repeater, received)
+                told = parts.committer.told(error)
+                return record_stop(parts.ledger, owner, epoch, told, parts.last_repeater, received)
         return None
 
     def end(self) -> None:

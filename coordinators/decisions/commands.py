@@ -11,7 +11,6 @@ from trident.coordinators.decisions.beginning import Agree, agree_to_all
 from trident.coordinators.decisions.deciding import decide, decide_reset, decide_retry
 from trident.coordinators.decisions.dropping import decide_drop
 from trident.coordinators.decisions.leasing import leased
-from trident.coordinators.decisions.plainly import agreeing
 from trident.coordinators.decisions.wanted import WantedDecision, WantedReset
 from trident.coordinators.holding.fencing import LedgerBehindError
 from trident.coordinators.holding.opening import opened, opened_sources
@@ -22,7 +21,7 @@ from trident.coordinators.options import RunOptions
 from trident.coordinators.registered import Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import Spout
-from trident.state.plainly import with_positions
+from trident.state.plainly import with_positions, without_positions
 from trident.state.target import OpensTarget
 
 
@@ -94,12 +93,13 @@ def reset_topology(
     open_sources = partial(opened_sources, spouts or {})
     with opened(ledger, {}, targets, options.timeouts) as parts:
         # a person is asked once, however many leases it takes
-        agree_once = cache(agreeing(agree, spec, parts.stores, keep_rows=keep_rows))
+        agree_once = cache(agree)
         above = 0
         while True:
             try:
                 with leased(ledger, spec.name, options, above) as (epoch, repeater):
-                    taking = TakeOver(ledger, with_positions(parts.stores), spec, epoch, repeater)
+                    stores, plain = with_positions(parts.stores), without_positions(parts.stores)
+                    taking = TakeOver(ledger, stores, spec, epoch, repeater, plain=plain)
 
                     def require(seen: Snapshot, repeater: Repeater = repeater) -> None:
                         require_begins(seen, open_sources, start, check, repeater)

@@ -111,7 +111,7 @@ def decide_reset(
         states = "adopt" if wanted.keep_rows else "clear"
         begin = _begin(taking.snapshot, wanted, tuple(sorted(taking.spec.spouts)))
         stood = _where_rows_stood(taking, taking.snapshot, positions, wanted, kept)
-        foreign = foreign_incarnations(taking.snapshot, positions)
+        foreign = foreign_incarnations(taking.snapshot, {**positions, **taking.plain.noted(taking.spec.name)})
         decision = ResetDecision(
             wanted.incarnation, birth, states, begin.start, begin.streams, begin.begins, stood, foreign
         )
@@ -192,7 +192,8 @@ def _check_reset(
 
 def _with_sinks(found: Prospect, taking: TakeOver) -> Prospect:
     """Return it with what stays where it is, whatever is reset: topics, and tables by how they are written."""
-    names = sorted(name for name, store in taking.stores.items() if store.capabilities.keeps_what_left)
+    stores = {**taking.stores, **taking.plain.stores}
+    names = sorted(name for name, store in stores.items() if store.capabilities.keeps_what_left)
     writes = {name: taking.spec.states[name].get("write") for name in names}
     return replace(
         found,
@@ -213,6 +214,7 @@ def _check_possible_reset(
             taking.repeater.once("trying the reset", _clearing(taking))
         return {}
     _require_all(taking, seen, positions, wanted)
+    (taking.plain.check if wanted.resumes else taking.plain.check_kept)(seen)
     kept = _rows_to_keep(taking, wanted)
     if seen.pin is not None:
         _require_whole(taking, seen, positions, wanted)
@@ -229,7 +231,7 @@ def _check_possible_reset(
 
 
 def _clearing(taking: TakeOver) -> Callable[[], None]:
-    return partial(check_clear, taking.stores, taking.spec.name, taking.epoch)
+    return partial(check_clear, {**taking.stores, **taking.plain.stores}, taking.spec.name, taking.epoch)
 
 
 def _require_all(

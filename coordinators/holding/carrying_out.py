@@ -152,6 +152,11 @@ def carry_out_reset(
     owner = Owner(topology, decision.incarnation)
 
     def follow(store: Target) -> None:
+        plain = store.capabilities.plain
+        if plain is not None:
+            plain.own(owner, epoch, emptied=decision.states == "clear")
+            reached(CrashPoint.AFTER_RESETTING_STATE)
+            return
         resetting = resetting_of(store)
         change = resetting.clear if decision.states == "clear" else resetting.adopt
         change(owner, epoch, decision.birth_txid)

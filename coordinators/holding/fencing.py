@@ -44,13 +44,21 @@ def raise_fence(
     except FencedError as error:
         require_newest()
         known = epoch.number if error.stored is None else error.stored
-        raise LedgerBehindError(_behind(store, owner, epoch), known) from error
+        raise LedgerBehindError(_behind(store.name, owner, epoch), known) from error
     reached(CrashPoint.AFTER_FENCE)
 
 
-def _behind(store: Target, owner: Owner, epoch: Epoch) -> str:
+def refuse_later_epoch(name: str, noted: Epoch, owner: Owner, epoch: Epoch, require_newest: Callable[[], None]) -> None:
+    """Raise what `raise_fence` raises where an epoch is only noted, and this one is not above it."""
+    if noted.number < epoch.number or noted == epoch:
+        return
+    require_newest()
+    raise LedgerBehindError(_behind(name, owner, epoch), noted.number)
+
+
+def _behind(name: str, owner: Owner, epoch: Epoch) -> str:
     return (
-        f"state {store.name!r} knows a later epoch than {epoch.number}, the latest that the ledger of topology "
+        f"state {name!r} knows a later epoch than {epoch.number}, the latest that the ledger of topology "
         f"{owner.topology!r} has given out: the ledger was lost or restored from a backup, or another ledger has a "
         "topology of this name with this state. Nothing was changed. Restore the ledger and all states to the same "
         f"point; if the ledger is lost for good, {RESET_LOST}."

@@ -18,7 +18,8 @@ def require_one_place(stores: Mapping[str, Target], repeater: Repeater) -> None:
             continue
         other = found.setdefault(repeater.call(f"placing state {name!r}", placing.place), name)
         if other != name:
+            would = "overwrite each other's values" if store.capabilities.plain is None else "have each record twice"
             raise MismatchError(
-                f"states {other!r} and {name!r} lead to one table, through whatever addresses, and would overwrite "
-                "each other's values. Nothing was changed: give each a table of its own."
+                f"states {other!r} and {name!r} lead to one table, through whatever addresses, and would {would}. "
+                "Nothing was changed: give each a table of its own."
             )

@@ -39,7 +39,7 @@ from trident.coordinators.holding.starts import nothing_wrong
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.levels.parts import LevelParts, look_at_plain, parts_of, prepare_plain
+from trident.coordinators.levels.parts import LevelParts, parts_of
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
@@ -48,7 +48,7 @@ from trident.coordinators.registered import TopologySpec
 from trident.coordinators.retrying import Repeater
 from trident.spouts.base import MeasuresLatency, Source, Spout, lives_in_process
 from trident.state.capabilities import names_relaying
-from trident.state.plainly import with_positions
+from trident.state.plainly import with_positions, without_positions
 from trident.state.target import OpensTarget, Target
 
 _log = logging.getLogger("trident.coordinator")
@@ -154,8 +154,8 @@ class TopologyRun:
             )
 
     def _tell_of_what_was_written(self, error: TridentError) -> None:
-        """Add what an error of a run can't know: at which level it was."""
-        if self._topology.level is Level.AT_LEAST_ONCE:
+        """Add what an error of a run can't know: at which level it was. A start that is refused has written nothing."""
+        if self._topology.level is Level.AT_LEAST_ONCE and self._coordinator is not None:
             error.add_note(
                 "The topology runs at level at_least_once: what was written of batches that are not done stays, and is "
                 "written again when they are tried again."
@@ -167,10 +167,9 @@ class TopologyRun:
             opened(ledger, topology.spouts, topology.targets, options.timeouts) as open_parts,
             held(ledger, topology.spec.name, options, self._repeater, self._hears) as epoch,
         ):
-            stores = with_positions(open_parts.stores)
-            taking = TakeOver(ledger, stores, topology.spec, epoch, self._repeater, self._clock)
-            taken = taking.complete(open_parts.sources, partial(self._check, open_parts.stores))
-            prepare_plain(open_parts.stores, self._repeater)
+            stores, plain = with_positions(open_parts.stores), without_positions(open_parts.stores)
+            taking = TakeOver(ledger, stores, topology.spec, epoch, self._repeater, self._clock, plain)
+            taken = taking.complete(open_parts.sources, topology.check)
             processor = self._make_processor(open_parts)
             if processor is None:
                 return RunSummary(taken.snapshot.done, taken.snapshot.done)
@@ -236,10 +235,6 @@ class TopologyRun:
         self._stopping.set()
         if self._coordinator is not None:
             self._coordinator.break_off(error)
-
-    def _check(self, stores: Mapping[str, Target]) -> None:
-        self._topology.check()
-        look_at_plain(stores, self._topology.spec.name, self._repeater)
 
     def _parts(self, open_parts: Opened, processor: Processor, book: PlanBook) -> LevelParts:
         runner = BatchRunner(self._topology.spouts, open_parts.sources, open_parts.stores, processor, self._clock)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from trident.base.advice import RESET_CLEARING
 from trident.base.clock import Clock, SystemClock
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import MismatchError, RetryableError, RowsGoneError
+from trident.base.errors import MismatchError, RetryableError
 from trident.base.identity import Epoch
 from trident.coordinators.batches.committer import Committer
 from trident.coordinators.batches.log import log_losses
@@ -31,6 +29,7 @@ from trident.coordinators.holding.carrying_out import (
 from trident.coordinators.holding.fencing import raise_fence
 from trident.coordinators.holding.naming import require_names
 from trident.coordinators.holding.places import require_one_place
+from trident.coordinators.holding.plain_stores import PlainStores
 from trident.coordinators.holding.refused import refused_start
 from trident.coordinators.holding.standing import (
     Standing,
@@ -41,10 +40,11 @@ from trident.coordinators.holding.standing import (
 )
 from trident.coordinators.holding.starts import nothing_wrong, starts_to_store
 from trident.coordinators.holding.taken import TakenOver
+from trident.coordinators.holding.telling import can_not_be_kept, of_what_comes_back
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.planned import StartPosition
 from trident.coordinators.refusals import undo_way
-from trident.coordinators.registered import Snapshot, TopologySpec
+from trident.coordinators.registered import Birth, Snapshot, TopologySpec
 from trident.coordinators.retrying import Repeater, Result
 from trident.spouts.base import Source
 from trident.state.capabilities import CannotUndoError, keeps_rows
@@ -75,9 +75,12 @@ class TakeOver:
         epoch: Epoch,
         repeater: Repeater,
         clock: Clock | None = None,
+        plain: Mapping[str, Target] | None = None,
     ) -> None:
+        """`plain` are those of the targets that stand nowhere; `stores` are all others."""
         self.ledger = ledger
         self.stores = stores
+        self.plain = PlainStores(plain or {}, spec.level, repeater)
         self.spec = spec
         self.epoch = epoch
         self.repeater = repeater
@@ -109,7 +112,8 @@ class TakeOver:
         starts = starts_to_store(self.snapshot, sources, self.repeater)
         check()
         self.register()
-        self._bear(standing)
+        self._bear(standing, self.plain.births(self.snapshot))
+        self.plain.own(self.snapshot.owner, self.epoch)
         self._store_starts(starts)
         return TakenOver(self.epoch, self.snapshot, standing.waiting)
 
@@ -128,11 +132,12 @@ class TakeOver:
         positions: dict[str, Position | None] = {}
         for name, store in self.stores.items():
             look = partial(store.look, topology, registers and name not in known)
-            with _of_what_comes_back(seen, name):
+            with of_what_comes_back(seen, name):
                 positions[name] = self.repeater.call(f"looking at state {name!r}", look)
-        require_one_place(self.stores, self.repeater)
+        noted = self.plain.look(topology)
+        require_one_place({**self.stores, **self.plain.stores}, self.repeater)
         if not ledger_lost:  # else a person has said that what the ledger does not know was there
-            self.unless_fenced(partial(require_known, seen, positions))
+            self.unless_fenced(partial(require_known, seen, {**positions, **noted}))
             require_names(self.spec, seen.added, positions)
         reached(CrashPoint.AFTER_LOOKING)
         return seen, positions
@@ -150,7 +155,7 @@ class TakeOver:
 
         A person's decision about a txid must not put a version in force that has never run.
         """
-        self.stores = self._described(seen)
+        self.stores = self._described(self.stores, seen)
 
     def raise_fences(self) -> None:
         """Raise the topology's epoch in every store, then read what is open.
@@ -161,6 +166,7 @@ class TakeOver:
         owner = self._now().owner
         for store in self.stores.values():
             raise_fence(store, owner, self.epoch, self.repeater, self._require_newest)
+        self.plain.raise_fences(owner, self.epoch, self._require_newest)
         self.read()
         reached(CrashPoint.AFTER_READING_LEDGER)
 
@@ -198,9 +204,8 @@ class TakeOver:
 
         Those that the stored description names are born there; what this version adds is none of them.
         """
-        self.repeater.call(
-            "finishing a reset", partial(self._carry_out_reset, self._described(self.snapshot), decision)
-        )
+        stores = self._described({**self.stores, **self.plain.stores}, self.snapshot)
+        self.repeater.call("finishing a reset", partial(self._carry_out_reset, stores, decision))
 
     def finish_decisions(self, *, counts: bool = True) -> tuple[Decision, ...]:
         """Carry out what was decided about the pinned txid; returns what was carried out.
@@ -295,6 +300,7 @@ class TakeOver:
         if seen.open_reset is not None:
             return  # some states may have followed it, others not
         self.unless_fenced(partial(self.held_against, seen, positions))
+        self.unless_fenced(partial(self.plain.check, seen))
 
     def _has_unborn(self) -> bool:
         """Whether a state is new while a txid is pinned without it: it is born when that one is done, not before."""
@@ -310,13 +316,13 @@ class TakeOver:
         pinned = None if pin is None else pin.txid
         for name, store in self.stores.items():
             if counts and store.capabilities.counting is not None:
-                with _of_what_comes_back(self.snapshot, name):
+                with of_what_comes_back(self.snapshot, name):
                     store.capabilities.counting.check_rows(self.snapshot.owner, self.epoch, pinned)
         return standing
 
-    def _bear(self, standing: Standing) -> None:
+    def _bear(self, standing: Standing, plain: tuple[Birth, ...] = ()) -> None:
         """Record births in the ledger before anything can be in those states; one that is cut off is repeated."""
-        owner, births = self.snapshot.owner, standing.births
+        owner, births = self.snapshot.owner, (*standing.births, *plain)
         if births:
             self.repeater.call("recording births", lambda: self.ledger.set_births(owner, self.epoch, births))
             reached(CrashPoint.AFTER_RECORDING_BIRTHS)
@@ -325,9 +331,14 @@ class TakeOver:
             register = partial(self.stores[name].register, owner, self.epoch, self.snapshot.done)
             self.repeater.call(f"registering state {name!r}", register)
             reached(CrashPoint.AFTER_BIRTH)
-            if self.snapshot.done > self.snapshot.birth_txid:
-                said = _NEW_SINK if self.stores[name].capabilities.keeps_what_left else _NEW
-                _log.warning(said, owner.topology, name, self.snapshot.done)
+            self._say_new(name, self.stores[name])
+        for birth in plain:
+            self._say_new(birth.state, self.plain.stores[birth.state])
+
+    def _say_new(self, name: str, store: Target) -> None:
+        if self.snapshot.done > self.snapshot.birth_txid:
+            said = _NEW_SINK if store.capabilities.keeps_what_left else _NEW
+            _log.warning(said, self.spec.name, name, self.snapshot.done)
 
     def _now(self) -> Snapshot:
         return self.repeater.call("reading the ledger", self._stored)
@@ -337,10 +348,10 @@ class TakeOver:
             return self.ledger.snapshot(self.epoch, self.spec.name)
         return self.ledger.look(self.epoch, self.spec)  # nobody may have run it before
 
-    def _described(self, seen: Snapshot) -> dict[str, Target]:
-        """Return the states that the stored description names, which may be fewer than are given."""
+    def _described(self, stores: Mapping[str, Target], seen: Snapshot) -> dict[str, Target]:
+        """Return those that the stored description names, which may be fewer than are given."""
         added = () if self._is_registered else seen.added.states
-        return {name: store for name, store in self.stores.items() if name not in added}
+        return {name: store for name, store in stores.items() if name not in added}
 
     def _require_newest(self) -> None:
         """Raise FencedError if a newer owner took over, who may have moved on what this one has read."""
@@ -355,7 +366,7 @@ class TakeOver:
         except MismatchError as error:
             if decision.states != "adopt" or isinstance(error, UnfinishedError):
                 raise
-            raise MismatchError(_can_not_be_kept(decision, error)) from error
+            raise MismatchError(can_not_be_kept(decision, error)) from error
         self._read = self._stored()
 
     def _undo_way(self) -> str:
@@ -368,26 +379,3 @@ class TakeOver:
         except RetryableError:
             pass  # somebody holds rows just now: whoever decides tries it again
         return undo_way(pinned.batch.txid, Gone.of(self.spec.received, pinned.pin.plan.ranges))
-
-
-@contextmanager
-def _of_what_comes_back(snapshot: Snapshot, name: str) -> Iterator[None]:
-    """Tell that rows are gone of what was taken out before as that: whoever has deleted them knew why."""
-    try:
-        yield
-    except RowsGoneError as error:
-        if name not in snapshot.added.back:
-            raise
-        raise MismatchError(
-            f"{error.found} {name!r} was taken out of the topology before: start the version without it, or, to take "
-            "it back, put back what it held."
-        ) from None
-
-
-def _can_not_be_kept(decision: ResetDecision, error: MismatchError) -> str:
-    clearing = RESET_CLEARING
-    way = "" if clearing in str(error) else f". Restore it to the same point as the ledger, or {clearing}."
-    return (
-        f"the reset that keeps rows (to incarnation {decision.incarnation}) was recorded and can't be finished; states "
-        f"that it has reached have kept theirs: {error}{way}"
-    )

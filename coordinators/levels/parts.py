@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from trident.base.clock import Clock
+from trident.base.errors import RefusedError
 from trident.base.identity import BatchId
 from trident.base.levels import Level
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
-from trident.coordinators.batches.committer import Committer
+from trident.coordinators.batches.committer import Committer, Steps
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.runner import BatchRunner
+from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.batches.work import measure
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.levels.behind import Behind
-from trident.coordinators.levels.writing import WriteRepeatedly, keep_made, refused_plainly
+from trident.coordinators.levels.writing import WriteRepeatedly, as_written, keep_made, not_recorded, refused_plainly
 from trident.coordinators.options import RunOptions
 from trident.coordinators.pinned import Commit
 from trident.coordinators.planned import Plan
@@ -39,6 +41,15 @@ class WritesFirst(Committer):
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Write the batch, then record it as done."""
         return super().together(batch, replace(outcome, updates=self._writes.write(batch, outcome.updates)))
+
+    def told(self, stopped: StoppedError) -> StoppedError:
+        """See `as_written`."""
+        return as_written(stopped)
+
+    def _refused(self, steps: Steps, error: RefusedError, outcome: Outcome) -> StoppedError:
+        """No decision would mend it: the next start writes the batch again, and records it where it can be."""
+        left = "What the batch has written stays, and is written again"
+        return not_recorded(steps.batch, error, left)
 
 
 class RecordedFirst(BatchRunner):
@@ -63,6 +74,10 @@ class RecordsFirst(Committer):
             batch, outcome, lambda: commits.append(super(RecordsFirst, self).together(batch, outcome))
         )
         return commits[0]
+
+    def _refused(self, steps: Steps, error: RefusedError, outcome: Outcome) -> StoppedError:
+        """No decision would mend it: the next start goes on with the batch, of which nothing was read."""
+        return not_recorded(steps.batch, error, "Nothing of the batch was read or written")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +125,3 @@ def parts_of(
             behind = Behind(runner, repeater, options, partial(measure, book))
             first = RecordedFirst(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
             return LevelParts(first, RecordsFirst(ledger, repeater, runner.clock, behind), stores, behind)
-
-
-def look_at_plain(stores: Mapping[str, Target], topology: str, repeater: Repeater) -> None:
-    """Raise what those that stand nowhere would refuse; changes nothing."""
-    for name, store in stores.items():
-        if store.capabilities.plain is not None:
-            repeater.call(f"looking at {name!r}", partial(store.look, topology))
-
-
-def prepare_plain(stores: Mapping[str, Target], repeater: Repeater) -> None:
-    """Make ready those that stand nowhere, which no take-over asks; nothing has to be fenced before."""
-    for name, store in stores.items():
-        if store.capabilities.plain is not None:
-            repeater.call(f"preparing {name!r}", store.prepare)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Final
 
 import pyarrow as pa
 
@@ -18,6 +20,9 @@ from trident.coordinators.retrying import Repeater
 from trident.state.plainly import WritesPlainly
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates
 from trident.state.target import Target
+
+_NOTHING: Final = re.compile(r"nothing of (the|this|its) (batch|txid) was applied", re.IGNORECASE)
+_STAYS: Final = "what tasks have written of it stays (and is written again)"
 
 
 def keep_made(
@@ -114,3 +119,30 @@ def refused_plainly(name: str, batch: BatchId, error: RefusedError) -> StoppedEr
         "and is written again: the next start tries the whole batch. Mend what refuses them"
     )
     return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", text))
+
+
+def not_recorded(batch: BatchId, error: RefusedError, left: str) -> StoppedError:
+    """Return the error of a record that the ledger's database refuses: nobody has to decide, it is only to be mended.
+
+    `left` says what there is of the batch.
+    """
+    why = str(error).removesuffix("; nothing was written")  # which is said of the ledger's tables only
+    text = (
+        f"the ledger's database refused the record of {batch} for good: {why}. {left}: the next start tries it "
+        "again. Mend what refuses it (a trigger or constraint of the ledger's tables)"
+    )
+    return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", text))
+
+
+def as_written(stopped: StoppedError) -> StoppedError:
+    """At least once: return it without the word that nothing was applied, as tasks may have written by then."""
+    refusal = replace(stopped.refusal, reason=_said(stopped.refusal.reason))
+    said = StoppedError(
+        _said(stopped.text), refusal, stopped.left_out, is_pinned=stopped.is_pinned, goes_on=stopped.goes_on
+    )
+    said.__cause__ = stopped.__cause__
+    return said.with_traceback(stopped.__traceback__)
+
+
+def _said(text: str) -> str:
+    return _NOTHING.sub(lambda found: _STAYS.capitalize() if found.group()[0] == "N" else _STAYS, text)

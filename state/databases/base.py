@@ -110,6 +110,14 @@ class HasSchemas(Protocol):
 
 
 @runtime_checkable
+class KnowsPlaces(Protocol):
+    """A database that can say where a table is, whatever address led to it."""
+
+    def place_of(self, connection: Connection, table: str) -> str:
+        """Return what names a table's place, there or not yet; see `HasSchemas.place_of`."""
+
+
+@runtime_checkable
 class KnowsItsHome(Protocol):
     """A database that can be told from others whatever address led to it."""
 

@@ -62,6 +62,11 @@ class MemoryPlace:
         self.put(transaction, owner.topology, Standing(Position(owner, birth_txid, 0, birth_txid), epoch))
 
 
+def is_placed(transaction: MemoryTransaction, name: str) -> bool:
+    """Tell whether a state of this name stands at a txid of any topology."""
+    return any(isinstance(key, tuple) and key[1] == name for key in transaction.table(_APPLIED))
+
+
 def rows_table(name: str) -> str:
     """Return the name of a state's table."""
     return f"state {name} rows"

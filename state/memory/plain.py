@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 
-from trident.base.identity import BatchId
+from trident.base.errors import MismatchError
+from trident.base.identity import BatchId, Epoch, Owner
 from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_with, updated
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
-from trident.state.memory.place import LAYOUTS, rows_table
-from trident.state.plainly import PlainTarget
+from trident.state.memory.place import LAYOUTS, is_placed, rows_table
+from trident.state.plainly import PlainFound, PlainMark, PlainTarget
 from trident.state.rows import conform
+
+_MARKS = "plain marks"
 
 
 class PlainMemory(PlainTarget):
@@ -34,14 +39,46 @@ class PlainMemory(PlainTarget):
         staged = keyed_rows(self._layout, conform(rows, self._layout.schema()))
         with self._database.transaction() as transaction:
             self._merge(transaction, staged)
+            noted = transaction.table(_MARKS).get(self.name)
+            if isinstance(noted, PlainMark) and noted.owner == batch.owner:
+                newest = max(noted.newest_txid, batch.txid)
+                transaction.table(_MARKS)[self.name] = replace(noted, had_rows=True, newest_txid=newest)
 
-    def clear(self) -> None:
-        """Forget all rows."""
+    def found(self, topology: str) -> PlainFound:
+        """Look for whose it is noted to be, and for a row."""
         with self._database.transaction() as transaction:
-            transaction.table(rows_table(self.name)).clear()
+            self._refuse_placed(transaction)
+            found = self._mark(transaction, topology)
+            return PlainFound(found, has_rows=bool(transaction.table(rows_table(self.name))))
+
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+        """Make it ready, forget all rows if that is asked for, and note whose it is."""
+        with self._database.transaction() as transaction:
+            self._refuse_placed(transaction)
+            known, rows = self._mark(transaction, owner.topology), transaction.table(rows_table(self.name))
+            transaction.table(LAYOUTS)[self.name] = self._layout
+            if emptied:
+                rows.clear()
+            if known is None or known.epoch.number <= epoch.number:
+                newest = known.newest_txid if known is not None and known.owner == owner else 0
+                transaction.table(_MARKS)[self.name] = PlainMark(owner, epoch, bool(rows), newest)
 
     def close(self) -> None:
         """Do nothing: the memory is the ledger's."""
+
+    def _mark(self, transaction: MemoryTransaction, topology: str) -> PlainMark | None:
+        found = transaction.table(_MARKS).get(self.name)
+        assert found is None or isinstance(found, PlainMark)
+        if found is not None and found.owner.topology != topology:
+            raise MismatchError(f"state {self.name!r} belongs to another topology; nothing was changed")
+        return found
+
+    def _refuse_placed(self, transaction: MemoryTransaction) -> None:
+        if is_placed(transaction, self.name):
+            raise MismatchError(
+                f"state {self.name!r} stands at a txid of some topology: what is written without one can't be mixed "
+                "with it. Nothing was changed: use another name"
+            )
 
     def _merge(self, transaction: MemoryTransaction, staged: dict[Row, Row]) -> None:
         stored = transaction.table(rows_table(self.name))

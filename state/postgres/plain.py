@@ -112,8 +112,8 @@ class PlainWriter:
 
 
 def _table_of_task(name: str, shape: TableShape, database: PostgresDatabase) -> PlainTable:
-    return PlainTable(database, PostgresDialect(), name, shape, shared=True, lock=one_at_a_time)
+    return PlainTable(database, PostgresDialect(), name, shape, shared=True, lock=one_at_a_time, by_task=True)
 
 
 def _rows_of_task(name: str, shape: RowShape, database: PostgresDatabase) -> PlainRows:
-    return PlainRows(RowPlace(database, PostgresDialect(), PostgresRows(), name, shape, apart=False))
+    return PlainRows(RowPlace(database, PostgresDialect(), PostgresRows(), name, shape, apart=False), by_task=True)

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from trident.base.identity import BatchId
+from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import WritableByTasks
-from trident.state.databases.base import SqlTransaction
-from trident.state.plainly import PlainTarget, no_plain_form
+from trident.state.databases.base import SqlDatabase, SqlTransaction
+from trident.state.plainly import PlainFound, PlainTarget, no_plain_form
 from trident.state.row_tables.place import RowPlace
 from trident.state.row_tables.shape import RowShape, RowWrite
 from trident.state.rows import conform
-from trident.state.tables.plain import refuse_placed
+from trident.state.tables.place import plain_placing
+from trident.state.tables.plain_marks import PlainMarks, refuse_placed
 
 
 class PlainRows(PlainTarget):
     """See `PlainTarget`."""
 
-    def __init__(self, place: RowPlace, writing: WritableByTasks | None = None) -> None:
+    def __init__(self, place: RowPlace, writing: WritableByTasks | None = None, *, by_task: bool = False) -> None:
         for field in place.schema:
             place.dialect.column_type(field.type)
-        super().__init__(place.name, writing, keeps_what_left=True)
+        super().__init__(place.name, writing, keeps_what_left=True, placing=plain_placing(place.database, place.table))
         self._place = place
+        self._by_task = by_task
+        self._marks = PlainMarks(place.dialect, place.name, place.table, shared=True)
+
+    @property
+    def database(self) -> SqlDatabase:
+        """Where the table is."""
+        return self._place.database
 
     def check(self) -> None:
         """Make what is missing, and roll that back."""
@@ -43,9 +51,23 @@ class PlainRows(PlainTarget):
             place.create_copy(transaction.connection)
             place.copy_rows(transaction.connection, ready)
             place.write_rows(transaction.connection, rows.num_rows)
+            if not self._by_task:
+                self._marks.note_rows(transaction.connection, batch, by_task=False)
 
-    def clear(self) -> None:
-        """Do nothing: what was written is the table's."""
+    def found(self, topology: str) -> PlainFound:
+        """Look for the table and for whose it is noted to be; whoever reads its rows may take them away."""
+        place = self._place
+        with place.database.transaction() as transaction:
+            connection = transaction.connection
+            is_missing = place.dialect.find_columns(connection, place.table) is None
+            return PlainFound(self._marks.find(connection, topology), is_missing)
+
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+        """Make the table ready and note whose it is; what was written stays."""
+        place = self._place
+        with place.working(owner, epoch) as transaction:
+            self._prepare(transaction)
+            self._marks.put(transaction.connection, owner, epoch, had_rows=False)
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""
@@ -56,6 +78,7 @@ class PlainRows(PlainTarget):
         place, connection = self._place, transaction.connection
         place.dialect.check_server(connection)
         refuse_placed(connection, place.dialect, place.name, place.table)
+        self._marks.prepare(connection, place.database.schema_terms)
         place.make(connection)
 
 

@@ -63,6 +63,12 @@ class SqliteDatabase:
         """Where the file is."""
         return self._path
 
+    def place_of(self, connection: Connection, table: str) -> str:
+        """Return file and table; of a file by its number: links, and names in another case, may lead to it too."""
+        found = self._path.stat()
+        folded = "".join(letter.lower() if letter.isascii() else letter for letter in table)
+        return f"{found.st_dev}:{found.st_ino} {folded}"
+
     def home(self, connection: Connection) -> str:
         """Return the file; see `KnowsItsHome`."""
         return str(self._path.resolve())

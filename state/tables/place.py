@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlalchemy import Connection
@@ -12,7 +13,7 @@ from trident.base.errors import FencedError, MismatchError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.user_code import UsersCode
 from trident.state.capabilities import Transaction
-from trident.state.databases.base import HasSchemas, SqlDatabase, SqlTransaction
+from trident.state.databases.base import HasSchemas, KnowsPlaces, SqlDatabase, SqlTransaction
 from trident.state.positions import is_in
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.meta import Applied, AppliedRow, check_fence
@@ -103,6 +104,25 @@ class TablePlacing:
         """Return server, database, schema and table."""
         with self._place.database.transaction() as transaction:
             return self._schemas.place_of(transaction.connection, self._place.table)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPlacing:
+    """See `KnowsItsPlace`; of a table without a position, which no other state's position shows to be one with it."""
+
+    database: SqlDatabase
+    places: KnowsPlaces
+    table: str
+
+    def place(self) -> str:
+        """Return database and table."""
+        with self.database.transaction() as transaction:
+            return self.places.place_of(transaction.connection, self.table)
+
+
+def plain_placing(database: SqlDatabase, table: str) -> PlainPlacing | None:
+    """Return what says where a plain table is, None of a database that can't."""
+    return PlainPlacing(database, database, table) if isinstance(database, KnowsPlaces) else None
 
 
 def connection_of(transaction: Transaction) -> Connection:

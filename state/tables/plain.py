@@ -7,21 +7,22 @@ from collections.abc import Callable
 import pyarrow as pa
 from sqlalchemy import Connection, text
 
-from trident.base.errors import MismatchError, RefusedError
-from trident.base.identity import BatchId
+from trident.base.errors import RefusedError
+from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import WritableByTasks
 from trident.state.databases.base import SqlDatabase, SqlTransaction
-from trident.state.plainly import PlainTarget
+from trident.state.plainly import PlainFound, PlainTarget
 from trident.state.rows import conform
 from trident.state.tables.dialect import Dialect
-from trident.state.tables.meta import Applied
 from trident.state.tables.names import copy_table
+from trident.state.tables.place import plain_placing
+from trident.state.tables.plain_marks import PlainMarks, refuse_placed
+from trident.state.tables.plain_trying import PlainTrying, empty_table
 from trident.state.tables.shape import TableShape
 from trident.state.tables.staged import StagedTable
 from trident.state.tables.tables import prepare_values
 
-_POSITIONS = "trident_applied"
 Lock = Callable[[Connection, str], None]
 """Lets one transaction at a time go on that writes to this table, until it ends."""
 
@@ -47,15 +48,28 @@ class PlainTable(PlainTarget):
         shared: bool,
         lock: Lock = database_locks,
         writing: WritableByTasks | None = None,
+        by_task: bool = False,
     ) -> None:
         shape.columns(dialect.column_type)  # a type without a column is the topology's mistake
-        super().__init__(name, writing)
+        super().__init__(
+            name,
+            writing,
+            placing=plain_placing(database, shape.table),
+            trying=PlainTrying(database, dialect, shape),
+        )
         self._database = database
         self._dialect = dialect
         self._shape = shape
         self._shared = shared
         self._lock = lock
         self._staged = StagedTable(dialect, shape, copy_table(shape.table, shape.layout.schema()))
+        self._marks = PlainMarks(dialect, name, shape.table)
+        self._by_task = by_task
+
+    @property
+    def database(self) -> SqlDatabase:
+        """Where the table is."""
+        return self._database
 
     def check(self) -> None:
         """Make what is missing, and roll that back."""
@@ -86,30 +100,37 @@ class PlainTable(PlainTarget):
                     f"{rows.num_rows - merged.changed - merged.made} rows were not written to {self._shape.table!r}: a "
                     "trigger or rule of the table kept them out; nothing was written"
                 )
+            self._marks.note_rows(connection, batch, by_task=self._by_task)
 
-    def clear(self) -> None:
-        """Delete all rows."""
+    def found(self, topology: str) -> PlainFound | None:
+        """Look for the table, for whose it is noted to be, and for one row."""
         with self._database.transaction() as transaction:
-            if self._dialect.find_columns(transaction.connection, self._shape.table) is not None:
-                transaction.connection.execute(text(f"DELETE FROM {self._shape.quoted}"))
+            connection = transaction.connection
+            mark = self._marks.find(connection, topology)
+            if self._dialect.find_columns(connection, self._shape.table) is None:
+                return PlainFound(mark, is_missing=True, has_rows=False)
+            return PlainFound(mark, has_rows=self._has_rows(connection))
+
+    def own(self, owner: Owner, epoch: Epoch, *, emptied: bool = False) -> None:
+        """Make the table ready, empty it if that is asked for, and note whose it is, in one transaction."""
+        with self._database.transaction() as transaction:
+            transaction.work_for(owner.topology, epoch)
+            connection = transaction.connection
+            self._prepare(transaction)
+            self._marks.put(connection, owner, epoch, had_rows=not emptied and self._has_rows(connection))
+            if emptied:
+                empty_table(connection, self._dialect, self._shape, owner.topology)
 
     def close(self) -> None:
         """Let go of a database of its own; the ledger closes a shared one."""
         if not self._shared:
             self._database.close()
 
+    def _has_rows(self, connection: Connection) -> bool:
+        return connection.execute(text(f"SELECT 1 FROM {self._shape.quoted} LIMIT 1")).first() is not None
+
     def _prepare(self, transaction: SqlTransaction) -> None:
         self._dialect.check_server(transaction.connection)
         refuse_placed(transaction.connection, self._dialect, self.name, self._shape.table)
+        self._marks.prepare(transaction.connection, self._database.schema_terms)
         prepare_values(transaction.connection, self._dialect, self._shape)
-
-
-def refuse_placed(connection: Connection, dialect: Dialect, name: str, table: str) -> None:
-    """Raise MismatchError for a table whose rows stand at a txid of some topology."""
-    if dialect.find_columns(connection, _POSITIONS) is None:
-        return
-    for topology, other in Applied(dialect, name, table).holders(connection):
-        raise MismatchError(
-            f"table {table!r} is {other!r} of topology {topology!r}, which knows up to which txid its rows are: what "
-            f"is written by {name!r} without one can't be mixed with it. Nothing was changed: use another table"
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,20 +14,23 @@ from types import SimpleNamespace
 import pytest
 
 from tests.cli.making import write_module
+from tests.coordinators.fakes import LAYOUT
 from tests.coordinators.test_decisions import APART, SHORTCUT, Scene
 from trident.base.errors import FatalError, LeaseHeldError, MismatchError
 from trident.base.levels import Level as Promised
 from trident.base.timeouts import Timeouts
 from trident.cli.app import run
-from trident.coordinators.ledger import MemoryLedger
+from trident.coordinators.ledger import MemoryLedger, SqliteLedger
 from trident.coordinators.registered import Lease
 from trident.doctor import examining
 from trident.doctor.aborting import abortable
 from trident.doctor.bounded import bounded
+from trident.doctor.clusters import uses_of
 from trident.doctor.examining import examine
 from trident.doctor.findings import Check, Finding, Level, ok, problem, span
 from trident.doctor.subject import KafkaOutput, Subject, opened_subject
-from trident.state import KafkaSink
+from trident.graph.nodes import SinkNode
+from trident.state import KafkaSink, SqliteState
 
 SHORT = Timeouts(lease=timedelta(seconds=0.1))
 
@@ -150,3 +154,43 @@ def test_a_line_has_all_that_there_is_to_say() -> None:
     assert str(found) == "problem  the place: it is away. nothing is lost. wait"
     assert str(ok("the place", "answers")) == "ok       the place: answers"
     assert [span(each) for each in (0.4, 59, 3_600, 7_200, 200_000)] == ["0 s", "59 s", "60 min", "2 h", "2 days"]
+
+
+def weaker(name: str, *ends: object, targets: dict[str, object]) -> SimpleNamespace:
+    compiled = SimpleNamespace(spouts={}, targets=targets, ends=ends, level=Promised.AT_LEAST_ONCE)
+    return SimpleNamespace(name=name, compile=lambda: compiled)
+
+
+def test_tables_of_a_weaker_level_are_looked_at(tmp_path: Path) -> None:
+    ledger, file = SqliteLedger(tmp_path / "ledger.sqlite"), tmp_path / "sums.sqlite"
+    ledger.open()
+    state = SqliteState("sums", path=file)
+    topology = weaker("views", targets={"sums": lambda *_: state.open_plain(LAYOUT, ledger.database)})
+
+    def found() -> list[tuple[str, Level]]:
+        with opened_subject(topology, ledger, SHORT, timedelta(seconds=30)) as opened:  # type: ignore[arg-type]
+            opened = replace(opened, timeouts=Timeouts(lease=timedelta(seconds=5)))
+            return [(each.about, each.level) for each in examine(opened) if "sums" in each.about]
+
+    assert found() == [("the database of 'sums'", Level.PROBLEM)]
+    assert not file.exists()
+    with sqlite3.connect(file) as connection:
+        connection.execute("CREATE TABLE sums (account integer)")
+    assert found() == [("the database of 'sums'", Level.OK), ("the table of 'sums'", Level.PROBLEM)]
+    with sqlite3.connect(file) as connection:
+        connection.execute("DROP TABLE sums")
+    assert found() == [("the database of 'sums'", Level.OK), ("the table of 'sums'", Level.OK)]
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [], "it makes nothing"
+    ledger.close()
+
+
+def test_clusters_of_sinks_of_a_weaker_level_are_looked_at() -> None:
+    end = SinkNode.__new__(SinkNode)
+    object.__setattr__(end, "sink", KafkaSink("out", bootstrap_servers="127.0.0.1:9"))
+    object.__setattr__(end, "description", {"topic": "paid"})
+    topology = weaker("views", end, targets={})
+    with opened_subject(topology, MemoryLedger(), SHORT, timedelta(seconds=30)) as opened:  # type: ignore[arg-type]
+        assert [each.servers for each in opened.clusters] == ["127.0.0.1:9"]
+        assert opened.outputs == ()
+        assert [(use.topic, use.is_marker) for use in uses_of(opened, opened.clusters[0])] == [("paid", False)]

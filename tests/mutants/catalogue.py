@@ -930,8 +930,8 @@ _COORDINATOR = (
     Mutant(
         "who was overtaken while it looked is fenced, and finds no mismatch",
         "coordinators/holding/takeover.py",
-        "            self.unless_fenced(partial(require_known, seen, positions))\n",
-        "            require_known(seen, positions)\n",
+        "            self.unless_fenced(partial(require_known, seen, {**positions, **noted}))\n",
+        "            require_known(seen, {**positions, **noted})\n",
         ("tests/coordinators/test_takeover.py",),
     ),
     Mutant(
@@ -1423,7 +1423,7 @@ _OF_STARTS = (
     Mutant(
         "another ledger's states are left alone",
         "coordinators/holding/takeover.py",
-        "            self.unless_fenced(partial(require_known, seen, positions))\n",
+        "            self.unless_fenced(partial(require_known, seen, {**positions, **noted}))\n",
         "            pass\n",
         _STARTS,
     ),
@@ -1565,15 +1565,15 @@ _OF_STARTS = (
     Mutant(
         "an open reset is finished for the states that the stored description names",
         "coordinators/holding/takeover.py",
-        "for name, store in self.stores.items() if name not in added}",
-        "for name, store in self.stores.items() if name in {birth.state for birth in seen.births}}",
+        "for name, store in stores.items() if name not in added}",
+        "for name, store in stores.items() if name in {birth.state for birth in seen.births}}",
         _NEWER,
     ),
     Mutant(
         "an open reset is finished without what a newer version adds",
         "coordinators/holding/takeover.py",
-        "partial(self._carry_out_reset, self._described(self.snapshot), decision)",
-        "partial(self._carry_out_reset, self.stores, decision)",
+        "        stores = self._described({**self.stores, **self.plain.stores}, self.snapshot)\n",
+        "        stores = {**self.stores, **self.plain.stores}\n",
         _NEWER,
     ),
     Mutant(

@@ -9,6 +9,8 @@ from tests.mutants.mutant import Mutant
 _LEVELS: Final = ("tests/coordinators/test_levels.py",)
 _LIVES: Final = ("tests/coordinators/test_level_lives.py",)
 _QUEUES: Final = ("tests/coordinators/test_levels_of_queues.py",)
+_KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
+_STOPPED: Final = ("tests/coordinators/test_levels_stopped.py",)
 _PLAIN: Final = ("tests/state/test_plain.py",)
 
 LEVELS: Final = (
@@ -36,6 +38,141 @@ LEVELS: Final = (
         "            except OutcomeUnknownError as error:\n",
         "            except FatalError as error:\n",
         (*_LEVELS, *_LIVES),
+    ),
+    Mutant(
+        "a reset looks at tables without a position before it empties them",
+        "coordinators/holding/plain_stores.py",
+        '            self._repeater.call(f"looking at {name!r}", partial(store.look, topology))\n',
+        "            pass\n",
+        (*_KEPT, *_LEVELS),
+    ),
+    Mutant(
+        "rows of another topology without a position are not emptied",
+        "state/tables/plain_marks.py",
+        "            if (other, state) != (topology, self.name):\n",
+        "            if False:\n",
+        _KEPT,
+    ),
+    Mutant(
+        "a reset empties tables once it is recorded, and again when it is finished",
+        "coordinators/holding/carrying_out.py",
+        'plain.own(owner, epoch, emptied=decision.states == "clear")\n',
+        "plain.own(owner, epoch)\n",
+        (*_KEPT, *_LEVELS),
+    ),
+    Mutant(
+        "a reset that can't empty a table is not recorded",
+        "coordinators/decisions/deciding.py",
+        "partial(check_clear, {**taking.stores, **taking.plain.stores}, taking",
+        "partial(check_clear, taking.stores, taking",
+        _KEPT,
+    ),
+    Mutant(
+        "what a weaker level's topology has had since when is recorded",
+        "coordinators/holding/takeover.py",
+        "        self._bear(standing, self.plain.births(self.snapshot))\n",
+        "        self._bear(standing)\n",
+        _KEPT,
+    ),
+    Mutant(
+        "a table that had rows and has none is seen",
+        "coordinators/holding/plain_standing.py",
+        "    if found.mark is not None and found.mark.had_rows and found.has_rows is False:\n",
+        "    if False:\n",
+        _KEPT,
+    ),
+    Mutant(
+        "the first rows of a table are noted with them",
+        "state/tables/plain.py",
+        "            self._marks.note_rows(connection, batch, by_task=self._by_task)\n",
+        "",
+        _KEPT,
+    ),
+    Mutant(
+        "tasks that write to a plain table do not wait for one another",
+        "state/tables/plain_marks.py",
+        "txid = batch.owner, 0 if by_task else batch.txid\n",
+        "txid = batch.owner, batch.txid\n",
+        _PLAIN,
+    ),
+    Mutant(
+        "an older epoch notes nothing",
+        "state/tables/plain_marks.py",
+        "\n    WHERE trident_plain.epoch <= excluded.epoch",
+        "",
+        _PLAIN,
+    ),
+    Mutant(
+        "a table that is gone, or another one, is seen",
+        "coordinators/holding/plain_standing.py",
+        "        if birth is not None and _has_something(snapshot, birth):\n",
+        "        if False:\n",
+        _KEPT,
+    ),
+    Mutant(
+        "a new state takes no table that has rows",
+        "coordinators/holding/plain_standing.py",
+        "        if found.has_rows:\n",
+        "        if False:\n",
+        _KEPT,
+    ),
+    Mutant(
+        "a table that was filled with another ledger is seen",
+        "coordinators/holding/takeover.py",
+        "partial(require_known, seen, {**positions, **noted})",
+        "partial(require_known, seen, positions)",
+        _KEPT,
+    ),
+    Mutant(
+        "a ledger that was put back is seen, at each start",
+        "coordinators/holding/plain_standing.py",
+        "    if found.mark.newest_txid > snapshot.done + ahead:\n",
+        "    if False:\n",
+        _KEPT,
+    ),
+    Mutant(
+        "two states of a weaker level are not in one table",
+        "coordinators/holding/takeover.py",
+        "        require_one_place({**self.stores, **self.plain.stores}, self.repeater)\n",
+        "        require_one_place(self.stores, self.repeater)\n",
+        _KEPT,
+    ),
+    Mutant(
+        "what the ledger refuses to record waits for no person",
+        "coordinators/levels/writing.py",
+        '    return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.UNPROCESSABLE, "", text))\n\n\n'
+        "def as_written",
+        '    return StoppedError(text, Refusal(batch.txid, batch.attempt, StopKind.REFUSED, "", text))\n\n\n'
+        "def as_written",
+        _STOPPED,
+    ),
+    Mutant(
+        "a retry is refused at no level",
+        "trident/cli/deciding.py",
+        "    if kind is not DecisionKind.RETRY:",
+        "    if True:",
+        _STOPPED,
+    ),
+    Mutant(
+        "at least once nobody says that nothing was written",
+        "coordinators/batches/work.py",
+        "                told = parts.committer.told(error)\n",
+        "                told = error\n",
+        _STOPPED,
+    ),
+    Mutant(
+        "a start that is refused is not said to have written",
+        "coordinators/holding/run.py",
+        "is Level.AT_LEAST_ONCE and self._coordinator is not None:",
+        "is Level.AT_LEAST_ONCE:",
+        _STOPPED,
+    ),
+    Mutant(
+        "doctor looks at the tables of a weaker level",
+        "trident/doctor/examining.py",
+        "        *_of_plain(subject),\n",
+        "",
+        ("tests/doctor/test_examining.py",),
     ),
     Mutant(
         "what was given up is not written later",
@@ -84,7 +221,7 @@ LEVELS: Final = (
         "state/tables/plain.py",
         "        refuse_placed(transaction.connection, self._dialect, self.name, self._shape.table)\n",
         "",
-        _LEVELS,
+        (*_LEVELS, *_KEPT),
     ),
     Mutant(
         "a merge that depends on the order of batches is refused",

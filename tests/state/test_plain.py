@@ -24,11 +24,17 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.state import KafkaSink, MemoryState, PostgresState, PostgresTable, SqliteState, SqliteTable
 from trident.state.kafka.clients.plain import meaning_of
-from trident.state.layout import KeyColumn, Merge, StateLayout, ValueColumn
+from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
 from trident.state.memory.database import MemoryDatabase
-from trident.state.plainly import PlainTarget, with_positions
+from trident.state.plainly import PlainFound, PlainMark, PlainTarget, with_positions
+from trident.state.row_tables.place import RowPlace
+from trident.state.row_tables.plain import PlainRows
 from trident.state.row_tables.shape import RowWrite, row_shape
 from trident.state.sqlite.database import SqliteDatabase
+from trident.state.sqlite.dialect import SqliteDialect
+from trident.state.sqlite.rows import SqliteRows
+from trident.state.tables.plain import PlainTable
+from trident.state.tables.shape import table_shape
 
 LAYOUT = StateLayout(
     (KeyColumn("account", pa.string()),),
@@ -83,7 +89,7 @@ def test_rows_are_merged_by_key_and_null_is_a_key(opened: Opened) -> None:
     assert read() == {("ann", 4, 4, 5), (None, 3, 7, 9), ("bob", 1, 1, 1)}
     target.write(batch(2), rows(("bob", 1, 1, 1)))
     assert ("bob", 2, 1, 1) in read(), "what is written twice counts twice"
-    target.clear()
+    target.own(batch(3).owner, batch(3).epoch, emptied=True)
     assert read() == set()
     target.close()
 
@@ -165,7 +171,7 @@ def test_rows_are_appended_as_they_come(tmp_path: Path) -> None:
     given = pa.Table.from_pylist([{"account": "ann", "amount": 5}] * 2, schema=ROW)
     target.write(batch(1), given)
     target.write(batch(1), given)
-    target.clear()
+    target.own(batch(1).owner, batch(1).epoch, emptied=True)
     target.close()
     with sqlite3.connect(file) as connection:
         assert connection.execute("SELECT account, amount FROM paid").fetchall() == [("ann", 5)] * 4
@@ -205,3 +211,64 @@ def test_what_brokers_refuse_says_that_others_may_be_there(code: int, kind: type
     assert type(found) is kind
     assert "'out'" in str(found)
     assert "nothing was sent" not in str(found)
+
+
+def test_whose_it_is_is_noted_and_what_it_has_had(opened: Opened) -> None:
+    target, _ = opened
+    first, epoch = batch(1).owner, batch(1).epoch
+    assert target.found("payments") in (
+        PlainFound(None, is_missing=True, has_rows=False),
+        PlainFound(None, has_rows=False),
+    )
+    target.own(first, epoch)
+    assert target.found("payments") == PlainFound(PlainMark(first, epoch, False, 0), has_rows=False)
+    for txid in (7, 5):
+        target.write(batch(txid), rows(("ann", 1, 5, 5)))
+    assert target.found("payments") == PlainFound(PlainMark(first, epoch, True, 7), has_rows=True)
+    newer, second = Epoch(2, "newer"), Owner("payments", "second")
+    target.own(first, newer)
+    assert target.found("payments") == PlainFound(PlainMark(first, newer, True, 7), has_rows=True)
+    target.own(second, newer)
+    target.write(batch(8), rows(("ann", 1, 5, 5)))
+    assert target.found("payments") == PlainFound(PlainMark(second, newer, True, 0), has_rows=True), "of another life"
+    target.own(first, epoch)
+    assert target.found("payments") == PlainFound(PlainMark(second, newer, True, 0), has_rows=True), "an older epoch"
+    target.own(second, newer, emptied=True)
+    assert target.found("payments") == PlainFound(PlainMark(second, newer, False, 0), has_rows=False)
+    with pytest.raises(MismatchError, match=r"belongs to"):
+        target.found("others")
+    with pytest.raises(MismatchError, match=r"belongs to"):
+        target.own(Owner("others", "first"), newer, emptied=True)
+
+
+def test_several_topologies_may_append_to_one_table(tmp_path: Path) -> None:
+    shape = row_shape("paid", "paid", ROW, RowWrite.APPEND, (), None, None, None, False)
+    place = RowPlace(SqliteDatabase(tmp_path / "paid.sqlite"), SqliteDialect(), SqliteRows(), "paid", shape, True)
+    target, by_task = PlainRows(place), PlainRows(place, by_task=True)
+    others = Owner("others", "first")
+    for owner in (batch(1).owner, others):
+        target.own(owner, batch(1).epoch)
+    given = pa.Table.from_pylist([{"account": "ann", "amount": 5}], schema=ROW)
+    target.write(batch(3), given)
+    by_task.write(batch(4), given)
+    noted = [target.found(topology).mark for topology in ("payments", "others")]
+    assert [(mark.owner, mark.newest_txid) for mark in noted if mark] == [(batch(1).owner, 3), (others, 0)]
+    target.own(others, batch(1).epoch, emptied=True)
+    with sqlite3.connect(tmp_path / "paid.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM paid").fetchone() == (2,), "what was written stays"
+    target.close()
+
+
+def test_tasks_note_that_there_are_rows_and_no_txid(tmp_path: Path) -> None:
+    """They would wait for one another."""
+    database, shape = (
+        SqliteDatabase(tmp_path / "sums.sqlite"),
+        table_shape("sums", "sums", StateKind.NON_TRANSACTIONAL, LAYOUT),
+    )
+    target = PlainTable(database, SqliteDialect(), "sums", shape, shared=False, by_task=True)
+    target.own(batch(1).owner, batch(1).epoch)
+    target.write(batch(4), rows(("ann", 1, 5, 5)))
+    found = target.found("payments")
+    assert found is not None
+    assert found.mark == PlainMark(batch(1).owner, batch(1).epoch, True, 0)
+    target.close()

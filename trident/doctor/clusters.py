@@ -70,6 +70,9 @@ def uses_of(subject: Subject, cluster: ClusterAt) -> tuple[TopicUse, ...]:
             if output.topic is not None:
                 found.append(TopicUse(output.topic, who, _WRITE))
             found.append(TopicUse(output.sink.marker_topic, who, _MARKERS, is_marker=True))
+    for output in subject.plain_outputs:
+        if output.cluster is cluster and output.topic is not None:
+            found.append(TopicUse(output.topic, f"sink {output.sink.name!r}", _WRITE))
     return tuple(found)
 
 

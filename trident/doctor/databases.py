@@ -11,7 +11,7 @@ from sqlalchemy import text
 from trident.base.errors import ConfigurationError, FatalError
 from trident.doctor.clients import reading
 from trident.doctor.findings import Finding, ok, problem
-from trident.doctor.subject import Subject
+from trident.doctor.subject import PlainInSql, Subject
 from trident.state.databases.base import SqlDatabase
 from trident.state.kafka.outbox.target import OutboxTarget
 from trident.state.postgres.database import PostgresDatabase
@@ -89,6 +89,24 @@ def look_at_database(at: DatabaseAt) -> Iterator[Finding]:
         yield problem(
             at.place, "the server is a standby", "nothing can be written there", "name the primary in the address"
         )
+
+
+def plain_databases_of(subject: Subject) -> tuple[tuple[DatabaseAt, PlainInSql], ...]:
+    """Return every table that stands at no txid, with the database that it is in."""
+    ledger = subject.ledger.database
+
+    def at(target: PlainInSql) -> DatabaseAt:
+        place = "the ledger's database" if target.database is ledger else f"the database of {target.name!r}"
+        return DatabaseAt(place, target.database, (), has_ledger=target.database is ledger)
+
+    return tuple((at(target), target) for target in subject.plain.values())
+
+
+def look_at_plain(subject: Subject, target: PlainInSql) -> Iterator[Finding]:
+    """Say whether the table can be written to as the topology is; what a start would make is made and rolled back."""
+    target.look(subject.topology)
+    target.found(subject.topology)
+    yield ok(f"the table of {target.name!r}", "it is there and fits, or the first start makes it")
 
 
 def look_at_tasks_login(writing: PostgresWriting) -> Iterator[Finding]:

@@ -14,7 +14,13 @@ from trident.doctor.clusters import (
     look_at_transactional_ids,
     place_of,
 )
-from trident.doctor.databases import databases_of, look_at_database, look_at_tasks_login
+from trident.doctor.databases import (
+    databases_of,
+    look_at_database,
+    look_at_plain,
+    look_at_tasks_login,
+    plain_databases_of,
+)
 from trident.doctor.findings import Check, Finding, ok, problem
 from trident.doctor.folders import look_at_folder
 from trident.doctor.markers import look_at_markers
@@ -49,6 +55,7 @@ def checks_of(subject: Subject) -> tuple[Check, ...]:
         Check("versions", look_at_versions),
         Check("versions", look_at_java),
         *_of_databases(subject),
+        *_of_plain(subject),
         *_of_clusters(subject),
     )
 
@@ -67,6 +74,13 @@ def _of_databases(subject: Subject) -> Iterator[Check]:
             yield Check(f"tasks_dsn of {writing.state!r}", partial(look_at_tasks_login, writing), at.place)
         yield Check(f"sessions in {at.place}", partial(look_at_sessions, at, seconds), at.place)
         yield Check(f"staging in {at.place}", partial(look_at_staging, subject, at), at.place)
+
+
+def _of_plain(subject: Subject) -> Iterator[Check]:
+    for at, target in plain_databases_of(subject):
+        if not at.has_ledger:  # which is looked at already
+            yield Check(at.place, partial(look_at_database, at), at.place, opens=True)
+        yield Check(f"the table of {target.name!r}", partial(look_at_plain, subject, target), at.place)
 
 
 def _of_clusters(subject: Subject) -> Iterator[Check]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,15 @@ from trident.graph.nodes import SinkNode
 from trident.spouts.kafka.spout import OpaqueKafkaSpout, TransactionalKafkaSpout
 from trident.state.kafka.marker import transactional_id
 from trident.state.kafka.sink import KafkaSink
+from trident.state.row_tables.plain import PlainRows
+from trident.state.tables.plain import PlainTable
 from trident.state.tables.sql_target import SqlTarget
 from trident.state.target import Target
 
 if TYPE_CHECKING:
     from trident.language.topology import Topology
+
+PlainInSql = PlainTable | PlainRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +75,10 @@ class Subject:
     targets: Mapping[str, Target] = field(default_factory=dict)
     streams: tuple[KafkaStream, ...] = ()
     outputs: tuple[KafkaOutput, ...] = ()
+    plain: Mapping[str, PlainInSql] = field(default_factory=dict)
+    """Tables that stand at no txid, at a weaker level: of these only whether they are there and fit is asked."""
+    plain_outputs: tuple[KafkaOutput, ...] = ()
+    """Sinks in Kafka that have no markers and no transactions, at such a level."""
     clock: Clock = field(default_factory=SystemClock)
 
     @property
@@ -86,7 +94,8 @@ class Subject:
     @property
     def clusters(self) -> tuple[ClusterAt, ...]:
         """Every cluster that a stream or a sink is in, once."""
-        found = [*(stream.cluster for stream in self.streams), *(output.cluster for output in self.outputs)]
+        outputs = (*self.outputs, *self.plain_outputs)
+        found = [*(stream.cluster for stream in self.streams), *(output.cluster for output in outputs)]
         return tuple(dict.fromkeys(found))
 
 
@@ -110,14 +119,21 @@ def opened_subject(
     outputs = tuple(
         KafkaOutput(end.sink, end.topic, cluster(end.sink.bootstrap_servers, end.sink.client_options))
         for end in compiled.ends
-        if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink) and not compiled.level.is_plain
+        if isinstance(end, SinkNode) and isinstance(end.sink, KafkaSink)
     )
+    is_plain = compiled.level.is_plain
     with ExitStack() as stack:
         targets: dict[str, Target] = {}
-        # what is asked of them is about positions, markers and transactions, which a weaker level does not have
-        for name, opens in ({} if compiled.level.is_plain else compiled.targets).items():
+        for name, opens in compiled.targets.items():
             targets[name] = opens(ledger.database, timeouts)
             stack.enter_context(giving_back(f"closing {name!r}", targets[name].close))
         for each in clusters.values():
             stack.enter_context(giving_back("closing a client of Kafka", each.close))
-        yield Subject(topology.name, ledger, timeouts, open_longer_than, targets, streams, outputs)
+        made = Subject(topology.name, ledger, timeouts, open_longer_than, {}, streams)
+        # what is asked of the others is about positions, markers and transactions, which a weaker level does not have
+        plain = {name: target for name, target in targets.items() if isinstance(target, PlainInSql)}
+        yield (
+            replace(made, plain=plain, plain_outputs=outputs)
+            if is_plain
+            else replace(made, targets=targets, outputs=outputs)
+        )
