@@ -57,6 +57,8 @@ class BatchRunner:
     stage: Stage = staged_of
     refused: Callable[[str, BatchId, RefusedError], StoppedError] = refused_by
     """Makes the error of a state that can't take its rows."""
+    of_bad: str = "Nothing of its batch was applied."
+    """What became of a batch with a record that does not decode."""
 
     def run(self, batch: BatchId, plan: Plan, edges: BatchEdges, plan_ms: int) -> tuple[tuple[int, ...], Outcome]:
         """Return the acknowledged edge ids and the outcome, its updates staged as the pin needs them."""
@@ -103,7 +105,7 @@ class BatchRunner:
         for bad in letters:
             if self.spouts[bad.spout].on_bad_record is BadRecord.FAIL:
                 with about(f"stream {bad.spout!r}"):
-                    raise _undecodable(batch, bad, self.sources.get(bad.spout))
+                    raise _undecodable(batch, bad, self.sources.get(bad.spout), self.of_bad)
         return tuple(self._with_places(letters))
 
     def _with_places(self, letters: Sequence[DeadLetter]) -> Iterator[DeadLetter]:
@@ -121,14 +123,14 @@ class BatchRunner:
                 yield replace(letter, record=replace(letter.record, reason=f"{place}: {letter.record.reason}"))
 
 
-def _undecodable(batch: BatchId, bad: DeadLetter, source: Source | None) -> StoppedError:
+def _undecodable(batch: BatchId, bad: DeadLetter, source: Source | None, of_batch: str) -> StoppedError:
     record, way = bad.record, ""
     place = f"offset {record.offset} of partition {record.id.partition} of topic {record.id.topic!r}"
     if isinstance(source, NamesPlaces):
         (place,), way = source.places_of(record.id, [record.offset]), f"{source.way_to_mend}. "
     where = f"stream {bad.spout!r}: the record at {place} does not decode ({record.reason})"
     return StoppedError(
-        f"{where}. Nothing of its batch was applied. {way}Mend the stream's schema, where it has one, or "
+        f"{where}. {of_batch} {way}Mend the stream's schema, where it has one, or "
         "set on_bad_record=BadRecord.DEAD_LETTER: such records are then kept in the ledger's dead letters.",
         Refusal(batch.txid, batch.attempt, StopKind.BAD_RECORD, "", where),
     )

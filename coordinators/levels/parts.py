@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,17 +12,20 @@ from trident.base.identity import BatchId
 from trident.base.levels import Level
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
 from trident.coordinators.batches.committer import Committer
+from trident.coordinators.batches.hearing import Hears
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.work import measure
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.levels.behind import Behind
-from trident.coordinators.levels.writing import WriteRepeatedly, keep_made, refused_plainly
+from trident.coordinators.levels.writing import WRITTEN_BY_TASKS, WriteRepeatedly, keep_made, refused_plainly
+from trident.coordinators.lifecycle import Activity, Reply
 from trident.coordinators.options import RunOptions
 from trident.coordinators.pinned import Commit
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.retrying import Repeater
+from trident.state.capabilities import Transaction
 from trident.state.target import Target
 
 
@@ -66,6 +69,17 @@ class RecordsFirst(Committer):
 
 
 @dataclass(frozen=True, slots=True)
+class OfTheRun:
+    """What a run lends to what is processed behind its records."""
+
+    hears: Hears
+    most_pending: Callable[[], int]
+    """How many batches may be recorded and not processed: as many as are planned at once, at the moment."""
+    ends: Callable[[BaseException], None]
+    """Ends the run with what no request of its loop brings; any thread."""
+
+
+@dataclass(frozen=True, slots=True)
 class LevelParts:
     """What differs from level to level; the protocol, the loop and the ledger do not."""
 
@@ -93,21 +107,45 @@ class LevelParts:
         """How many batches were recorded and not written."""
         return 0 if self.behind is None else self.behind.lost
 
+    def end_with(self, error: BaseException) -> None:
+        """Write nothing more of what is recorded, if it has not begun; any thread."""
+        if self.behind is not None:
+            self.behind.end_with(error)
+
+    def in_full(self, reply: Reply) -> Reply:
+        """Return the answer to a command, with what the loop that made it can't know: what is not written yet."""
+        unwritten = 0 if self.behind is None else self.behind.unwritten
+        if not unwritten or reply.activity not in (Activity.INACTIVE, Activity.KILLED):
+            return reply
+        text = f"{reply.text}; {unwritten} batches that are recorded as done are not written yet, and still will be"
+        return replace(reply, text=text)
+
 
 def parts_of(
-    level: Level, runner: BatchRunner, ledger: Ledger, repeater: Repeater, options: RunOptions, book: PlanBook
+    level: Level,
+    runner: BatchRunner,
+    ledger: Ledger,
+    repeater: Repeater,
+    options: RunOptions,
+    book: PlanBook,
+    of_the_run: OfTheRun,
 ) -> LevelParts:
     """Return the parts of one run; `runner` is that of the first level."""
+
+    def owned_by(batch: BatchId, transaction: Transaction | None) -> None:
+        ledger.require_held(batch.owner.topology, batch.epoch, transaction)
+
     stores = runner.stores
     match level:
         case Level.EXACTLY_ONCE:
             return LevelParts(runner, Committer(ledger, stores, repeater, runner.clock), stores)
         case Level.AT_LEAST_ONCE:
-            keeps = replace(runner, stage=keep_made, refused=refused_plainly)
+            keeps = replace(runner, stage=keep_made, refused=refused_plainly, of_bad=WRITTEN_BY_TASKS)
             writes = WriteRepeatedly(stores, repeater)
             return LevelParts(keeps, WritesFirst(ledger, repeater, runner.clock, writes), stores)
         case Level.AT_MOST_ONCE:
-            behind = Behind(runner, repeater, options, partial(measure, book))
+            run, measured = of_the_run, partial(measure, book)
+            behind = Behind(runner, repeater, options, owned_by, measured, run.hears, run.most_pending, run.ends)
             first = RecordedFirst(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
             return LevelParts(first, RecordsFirst(ledger, repeater, runner.clock, behind), stores, behind)
 

@@ -9,15 +9,15 @@ from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.place import LAYOUTS, rows_table
-from trident.state.plainly import PlainTarget
+from trident.state.plainly import Holds, PlainTarget
 from trident.state.rows import conform
 
 
 class PlainMemory(PlainTarget):
     """See `PlainTarget`."""
 
-    def __init__(self, database: MemoryDatabase, name: str, layout: StateLayout) -> None:
-        super().__init__(name)
+    def __init__(self, database: MemoryDatabase, name: str, layout: StateLayout, *, beside: bool = True) -> None:
+        super().__init__(name, beside=beside)
         self._database = database
         self._layout = layout
 
@@ -29,11 +29,13 @@ class PlainMemory(PlainTarget):
         with self._database.transaction() as transaction:
             transaction.table(LAYOUTS)[self.name] = self._layout
 
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """Merge the rows into those that are there, all of them or none."""
         staged = keyed_rows(self._layout, conform(rows, self._layout.schema()))
         with self._database.transaction() as transaction:
             self._merge(transaction, staged)
+            if self.is_beside and holds is not None:
+                holds(transaction)
 
     def clear(self) -> None:
         """Forget all rows."""

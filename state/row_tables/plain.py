@@ -8,7 +8,7 @@ from trident.base.identity import BatchId
 from trident.base.looking import rolled_back
 from trident.state.capabilities import WritableByTasks
 from trident.state.databases.base import SqlTransaction
-from trident.state.plainly import PlainTarget, no_plain_form
+from trident.state.plainly import Holds, PlainTarget, no_plain_form
 from trident.state.row_tables.place import RowPlace
 from trident.state.row_tables.shape import RowShape, RowWrite
 from trident.state.rows import conform
@@ -21,7 +21,7 @@ class PlainRows(PlainTarget):
     def __init__(self, place: RowPlace, writing: WritableByTasks | None = None) -> None:
         for field in place.schema:
             place.dialect.column_type(field.type)
-        super().__init__(place.name, writing, keeps_what_left=True)
+        super().__init__(place.name, writing, beside=not place.apart, keeps_what_left=True)
         self._place = place
 
     def check(self) -> None:
@@ -33,7 +33,7 @@ class PlainRows(PlainTarget):
         with self._place.database.transaction() as transaction:
             self._prepare(transaction)
 
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """Append the rows in one transaction."""
         place = self._place
         rows = conform(rows, place.schema)
@@ -43,6 +43,8 @@ class PlainRows(PlainTarget):
             place.create_copy(transaction.connection)
             place.copy_rows(transaction.connection, ready)
             place.write_rows(transaction.connection, rows.num_rows)
+            if self.is_beside and holds is not None:
+                holds(transaction)  # last: who takes the topology over waits for this lock
 
     def clear(self) -> None:
         """Do nothing: what was written is the table's."""

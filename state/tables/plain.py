@@ -12,7 +12,7 @@ from trident.base.identity import BatchId
 from trident.base.looking import rolled_back
 from trident.state.capabilities import WritableByTasks
 from trident.state.databases.base import SqlDatabase, SqlTransaction
-from trident.state.plainly import PlainTarget
+from trident.state.plainly import Holds, PlainTarget
 from trident.state.rows import conform
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.meta import Applied
@@ -49,7 +49,7 @@ class PlainTable(PlainTarget):
         writing: WritableByTasks | None = None,
     ) -> None:
         shape.columns(dialect.column_type)  # a type without a column is the topology's mistake
-        super().__init__(name, writing)
+        super().__init__(name, writing, beside=shared)
         self._database = database
         self._dialect = dialect
         self._shape = shape
@@ -66,7 +66,7 @@ class PlainTable(PlainTarget):
         with self._database.transaction() as transaction:
             self._prepare(transaction)
 
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """Merge the rows in one transaction."""
         rows = conform(rows, self._shape.layout.schema())
         self._dialect.check_rows(rows)
@@ -86,6 +86,8 @@ class PlainTable(PlainTarget):
                     f"{rows.num_rows - merged.changed - merged.made} rows were not written to {self._shape.table!r}: a "
                     "trigger or rule of the table kept them out; nothing was written"
                 )
+            if self._shared and holds is not None:
+                holds(transaction)  # last: who takes the topology over waits for this lock
 
     def clear(self) -> None:
         """Delete all rows."""
