@@ -98,7 +98,7 @@ def frozen(txid: int) -> Iterator[tuple[Meddle, threading.Event]]:
     def freeze(request: ProcessRequest, result: ProcessResult) -> ProcessResult:
         if request.batch.txid == txid:
             stands.set()
-            woken.wait(20)
+            woken.wait(40)
         return result
 
     try:
@@ -134,7 +134,7 @@ def test_a_run_that_waits_for_what_is_recorded_hears_that_it_was_replaced(caplog
         assert stands.wait(10)
         job = job_of(place, 30, leave)
         TopologyRun(job.plan(), MemoryLedger(later, database=kept.database), OPTIONS, later).run()
-        assert isinstance(first.end(), FencedError), "though its engine has not come back"
+        assert isinstance(first.end(8), FencedError), "though its engine has not come back"
     assert "txid=3 lost" in caplog.text
 
 
