@@ -141,7 +141,9 @@ class TopologyRun:
             self._tell_of_what_was_received(error)
             self._tell_of_what_was_written(error)
             if self._fenced_by is None or isinstance(error, FencedError):
+                self._tell_of_what_was_lost(error)
                 raise
+            self._tell_of_what_was_lost(self._fenced_by)
             raise self._fenced_by from error  # which made the other one: nothing is repeated any more
 
     def _tell_of_what_was_received(self, error: TridentError) -> None:
@@ -161,6 +163,9 @@ class TopologyRun:
                 "The topology runs at level at_least_once: what was written of batches that are not done stays, and is "
                 "written again when they are tried again."
             )
+
+    def _tell_of_what_was_lost(self, error: TridentError) -> None:
+        """Add what the summary would have said, which a run that ends with an error has not."""
         if self._level_parts is not None and self._level_parts.lost:
             error.add_note(
                 f"The topology runs at level at_most_once: {self._level_parts.lost} batches that are recorded as done "

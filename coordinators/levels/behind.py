@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 
-from trident.base.errors import FatalError, FencedError, OutcomeUnknownError, RetryableError, TridentError
+from trident.base.errors import FatalError, RetryableError, TridentError
 from trident.base.identity import BatchId
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
@@ -103,9 +103,8 @@ class Behind:
         try:
             self._hold(plan)  # a source lets go of what is done
             record()
-        except BaseException as error:
+        except BaseException:
             self._let_go(plan)
-            self._tell_of_unknown(batch, error)
             raise
         with self._changed:
             self._batches[batch] = _Stands.PROCESSING
@@ -116,6 +115,11 @@ class Behind:
             self._let_go(plan)
             return
         processed.add_done_callback(partial(self._ended, batch))
+
+    def may_be_recorded(self, batch: BatchId, error: TridentError) -> None:
+        """Count a batch of which nobody knows whether it is recorded: it is not processed, and may be done."""
+        with self._changed:
+            self._count(batch, error)
 
     def finish(self) -> None:
         """Wait until everything that is recorded was processed; each has its time limit.
@@ -169,14 +173,6 @@ class Behind:
 
     def _has_room(self) -> bool:
         return len(self._pending()) < (self._most() if self._has_written else 1)
-
-    def _tell_of_unknown(self, batch: BatchId, error: BaseException) -> None:
-        """Count a batch of which nobody knows whether it is recorded: it is not processed, and may be done."""
-        if isinstance(error.__cause__, OutcomeUnknownError):
-            with self._changed:
-                self._count(batch, error.__cause__)
-        elif isinstance(error, FencedError):
-            _log.warning("%s: if an answer of the ledger was lost just before, it is recorded, and lost", batch)
 
     def _process(self, batch: BatchId, outcome: Outcome) -> Outcome:
         plan, late = outcome.plan, OverdueError(f"not processed within {self._timeout_s:g} s")

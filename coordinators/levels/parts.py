@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from trident.base.clock import Clock
+from trident.base.errors import OutcomeUnknownError, TridentError
 from trident.base.identity import BatchId
 from trident.base.levels import Level
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
@@ -53,19 +54,39 @@ class RecordedFirst(BatchRunner):
 
 
 class RecordsFirst(Committer):
-    """At most once: what is recorded is processed behind that."""
+    """At most once: what is recorded is processed behind that.
 
-    def __init__(self, ledger: Ledger, repeater: Repeater, clock: Clock, behind: Behind) -> None:
+    `repeater` is its own, and tells it of an answer that was lost before another one came: that the run was replaced,
+    say, which does not mean that the batch is not recorded.
+    """
+
+    def __init__(
+        self, ledger: Ledger, repeater: Repeater, clock: Clock, behind: Behind, hears: Callable[[BaseException], None]
+    ) -> None:
         super().__init__(ledger, {}, repeater, clock)
         self._behind = behind
+        self._hears = hears
+        self._is_unknown = False
+        repeater.hears = self._failed
 
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Record the batch as done, then let it be processed."""
         commits: list[Commit] = []
-        self._behind.recorded(
-            batch, outcome, lambda: commits.append(super(RecordsFirst, self).together(batch, outcome))
-        )
+        self._behind.recorded(batch, outcome, lambda: commits.append(self._record(batch, outcome)))
         return commits[0]
+
+    def _record(self, batch: BatchId, outcome: Outcome) -> Commit:
+        self._is_unknown = False
+        try:
+            return super().together(batch, outcome)
+        except TridentError as error:
+            if self._is_unknown or isinstance(error.__cause__, OutcomeUnknownError):
+                self._behind.may_be_recorded(batch, error)
+            raise
+
+    def _failed(self, error: BaseException) -> None:
+        self._is_unknown = self._is_unknown or isinstance(error, OutcomeUnknownError)
+        self._hears(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +168,9 @@ def parts_of(
             run, measured = of_the_run, partial(measure, book)
             behind = Behind(runner, repeater, options, owned_by, measured, run.hears, run.most_pending, run.ends)
             first = RecordedFirst(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
-            return LevelParts(first, RecordsFirst(ledger, repeater, runner.clock, behind), stores, behind)
+            recording = Repeater(options.give_up_after, repeater.stopping, options.batch_timeout)
+            recorder = RecordsFirst(ledger, recording, runner.clock, behind, repeater.hears)
+            return LevelParts(first, recorder, stores, behind)
 
 
 def look_at_plain(stores: Mapping[str, Target], topology: str, repeater: Repeater) -> None:

@@ -245,18 +245,24 @@ def test_a_topology_that_is_deactivated_says_what_is_not_written_yet():
     life.end()
 
 
-def test_a_record_whose_answer_is_lost_while_the_run_ends_counts_as_lost(monkeypatch):
+@pytest.mark.parametrize(
+    "then", [OutcomeUnknownError("lost"), RetryableError("away"), FencedError("replaced")], ids=str
+)
+def test_a_record_whose_answer_is_lost_before_the_run_ends_counts_as_lost(then, monkeypatch):
     """Nobody knows whether it is recorded, and who would write it is gone."""
-    place = memory_place()
+    place, heard = memory_place(), list[BatchId]()
     commit = MemoryLedger.commit_together
 
     def unheard(self: MemoryLedger, *given: object) -> None:
+        if heard:
+            raise then
         commit(self, *given)  # type: ignore[arg-type]
+        heard.append(given)  # type: ignore[arg-type]
         raise OutcomeUnknownError("the answer was lost")
 
     monkeypatch.setattr(MemoryLedger, "commit_together", unheard)
     options = replace(OPTIONS, give_up_after=timedelta(seconds=0.2))
-    with pytest.raises(FatalError, match="the answer was lost") as raised:
+    with pytest.raises((FatalError, FencedError), match=str(then)) as raised:
         run(job_of(place, 30, leave), place.ledger(), options)
     assert any("1 batches that are recorded as done were lost" in note for note in raised.value.__notes__)
     assert counted(place) == 0

@@ -195,9 +195,9 @@ LEVELS: Final = (
     ),
     Mutant(
         "a batch counts as lost of which nobody knows whether it is recorded",
-        "coordinators/levels/behind.py",
-        "            self._tell_of_unknown(batch, error)\n",
-        "",
+        "coordinators/levels/parts.py",
+        "            if self._is_unknown or isinstance(error.__cause__, OutcomeUnknownError):\n",
+        "            if isinstance(error.__cause__, OutcomeUnknownError):\n",
         _MOST,
     ),
     Mutant(
