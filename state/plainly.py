@@ -18,11 +18,14 @@ from trident.base.errors import ConfigurationError
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.levels import Level
 from trident.base.timeouts import Timeouts
-from trident.state.capabilities import Capabilities, KnowsItsPlace, TriesTogether, WritableByTasks
+from trident.state.capabilities import Capabilities, KnowsItsPlace, Transaction, TriesTogether, WritableByTasks
 from trident.state.layout import Merge, StateLayout
 from trident.state.positions import Position
 from trident.state.staged import HeldUpdates, StagedUpdates
 from trident.state.target import LedgerDatabase, Target
+
+Holds = Callable[[Transaction], None]
+"""Raises FencedError unless the writer still holds its topology; in that transaction it does so until the end of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +55,15 @@ class PlainFound:
 class WritesPlainly(Protocol):
     """Writes what it is given at once and keeps no position; what is written twice is there twice."""
 
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    @property
+    def is_beside(self) -> bool:
+        """Whether it writes in transactions of the ledger's database, and calls `holds` as the last thing in each."""
+
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """Write a batch's rows as they are; from several threads at once, in no order.
 
         Raises `RetryableError` when nothing was written, `OutcomeUnknownError` when nobody knows, `RefusedError`.
+        One that is not beside the ledger has no transaction in which `holds` could be asked, and leaves it.
         """
 
     def found(self, topology: str) -> PlainFound | None:
@@ -80,11 +88,13 @@ class PlainTarget(ABC):
         name: str,
         writing: WritableByTasks | None = None,
         *,
+        beside: bool,
         keeps_what_left: bool = False,
         placing: KnowsItsPlace | None = None,
         trying: TriesTogether | None = None,
     ) -> None:
         self._name = name
+        self._is_beside = beside
         self._capabilities = Capabilities(
             plain=self, writing=writing, keeps_what_left=keeps_what_left, placing=placing, trying=trying
         )
@@ -99,6 +109,11 @@ class PlainTarget(ABC):
         """See `Target.capabilities`."""
         return self._capabilities
 
+    @property
+    def is_beside(self) -> bool:
+        """See `WritesPlainly.is_beside`."""
+        return self._is_beside
+
     @abstractmethod
     def check(self) -> None:
         """Raise what `prepare` would raise; changes nothing."""
@@ -108,7 +123,7 @@ class PlainTarget(ABC):
         """See `Target.prepare`."""
 
     @abstractmethod
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """See `WritesPlainly.write`."""
 
     @abstractmethod

@@ -32,7 +32,7 @@ from trident.coordinators.protocol.state import Phase
 _log = logging.getLogger("trident.coordinator")
 _LONGEST_WAIT_S = 1.0
 _LONGEST_LAST_CALL_S = 10.0
-"""How long a run that ends waits for calls of the engine: nothing that they do can be seen by a reader."""
+"""How long a run that ends waits for calls of the engine; nobody counts on what they do after that."""
 
 Call = Callable[[float], list[Request]]
 """What came back, as the call of the loop that hears it at some moment."""
@@ -71,6 +71,11 @@ class BatchCoordinator:
     def break_off(self, error: BaseException) -> None:
         """Ask for an immediate end with this error; any thread."""
         self._words.put(partial(self._loop.break_off, error))
+
+    @property
+    def max_pending(self) -> int:
+        """How many batches are planned or processed at once, as the last command says; any thread."""
+        return self._loop.state.max_pending
 
     @property
     def done(self) -> int:
@@ -181,5 +186,7 @@ class BatchCoordinator:
         self._work.end()
         if left:
             _log.warning(
-                "%d calls of the engine have not come back and are left behind; no reader sees what they do", len(left)
+                "%d calls of the engine have not come back and are left behind; nothing of them is recorded, and no "
+                "reader sees what they do, but for what tasks still write at level at_least_once",
+                len(left),
             )

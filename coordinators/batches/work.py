@@ -7,7 +7,7 @@ who repeats a call whose answer was lost.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -39,7 +39,7 @@ from trident.coordinators.batches.requests import (
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopping import record_stop
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.lifecycle import Activity
+from trident.coordinators.lifecycle import Activity, Reply
 from trident.coordinators.pinned import Commit
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
@@ -73,6 +73,10 @@ class TurnWorker(Protocol):
         """
 
 
+def _as_it_is(reply: Reply) -> Reply:
+    return reply
+
+
 @dataclass(frozen=True)
 class Parts:
     """All that requests are performed on, opened and taken over."""
@@ -89,6 +93,8 @@ class Parts:
     """For the last write, which the end of the run does not cut short."""
     keep: Keep
     turn: TurnWorker | None = None
+    in_full: Callable[[Reply], Reply] = _as_it_is
+    """Adds to the answer to a command what the loop can't know."""
 
 
 class Work:
@@ -133,6 +139,7 @@ class Work:
                 take = partial(parts.ledger.take_commands, owner, epoch)
                 return Taken(parts.repeater.call("reading the commands that wait", take))
             case AnswerCommand(owner, epoch, number, reply):
+                reply = parts.in_full(reply)
                 _log.info("topology=%s command=%d %s: %s", owner.topology, number, reply.verdict, reply.text)
                 write = partial(parts.ledger.answer, owner, epoch, number, reply)
                 parts.repeater.call(f"answering command {number}", write)

@@ -39,7 +39,7 @@ from trident.coordinators.holding.starts import nothing_wrong
 from trident.coordinators.holding.taken import TakenOver
 from trident.coordinators.holding.takeover import TakeOver
 from trident.coordinators.ledger.base import Ledger
-from trident.coordinators.levels.parts import LevelParts, parts_of
+from trident.coordinators.levels.parts import LevelParts, OfTheRun, parts_of
 from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.plans.maker import PlanMaker
@@ -114,6 +114,7 @@ class TopologyRun:
         self._reporter: ErrorReporter | None = None
         self._measured: tuple[MeasuresLatency, ...] = ()
         self._coordinator: BatchCoordinator | None = None
+        self._level_parts: LevelParts | None = None
         self._fenced_by: FencedError | None = None
         self._has_waited = False
 
@@ -140,7 +141,9 @@ class TopologyRun:
             self._tell_of_what_was_received(error)
             self._tell_of_what_was_written(error)
             if self._fenced_by is None or isinstance(error, FencedError):
+                self._tell_of_what_was_lost(error)
                 raise
+            self._tell_of_what_was_lost(self._fenced_by)
             raise self._fenced_by from error  # which made the other one: nothing is repeated any more
 
     def _tell_of_what_was_received(self, error: TridentError) -> None:
@@ -161,6 +164,14 @@ class TopologyRun:
                 "written again when they are tried again."
             )
 
+    def _tell_of_what_was_lost(self, error: TridentError) -> None:
+        """Add what the summary would have said, which a run that ends with an error has not."""
+        if self._level_parts is not None and self._level_parts.lost:
+            error.add_note(
+                f"The topology runs at level at_most_once: {self._level_parts.lost} batches that are recorded as done "
+                "were lost in this run, and are not tried again."
+            )
+
     def _run(self) -> RunSummary:
         topology, ledger, options = self._topology, self._ledger, self._options
         with (
@@ -177,13 +188,13 @@ class TopologyRun:
             self._measured = tuple(each for each in open_parts.sources.values() if isinstance(each, MeasuresLatency))
             self._reporter = ErrorReporter(partial(ledger.report, owner, taken.epoch), self._clock)
             book = PlanBook(taken.snapshot)
-            parts = self._parts(open_parts, processor, book)
+            parts = self._level_parts = self._parts(open_parts, processor, book)
             with closing(self._reporter):
                 coordinator = self._coordinator = self._build(taken, open_parts.sources, parts, book)
                 if self._stop_requested.is_set():
                     coordinator.stop()
                 if self._fenced_by is not None:  # while the coordinator was being built
-                    coordinator.break_off(self._fenced_by)
+                    self._fenced(self._fenced_by)
                 with parts.ending():
                     coordinator.run()
             if options.until is Until.CAUGHT_UP and not self._stop_requested.is_set():
@@ -235,10 +246,22 @@ class TopologyRun:
         self._stopping.set()
         if self._coordinator is not None:
             self._coordinator.break_off(error)
+        if self._level_parts is not None:
+            self._level_parts.end_with(error)
+
+    def _end_with(self, error: BaseException) -> None:
+        if isinstance(error, FencedError):
+            self._fenced(error)
+        elif self._coordinator is not None:
+            self._coordinator.break_off(error)
+
+    def _most_pending(self) -> int:
+        return self._options.max_pending if self._coordinator is None else self._coordinator.max_pending
 
     def _parts(self, open_parts: Opened, processor: Processor, book: PlanBook) -> LevelParts:
         runner = BatchRunner(self._topology.spouts, open_parts.sources, open_parts.stores, processor, self._clock)
-        return parts_of(self._topology.level, runner, self._ledger, self._repeater, self._options, book)
+        lent = OfTheRun(self._hear, self._most_pending, self._end_with)
+        return parts_of(self._topology.level, runner, self._ledger, self._repeater, self._options, book, lent)
 
     def _build(
         self, taken: TakenOver, sources: Mapping[str, Source], made: LevelParts, book: PlanBook
@@ -260,6 +283,7 @@ class TopologyRun:
             ),
             keep=self._options.keep,
             turn=self._turn(stores, runner),
+            in_full=made.in_full,
         )
         pace = Pace.of(self._options)
         loop = Loop(

@@ -67,6 +67,12 @@ class Ledger(Protocol):
     def release(self, topology: str, epoch: Epoch) -> None:
         """End the lease at once; a no-op when the epoch is old."""
 
+    def require_held(self, topology: str, epoch: Epoch, transaction: Transaction | None = None) -> None:
+        """Raise FencedError for another epoch than the stored one; changes nothing.
+
+        In an open transaction of this ledger's database the answer stays true until that ends, else for this moment.
+        """
+
     def look(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
         """Return what `register` would return, and raise what it would raise; changes nothing.
 

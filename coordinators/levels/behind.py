@@ -15,10 +15,13 @@ from trident.base.errors import FatalError, RetryableError, TridentError
 from trident.base.identity import BatchId
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
+from trident.coordinators.batches.failing import OverdueError
+from trident.coordinators.batches.hearing import Hears
 from trident.coordinators.batches.lanes import SideBySide
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.runner import BatchRunner
-from trident.coordinators.levels.writing import WriteOnce
+from trident.coordinators.levels.ending import is_lost_alone, lost_all, lost_in_a_row
+from trident.coordinators.levels.writing import OwnedBy, WriteOnce
 from trident.coordinators.options import RunOptions
 from trident.coordinators.planned import Plan
 from trident.coordinators.retrying import Repeater
@@ -41,22 +44,37 @@ class _Stands(StrEnum):
 class Behind:
     """Processes what is recorded, side by side; `recorded` is called by one thread, one batch after the other.
 
-    At most `max_pending` batches are recorded and not processed: so many may be lost with a process, and no more are
-    recorded while as many are. One that fails is counted, told, and never tried again. When `max_tries` in a row were
-    lost nothing more is recorded: what loses every batch (a table that is gone, a function that raises) must not empty
-    the source.
+    At most `most` batches are recorded and not processed: so many may be lost with a process, and no more are recorded
+    while as many are. Until the first one of a run is written that is one: what is wrong with all of them shows there.
+    One that fails is counted, told, and never tried again. When `max_tries` in a row were lost nothing more is
+    recorded: what loses every batch (a table that is gone, a function that raises) must not empty the source. What is
+    no fault of a batch ends the run with the first one that meets it.
     """
 
     def __init__(
-        self, runner: BatchRunner, repeater: Repeater, options: RunOptions, measure: Callable[[Outcome], None]
+        self,
+        runner: BatchRunner,
+        repeater: Repeater,
+        options: RunOptions,
+        owned_by: OwnedBy,
+        measure: Callable[[Outcome], None],
+        hears: Hears,
+        most: Callable[[], int],
+        ends: Callable[[BaseException], None],
     ) -> None:
-        """`measure` is given what was read, for the limits of later plans."""
+        """`measure` is given what was read, for the limits of later plans; `hears` of what loses a batch.
+
+        `most` says how many may be recorded and not processed at the moment; `ends` is given what ends the run.
+        """
         # the run's own signal is set when it has nothing more to plan, while this goes on
-        self._runner = replace(runner, stage=WriteOnce(repeater, self._claim), is_over=StopSignal())
+        stage = WriteOnce(repeater, self._claim, owned_by)
+        self._runner = replace(runner, stage=stage, is_over=StopSignal())
         self._holding = {name: each for name, each in runner.sources.items() if isinstance(each, HoldsForLater)}
         self._measure = measure
+        self._hears = hears
+        self._most = most
+        self._ends = ends
         self._stopping: StopSignal = repeater.stopping
-        self._room = options.max_pending
         self._most_in_a_row = options.max_tries
         self._timeout_s = options.batch_timeout.total_seconds()
         self._rng = random.SystemRandom()
@@ -64,9 +82,16 @@ class Behind:
         self._batches: dict[BatchId, _Stands] = {}
         self._changed = threading.Condition()
         self._in_a_row = 0
+        self._has_written = False
         self._broken: BaseException | None = None
         self.lost = 0
         """How many batches were recorded and not written, or not all of them was."""
+
+    @property
+    def unwritten(self) -> int:
+        """How many batches are recorded, and neither written nor lost."""
+        with self._changed:
+            return len(self._pending())
 
     def recorded(self, batch: BatchId, outcome: Outcome, record: Callable[[], None]) -> None:
         """Record a batch once there is room for it, then begin to process it.
@@ -75,8 +100,8 @@ class Behind:
         """
         self._wait_for_room(batch)
         plan = outcome.plan
-        self._hold(plan)  # a source lets go of what is done
         try:
+            self._hold(plan)  # a source lets go of what is done
             record()
         except BaseException:
             self._let_go(plan)
@@ -86,63 +111,91 @@ class Behind:
         try:
             processed = self._threads.submit(partial(self._process, batch, outcome))
         except RuntimeError as error:  # the system gives no more threads
-            self._lose(batch, str(error))
+            self._lose(batch, error)
             self._let_go(plan)
             return
         processed.add_done_callback(partial(self._ended, batch))
 
+    def may_be_recorded(self, batch: BatchId, error: TridentError) -> None:
+        """Count a batch of which nobody knows whether it is recorded: it is not processed, and may be done."""
+        with self._changed:
+            self._count(batch, error)
+
     def finish(self) -> None:
-        """Wait until everything that is recorded was processed; each has its time limit."""
+        """Wait until everything that is recorded was processed; each has its time limit.
+
+        Raises what ended it, and FatalError when all that was recorded was lost.
+        """
         with self._changed:
             while self._pending():
                 self._changed.wait(_LOOK_S)
         self._threads.close()
         if self._broken is not None:
             raise self._broken
+        if self.lost and not self._has_written:
+            raise lost_all(self.lost)
 
     def break_off(self) -> None:
         """Give up what is still processed: the run ends with an error. What is being written may end, for a while."""
-        for batch in self._processing():
-            self._give_up(batch, "the run ended with an error")
+        self._give_all_up()
         with self._changed:
             self._changed.wait_for(lambda: not self._pending(), _LONGEST_END_S)
             self.lost += len(self._pending())
         self._threads.close()
 
+    def end_with(self, error: BaseException) -> None:
+        """End with this error, the first one counts: nothing more is recorded, what is still processed is given up."""
+        with self._changed:
+            is_first = self._break(error)
+        if is_first:
+            self._end(error)
+
+    def _break(self, error: BaseException) -> bool:
+        is_first = self._broken is None
+        self._broken = self._broken or error
+        self._changed.notify_all()
+        return is_first
+
+    def _end(self, error: BaseException) -> None:
+        self._give_all_up()
+        self._ends(error)
+
     def _wait_for_room(self, batch: BatchId) -> None:
         with self._changed:
-            while len(self._pending()) >= self._room and not self._stopping.is_set():
+            while self._broken is None and not self._has_room() and not self._stopping.is_set():
                 self._changed.wait(_LOOK_S)
             if self._broken is not None:
                 raise self._broken
             if self._in_a_row >= self._most_in_a_row:
-                raise FatalError(
-                    f"the last {self._in_a_row} batches were lost, one after the other, so something is wrong with "
-                    f"more than one of them; the log says what. Txid {batch.txid} was not recorded: mend the cause and "
-                    "run the topology again, which goes on with it"
-                )
+                raise lost_in_a_row(self._in_a_row, batch)
         if self._stopping.is_set():
             raise FatalError(f"{batch}: the run ended before it was recorded; the next start goes on with it")
 
+    def _has_room(self) -> bool:
+        return len(self._pending()) < (self._most() if self._has_written else 1)
+
     def _process(self, batch: BatchId, outcome: Outcome) -> Outcome:
-        plan, late = outcome.plan, f"not processed within {self._timeout_s:g} s"
+        plan, late = outcome.plan, OverdueError(f"not processed within {self._timeout_s:g} s")
         timer = threading.Timer(self._timeout_s, self._give_up, (batch, late))
         timer.daemon = True
-        timer.start()
         try:
+            timer.start()
             return self._runner.run(batch, plan, draw_edges(plan, self._rng), outcome.plan_ms)[1]
         finally:
             timer.cancel()
             self._let_go(plan)
 
     def _ended(self, batch: BatchId, processed: Future[Outcome]) -> None:
-        error = processed.exception()
-        if error is None:
-            self._written(batch, processed.result())
-            return
-        if not isinstance(error, TridentError):
-            self._broken = error  # no fault of the outside world: nothing more is recorded
-        self._lose(batch, str(error) if isinstance(error, TridentError) else type(error).__name__)
+        try:
+            error = processed.exception()
+            if error is None:
+                self._written(batch, processed.result())
+                return
+            self._lose(batch, error)
+        except BaseException as wrong:  # noqa: BLE001 - nobody else hears of it, and the batch would be waited for
+            with self._changed:
+                self._batches.pop(batch, None)
+            self.end_with(wrong)
 
     def _claim(self, batch: BatchId) -> None:
         """Let it be written, unless it was given up: what counts as lost is not written later."""
@@ -151,21 +204,29 @@ class Behind:
                 raise RetryableError(f"{batch} was given up; nothing of it is written any more")
             self._batches[batch] = _Stands.WRITING
 
-    def _give_up(self, batch: BatchId, why: str) -> None:
+    def _give_all_up(self) -> None:
+        for batch in self._processing():
+            self._give_up(batch, RetryableError("the run ended with an error"))
+
+    def _give_up(self, batch: BatchId, why: RetryableError) -> None:
         with self._changed:
             if self._batches.get(batch) is not _Stands.PROCESSING:
                 return  # what is being written ends by itself
             self._batches[batch] = _Stands.GIVEN_UP
             self._count(batch, why)
-        # an engine that does not answer must not keep the run from its end
-        threading.Thread(target=self._runner.cancel, args=(batch,), name="trident-giving-up", daemon=True).start()
+        try:
+            # an engine that does not answer must not keep the run from its end
+            threading.Thread(target=self._runner.cancel, args=(batch,), name="trident-giving-up", daemon=True).start()
+        except RuntimeError as error:
+            _log.warning("%s: the engine can't be told to end it (%s)", batch, error)
 
     def _written(self, batch: BatchId, written: Outcome) -> None:
         with self._changed:
             self._in_a_row = 0
-            self._measure(written)
+            self._has_written = True
             del self._batches[batch]
             self._changed.notify_all()
+        self._measure(written)
         left_out = len(written.dead_letters)
         if left_out:
             _log.warning("%s: %d records did not decode and are lost", batch, left_out)
@@ -179,23 +240,28 @@ class Behind:
             written.process_ms,
         )
 
-    def _lose(self, batch: BatchId, why: str) -> None:
+    def _lose(self, batch: BatchId, error: BaseException) -> None:
         with self._changed:
+            # before it leaves room in which another one would be recorded
+            ends = not is_lost_alone(error) and self._break(error)
             if self._batches.pop(batch) is not _Stands.GIVEN_UP:
-                self._count(batch, why)
+                self._count(batch, error)
             self._changed.notify_all()
+        if ends:
+            self._end(error)
 
-    def _count(self, batch: BatchId, why: str) -> None:
+    def _count(self, batch: BatchId, error: BaseException) -> None:
         self.lost += 1
         self._in_a_row += 1
         self._changed.notify_all()
+        self._hears(error, batch)
         _log.warning(
             "topology=%s txid=%d lost: it is recorded as done, and what was not written of it by now never is (%d lost "
             "in this run): %s",
             batch.owner.topology,
             batch.txid,
             self.lost,
-            why,
+            error if isinstance(error, TridentError) else type(error).__name__,
         )
 
     def _pending(self) -> list[BatchId]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
 from trident.base.clock import Clock
-from trident.base.errors import RefusedError
+from trident.base.errors import OutcomeUnknownError, RefusedError, TridentError
 from trident.base.identity import BatchId
 from trident.base.levels import Level
 from trident.coordinators.acking.edges import BatchEdges, edge_ids
 from trident.coordinators.batches.committer import Committer, Steps
+from trident.coordinators.batches.hearing import Hears
 from trident.coordinators.batches.outcome import Outcome
 from trident.coordinators.batches.runner import BatchRunner
 from trident.coordinators.batches.stopped import StoppedError
@@ -20,11 +21,13 @@ from trident.coordinators.batches.work import measure
 from trident.coordinators.ledger.base import Ledger
 from trident.coordinators.levels.behind import Behind
 from trident.coordinators.levels.writing import WriteRepeatedly, as_written, keep_made, not_recorded, refused_plainly
+from trident.coordinators.lifecycle import Activity, Reply
 from trident.coordinators.options import RunOptions
 from trident.coordinators.pinned import Commit
 from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.retrying import Repeater
+from trident.state.capabilities import Transaction
 from trident.state.target import Target
 
 
@@ -61,23 +64,54 @@ class RecordedFirst(BatchRunner):
 
 
 class RecordsFirst(Committer):
-    """At most once: what is recorded is processed behind that."""
+    """At most once: what is recorded is processed behind that.
 
-    def __init__(self, ledger: Ledger, repeater: Repeater, clock: Clock, behind: Behind) -> None:
+    `repeater` is its own, and tells it of an answer that was lost before another one came: that the run was replaced,
+    say, which does not mean that the batch is not recorded.
+    """
+
+    def __init__(
+        self, ledger: Ledger, repeater: Repeater, clock: Clock, behind: Behind, hears: Callable[[BaseException], None]
+    ) -> None:
         super().__init__(ledger, {}, repeater, clock)
         self._behind = behind
+        self._hears = hears
+        self._is_unknown = False
+        repeater.hears = self._failed
 
     def together(self, batch: BatchId, outcome: Outcome) -> Commit:
         """Record the batch as done, then let it be processed."""
         commits: list[Commit] = []
-        self._behind.recorded(
-            batch, outcome, lambda: commits.append(super(RecordsFirst, self).together(batch, outcome))
-        )
+        self._behind.recorded(batch, outcome, lambda: commits.append(self._record(batch, outcome)))
         return commits[0]
 
     def _refused(self, steps: Steps, error: RefusedError, outcome: Outcome) -> StoppedError:
         """No decision would mend it: the next start goes on with the batch, of which nothing was read."""
         return not_recorded(steps.batch, error, "Nothing of the batch was read or written")
+
+    def _record(self, batch: BatchId, outcome: Outcome) -> Commit:
+        self._is_unknown = False
+        try:
+            return super().together(batch, outcome)
+        except TridentError as error:
+            if self._is_unknown or isinstance(error.__cause__, OutcomeUnknownError):
+                self._behind.may_be_recorded(batch, error)
+            raise
+
+    def _failed(self, error: BaseException) -> None:
+        self._is_unknown = self._is_unknown or isinstance(error, OutcomeUnknownError)
+        self._hears(error)
+
+
+@dataclass(frozen=True, slots=True)
+class OfTheRun:
+    """What a run lends to what is processed behind its records."""
+
+    hears: Hears
+    most_pending: Callable[[], int]
+    """How many batches may be recorded and not processed: as many as are planned at once, at the moment."""
+    ends: Callable[[BaseException], None]
+    """Ends the run with what no request of its loop brings; any thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +142,34 @@ class LevelParts:
         """How many batches were recorded and not written."""
         return 0 if self.behind is None else self.behind.lost
 
+    def end_with(self, error: BaseException) -> None:
+        """Write nothing more of what is recorded, if it has not begun; any thread."""
+        if self.behind is not None:
+            self.behind.end_with(error)
+
+    def in_full(self, reply: Reply) -> Reply:
+        """Return the answer to a command, with what the loop that made it can't know: what is not written yet."""
+        unwritten = 0 if self.behind is None else self.behind.unwritten
+        if not unwritten or reply.activity not in (Activity.INACTIVE, Activity.KILLED):
+            return reply
+        text = f"{reply.text}; {unwritten} batches that are recorded as done are not written yet, and still will be"
+        return replace(reply, text=text)
+
 
 def parts_of(
-    level: Level, runner: BatchRunner, ledger: Ledger, repeater: Repeater, options: RunOptions, book: PlanBook
+    level: Level,
+    runner: BatchRunner,
+    ledger: Ledger,
+    repeater: Repeater,
+    options: RunOptions,
+    book: PlanBook,
+    of_the_run: OfTheRun,
 ) -> LevelParts:
     """Return the parts of one run; `runner` is that of the first level."""
+
+    def owned_by(batch: BatchId, transaction: Transaction | None) -> None:
+        ledger.require_held(batch.owner.topology, batch.epoch, transaction)
+
     stores = runner.stores
     match level:
         case Level.EXACTLY_ONCE:
@@ -122,6 +179,9 @@ def parts_of(
             writes = WriteRepeatedly(stores, repeater)
             return LevelParts(keeps, WritesFirst(ledger, repeater, runner.clock, writes), stores)
         case Level.AT_MOST_ONCE:
-            behind = Behind(runner, repeater, options, partial(measure, book))
+            run, measured = of_the_run, partial(measure, book)
+            behind = Behind(runner, repeater, options, owned_by, measured, run.hears, run.most_pending, run.ends)
             first = RecordedFirst(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
-            return LevelParts(first, RecordsFirst(ledger, repeater, runner.clock, behind), stores, behind)
+            recording = Repeater(options.give_up_after, repeater.stopping, options.batch_timeout)
+            recorder = RecordsFirst(ledger, recording, runner.clock, behind, repeater.hears)
+            return LevelParts(first, recorder, stores, behind)

@@ -12,11 +12,13 @@ from typing import Final
 import pyarrow as pa
 
 from trident.base.crash_points import CrashPoint, reached
-from trident.base.errors import FatalError, OutcomeUnknownError, RefusedError, TridentError
+from trident.base.errors import FencedError, OutcomeUnknownError, RefusedError, TridentError
 from trident.base.identity import BatchId
 from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Diverted, Refusal, StopKind
+from trident.coordinators.levels.ending import WriteUnknownError, is_lost_alone
 from trident.coordinators.retrying import Repeater
+from trident.state.capabilities import Transaction
 from trident.state.plainly import WritesPlainly
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates
 from trident.state.target import Target
@@ -59,13 +61,24 @@ class WriteRepeatedly:
         return _counted(made)
 
 
+OwnedBy = Callable[[BatchId, Transaction | None], None]
+"""Raises FencedError unless the owner of a batch still holds the topology, in a transaction of the ledger's database
+or, without one, at this moment."""
+
+
 @dataclass(frozen=True, slots=True)
 class WriteOnce:
-    """At most once: written again is only what surely was not written. See `Stage`."""
+    """At most once: written again is only what surely was not written. See `Stage`.
+
+    An owner that was replaced writes nothing: after a reset its successor may have read the same records. Beside the
+    ledger a target holds the fence in the transaction that writes. Of another one the ledger is asked before each try,
+    and who stands still between the answer and the write writes all the same.
+    """
 
     repeater: Repeater
     claim: Callable[[BatchId], None]
     """Raises unless the batch may be written still: one that was given up must not be any more."""
+    owned_by: OwnedBy
 
     def __call__(
         self,
@@ -75,7 +88,7 @@ class WriteOnce:
         made: Mapping[str, StagedUpdates],
         diverts: tuple[str, ...],
     ) -> tuple[Mapping[str, AppliedUpdates], tuple[Diverted, ...]]:
-        """Write to each target, also when another one has refused; raises what went wrong first."""
+        """Write to each target, also when another one has refused; raises what ends the run, else what was first."""
         self.claim(batch)
         wrong: list[TridentError] = []
         for name, updates in made.items():
@@ -83,19 +96,23 @@ class WriteOnce:
             if updates.count:
                 try:
                     self._write(plain_of(stores[name]), name, batch, updates.rows)
+                except FencedError:
+                    raise
                 except TridentError as error:
                     wrong.append(error)
             reached(CrashPoint.AFTER_STAGING, batch.txid)
         if wrong:
-            raise wrong[0]
+            raise next((error for error in wrong if not is_lost_alone(error)), wrong[0])
         return _counted(made), ()
 
     def _write(self, plain: WritesPlainly, name: str, batch: BatchId, rows: pa.Table) -> None:
         def once() -> None:
+            if not plain.is_beside:
+                self.owned_by(batch, None)
             try:
-                plain.write(batch, rows)
+                plain.write(batch, rows, partial(self.owned_by, batch))
             except OutcomeUnknownError as error:
-                raise FatalError(f"whether {batch} was written to {name!r} is not known: {error}") from error
+                raise WriteUnknownError(f"whether {batch} was written to {name!r} is not known: {error}") from error
 
         self.repeater.call(f"writing {batch} to {name!r}", once)
 

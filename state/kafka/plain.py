@@ -19,7 +19,7 @@ from trident.state.kafka.clients.cluster import Cluster
 from trident.state.kafka.clients.limits import MessageLimits
 from trident.state.kafka.clients.plain import PlainProducers
 from trident.state.kafka.records import ROWS, in_order, records_of
-from trident.state.plainly import PlainTarget
+from trident.state.plainly import Holds, PlainTarget
 from trident.state.rows import blocks_of, conform
 
 _ROWS = 100_000
@@ -31,21 +31,20 @@ class PlainKafka(PlainTarget):
     """See `PlainTarget`."""
 
     def __init__(self, reach: KafkaReach, *, lineage: bool) -> None:
-        super().__init__(reach.sink, KafkaPlainWriting(reach, lineage), keeps_what_left=True)
+        super().__init__(reach.sink, KafkaPlainWriting(reach, lineage), beside=False, keeps_what_left=True)
         self._sending = Sending(reach, lineage=lineage)
 
     def check(self) -> None:
-        """Do nothing: topics are asked for before a run reads anything."""
+        """Make a producer: what its options are worth nobody else says. Topics are asked for before a run reads."""
+        self._sending.check()
 
     def prepare(self) -> None:
-        """Do nothing: topics are the user's."""
+        """Look once more; topics are the user's."""
+        self.check()
 
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """Send the rows; all are looked at before the first one leaves."""
         self._sending.send(batch, rows)
-
-    def clear(self) -> None:
-        """Do nothing: what was sent is in its topics."""
 
     def close(self) -> None:
         """Let go of connections."""
@@ -60,6 +59,10 @@ class Sending:
         self._cluster: Cluster = reach.cluster()
         self._limits: MessageLimits = reach.limits(self._cluster, lineage=lineage)
         self._producers: PlainProducers = reach.plain()
+
+    def check(self) -> None:
+        """Raise ConfigurationError for options that no producer can be made with; connects to nothing."""
+        self._producers.check()
 
     def send(self, batch: BatchId, rows: pa.Table) -> None:
         """Send rows in the order of the records that they are of."""

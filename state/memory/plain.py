@@ -12,7 +12,7 @@ from trident.state.folding import Row, StoredRow, check_fit, keyed_rows, merged_
 from trident.state.layout import StateKind, StateLayout
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 from trident.state.memory.place import LAYOUTS, is_placed, rows_table
-from trident.state.plainly import PlainFound, PlainMark, PlainTarget
+from trident.state.plainly import Holds, PlainFound, PlainMark, PlainTarget
 from trident.state.rows import conform
 
 _MARKS = "plain marks"
@@ -21,8 +21,8 @@ _MARKS = "plain marks"
 class PlainMemory(PlainTarget):
     """See `PlainTarget`."""
 
-    def __init__(self, database: MemoryDatabase, name: str, layout: StateLayout) -> None:
-        super().__init__(name)
+    def __init__(self, database: MemoryDatabase, name: str, layout: StateLayout, *, beside: bool = True) -> None:
+        super().__init__(name, beside=beside)
         self._database = database
         self._layout = layout
 
@@ -34,7 +34,7 @@ class PlainMemory(PlainTarget):
         with self._database.transaction() as transaction:
             transaction.table(LAYOUTS)[self.name] = self._layout
 
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """Merge the rows into those that are there, all of them or none."""
         staged = keyed_rows(self._layout, conform(rows, self._layout.schema()))
         with self._database.transaction() as transaction:
@@ -43,6 +43,8 @@ class PlainMemory(PlainTarget):
             if isinstance(noted, PlainMark) and noted.owner == batch.owner:
                 newest = max(noted.newest_txid, batch.txid)
                 transaction.table(_MARKS)[self.name] = replace(noted, had_rows=True, newest_txid=newest)
+            if self.is_beside and holds is not None:
+                holds(transaction)
 
     def found(self, topology: str) -> PlainFound:
         """Look for whose it is noted to be, and for a row."""

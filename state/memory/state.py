@@ -65,7 +65,7 @@ class MemoryState:
         """See `PlainState`."""
         self.check_plain(layout)
         opened = self.open(layout, ledger_database, timeouts)
-        return PlainMemory(opened.database, self.name, layout)
+        return PlainMemory(opened.database, self.name, layout, beside=self.database is None)
 
     def rows(self, ledger_database: LedgerDatabase) -> list[dict[str, Value]]:
         """Return the current rows, key columns and value columns by name, in no order."""

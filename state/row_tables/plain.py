@@ -8,7 +8,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import WritableByTasks
 from trident.state.databases.base import SqlDatabase, SqlTransaction
-from trident.state.plainly import PlainFound, PlainTarget, no_plain_form
+from trident.state.plainly import Holds, PlainFound, PlainTarget, no_plain_form
 from trident.state.row_tables.place import RowPlace
 from trident.state.row_tables.shape import RowShape, RowWrite
 from trident.state.rows import conform
@@ -22,7 +22,13 @@ class PlainRows(PlainTarget):
     def __init__(self, place: RowPlace, writing: WritableByTasks | None = None, *, by_task: bool = False) -> None:
         for field in place.schema:
             place.dialect.column_type(field.type)
-        super().__init__(place.name, writing, keeps_what_left=True, placing=plain_placing(place.database, place.table))
+        super().__init__(
+            place.name,
+            writing,
+            beside=not place.apart,
+            keeps_what_left=True,
+            placing=plain_placing(place.database, place.table),
+        )
         self._place = place
         self._by_task = by_task
         self._marks = PlainMarks(place.dialect, place.name, place.table, shared=True)
@@ -41,7 +47,7 @@ class PlainRows(PlainTarget):
         with self._place.database.transaction() as transaction:
             self._prepare(transaction)
 
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """Append the rows in one transaction."""
         place = self._place
         rows = conform(rows, place.schema)
@@ -53,6 +59,8 @@ class PlainRows(PlainTarget):
             place.write_rows(transaction.connection, rows.num_rows)
             if not self._by_task:
                 self._marks.note_rows(transaction.connection, batch, by_task=False)
+            if self.is_beside and holds is not None:
+                holds(transaction)  # last: who takes the topology over waits for this lock
 
     def found(self, topology: str) -> PlainFound:
         """Look for the table and for whose it is noted to be; whoever reads its rows may take them away."""

@@ -12,7 +12,7 @@ from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.looking import rolled_back
 from trident.state.capabilities import WritableByTasks
 from trident.state.databases.base import SqlDatabase, SqlTransaction
-from trident.state.plainly import PlainFound, PlainTarget
+from trident.state.plainly import Holds, PlainFound, PlainTarget
 from trident.state.rows import conform
 from trident.state.tables.dialect import Dialect
 from trident.state.tables.names import copy_table
@@ -54,6 +54,7 @@ class PlainTable(PlainTarget):
         super().__init__(
             name,
             writing,
+            beside=shared,
             placing=plain_placing(database, shape.table),
             trying=PlainTrying(database, dialect, shape),
         )
@@ -80,7 +81,7 @@ class PlainTable(PlainTarget):
         with self._database.transaction() as transaction:
             self._prepare(transaction)
 
-    def write(self, batch: BatchId, rows: pa.Table) -> None:
+    def write(self, batch: BatchId, rows: pa.Table, holds: Holds | None = None) -> None:
         """Merge the rows in one transaction."""
         rows = conform(rows, self._shape.layout.schema())
         self._dialect.check_rows(rows)
@@ -101,6 +102,8 @@ class PlainTable(PlainTarget):
                     "trigger or rule of the table kept them out; nothing was written"
                 )
             self._marks.note_rows(connection, batch, by_task=self._by_task)
+            if self._shared and holds is not None:
+                holds(transaction)  # last: who takes the topology over waits for this lock
 
     def found(self, topology: str) -> PlainFound | None:
         """Look for the table, for whose it is noted to be, and for one row."""

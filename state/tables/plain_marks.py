@@ -86,7 +86,7 @@ class PlainMarks:
     def note_rows(self, connection: Connection, batch: BatchId, *, by_task: bool) -> None:
         """Note that there are rows, and of which txid unless many tasks write it: they would wait for one another.
 
-        The last statement of its transaction: whoever writes beside this one waits for no more than its COMMIT.
+        The last write of its transaction: whoever writes beside this one waits for the fence and its COMMIT alone.
         """
         owner, txid = batch.owner, 0 if by_task else batch.txid
         named = {"topology": owner.topology, "state": self.name, "incarnation": owner.incarnation, "txid": txid}

@@ -27,6 +27,7 @@ from trident.coordinators.holding.run import RunSummary, TopologyRun
 from trident.coordinators.ledger import MemoryLedger
 from trident.state import MemoryState
 from trident.state.memory.plain import PlainMemory
+from trident.state.plainly import Holds
 from trident.testing.coordinators import PlayedClock
 from trident.testing.lives import CoordinatorDiedError, Death, Life, MortalDatabase, MortalLedger
 
@@ -101,11 +102,11 @@ class World:
 def write_badly(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     write = _WRITE
 
-    def badly(self: PlainMemory, batch: BatchId, rows: pa.Table) -> None:
+    def badly(self: PlainMemory, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
         drawn = 1.0 if world.quiet else world.rng.random()
         if drawn < 0.1:
             raise RetryableError("the database was away")
-        write(self, batch, rows)
+        write(self, batch, rows, *holds)
         if drawn < 0.2:
             raise OutcomeUnknownError("the answer was lost")
 

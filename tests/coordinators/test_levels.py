@@ -37,6 +37,7 @@ from trident.coordinators.ledger import MemoryLedger
 from trident.spouts.base import BadRecord, Limits
 from trident.state import MemoryState
 from trident.state.memory.plain import PlainMemory
+from trident.state.plainly import Holds
 from trident.testing.coordinators import PlayedClock
 from trident.testing.lives import CoordinatorDiedError, Death, Life, MortalDatabase, MortalLedger
 
@@ -147,10 +148,10 @@ def test_at_least_once_an_attempt_that_has_written_to_one_of_two_writes_there_ag
     place, wrong = memory_place(), [RetryableError("away")] * 3
     write = PlainMemory.write
 
-    def broken(self: PlainMemory, batch: BatchId, rows: pa.Table) -> None:
+    def broken(self: PlainMemory, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
         if self.name == "totals" and batch.txid == 3 and wrong:
             raise wrong.pop()
-        write(self, batch, rows)
+        write(self, batch, rows, *holds)
 
     monkeypatch.setattr(PlainMemory, "write", broken)
     job = make_job(payments(), place.state("balances"), place.state("totals"), level=Level.AT_LEAST_ONCE)
@@ -178,8 +179,8 @@ def unheard_at(monkeypatch: pytest.MonkeyPatch, txid: int) -> None:
     """Lose the answer to the first write of a txid."""
     write, lost = PlainMemory.write, [txid]
 
-    def unheard(self: PlainMemory, batch: BatchId, rows: pa.Table) -> None:
-        write(self, batch, rows)
+    def unheard(self: PlainMemory, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
+        write(self, batch, rows, *holds)
         if batch.txid in lost:
             lost.remove(batch.txid)
             raise OutcomeUnknownError("the answer was lost")
@@ -201,10 +202,10 @@ def test_at_most_once_what_fails_is_lost_told_and_counted_and_the_next_goes_on(c
 def test_at_most_once_a_write_that_was_rolled_back_is_tried_again(monkeypatch):
     place, wrong, write = memory_place(), [RetryableError("away")] * 3, PlainMemory.write
 
-    def away(self: PlainMemory, batch: BatchId, rows: pa.Table) -> None:
+    def away(self: PlainMemory, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
         if wrong:
             raise wrong.pop()
-        write(self, batch, rows)
+        write(self, batch, rows, *holds)
 
     monkeypatch.setattr(PlainMemory, "write", away)
     job = make_job(payments(), place.state("balances"), level=Level.AT_MOST_ONCE)
@@ -215,10 +216,10 @@ def test_at_most_once_a_write_that_was_rolled_back_is_tried_again(monkeypatch):
 def test_at_most_once_another_target_gets_what_one_refuses(monkeypatch):
     place, write = memory_place(), PlainMemory.write
 
-    def refusing(self: PlainMemory, batch: BatchId, rows: pa.Table) -> None:
+    def refusing(self: PlainMemory, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
         if self.name == "balances" and batch.txid == 3:
             raise RefusedError("a constraint")
-        write(self, batch, rows)
+        write(self, batch, rows, *holds)
 
     monkeypatch.setattr(PlainMemory, "write", refusing)
     job = make_job(payments(), place.state("balances"), place.state("totals"), level=Level.AT_MOST_ONCE)
@@ -313,10 +314,10 @@ def test_at_most_once_a_record_that_does_not_decode_is_lost_alone_or_with_its_ba
 def test_at_least_once_refused_rows_end_the_run_and_wait_for_no_decision(monkeypatch):
     place, write, refuses = memory_place(), PlainMemory.write, [True]
 
-    def refusing(self: PlainMemory, batch: BatchId, rows: pa.Table) -> None:
+    def refusing(self: PlainMemory, batch: BatchId, rows: pa.Table, *holds: Holds) -> None:
         if self.name == "totals" and batch.txid == 3 and refuses:
             raise RefusedError("a constraint")
-        write(self, batch, rows)
+        write(self, batch, rows, *holds)
 
     monkeypatch.setattr(PlainMemory, "write", refusing)
     job = make_job(payments(), place.state("balances"), place.state("totals"), level=Level.AT_LEAST_ONCE)

@@ -595,6 +595,20 @@ class FencingContract:
                 call()
         assert new.snapshot() == before
 
+    def test_who_holds_a_topology_is_asked_and_kept_in_a_transaction_of_its_database(self, ledger: AnyLedger) -> None:
+        old = started(ledger)
+        ledger.require_held("payments", old.epoch)
+        plan = old.plan()
+        with ledger.database.transaction() as transaction:
+            ledger.require_held("payments", old.epoch, transaction)
+        successor(old)
+        for epoch in (old.epoch, Epoch(2, "0" * 32)):
+            with pytest.raises(FencedError):
+                ledger.require_held("payments", epoch)
+            with pytest.raises(FencedError), ledger.database.transaction() as transaction:
+                ledger.require_held("payments", epoch, transaction)
+        assert plan.txid == 1
+
     def test_the_token_counts_like_the_number(self, ledger: AnyLedger) -> None:
         run = started(ledger)
         plan = run.plan()

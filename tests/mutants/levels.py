@@ -12,6 +12,7 @@ _QUEUES: Final = ("tests/coordinators/test_levels_of_queues.py",)
 _KEPT: Final = ("tests/coordinators/test_levels_kept.py",)
 _STOPPED: Final = ("tests/coordinators/test_levels_stopped.py",)
 _PLAIN: Final = ("tests/state/test_plain.py",)
+_MOST: Final = ("tests/coordinators/test_at_most_once.py",)
 
 LEVELS: Final = (
     Mutant(
@@ -26,10 +27,10 @@ LEVELS: Final = (
     Mutant(
         "at most once a batch is recorded before it is processed",
         "coordinators/levels/behind.py",
-        "        try:\n            record()\n",
-        "        self._batches[batch] = _Stands.PROCESSING\n"
-        "        self._process(batch, outcome)\n"
-        "        try:\n            record()\n",
+        "            record()\n",
+        "            self._batches[batch] = _Stands.PROCESSING\n"
+        "            self._process(batch, outcome)\n"
+        "            record()\n",
         (*_LEVELS, *_LIVES),
     ),
     Mutant(
@@ -184,7 +185,7 @@ LEVELS: Final = (
     Mutant(
         "no more is recorded than may be lost",
         "coordinators/levels/behind.py",
-        "while len(self._pending()) >= self._room and not",
+        "while self._broken is None and not self._has_room() and not",
         "while False and not",
         _LEVELS,
     ),
@@ -205,7 +206,7 @@ LEVELS: Final = (
     Mutant(
         "what is acked before it is read can still be read",
         "coordinators/levels/behind.py",
-        "        self._hold(plan)  # a source lets go of what is done\n",
+        "            self._hold(plan)  # a source lets go of what is done\n",
         "",
         _QUEUES,
     ),
@@ -243,5 +244,125 @@ LEVELS: Final = (
         "    return Staging.DRIVER\n",
         "    return staging\n",
         ("integration_tests/levels/test_building.py", "integration_tests/levels/test_levels.py"),
+    ),
+    Mutant(
+        "who was replaced merges no rows beside the ledger",
+        "state/tables/plain.py",
+        "                holds(transaction)  # last: who takes the topology over waits for this lock\n",
+        "                pass\n",
+        (*_PLAIN, *_MOST),
+    ),
+    Mutant(
+        "who was replaced appends no rows beside the ledger",
+        "state/row_tables/plain.py",
+        "                holds(transaction)  # last: who takes the topology over waits for this lock\n",
+        "                pass\n",
+        _PLAIN,
+    ),
+    Mutant(
+        "of a target that is elsewhere the ledger is asked before each write",
+        "coordinators/levels/writing.py",
+        "                self.owned_by(batch, None)\n",
+        "                pass\n",
+        _MOST,
+    ),
+    Mutant(
+        "a run that only waits for what is recorded hears that it was replaced",
+        "coordinators/holding/run.py",
+        "            self._level_parts.end_with(error)\n",
+        "            pass\n",
+        _MOST,
+    ),
+    Mutant(
+        "what is no fault of a batch ends the run",
+        "coordinators/levels/ending.py",
+        "    return isinstance(error, _OF_ONE_BATCH)\n",
+        "    return isinstance(error, (*_OF_ONE_BATCH, FatalError))\n",
+        _MOST,
+    ),
+    Mutant(
+        "what ends the run leaves no room in which another batch is recorded",
+        "coordinators/levels/behind.py",
+        "            ends = not is_lost_alone(error) and self._break(error)\n"
+        "            if self._batches.pop(batch) is not _Stands.GIVEN_UP:\n"
+        "                self._count(batch, error)\n"
+        "            self._changed.notify_all()\n",
+        "            if self._batches.pop(batch) is not _Stands.GIVEN_UP:\n"
+        "                self._count(batch, error)\n"
+        "            self._changed.notify_all()\n"
+        "        threading.Event().wait(0.1)\n"
+        "        with self._changed:\n"
+        "            ends = not is_lost_alone(error) and self._break(error)\n",
+        _MOST,
+    ),
+    Mutant(
+        "until a run has written a batch one may be lost",
+        "coordinators/levels/behind.py",
+        "(self._most() if self._has_written else 1)",
+        "self._most()",
+        _MOST,
+    ),
+    Mutant(
+        "a run that has lost all of it ends with an error",
+        "coordinators/levels/behind.py",
+        "        if self.lost and not self._has_written:\n",
+        "        if False:\n",
+        _MOST,
+    ),
+    Mutant(
+        "a rebalance changes how many may be lost",
+        "coordinators/holding/run.py",
+        "self._options.max_pending if self._coordinator is None else self._coordinator.max_pending",
+        "self._options.max_pending",
+        _MOST,
+    ),
+    Mutant(
+        "what is lost is reported",
+        "coordinators/levels/behind.py",
+        "        self._hears(error, batch)\n",
+        "",
+        _MOST,
+    ),
+    Mutant(
+        "an answer says what is recorded and not written",
+        "coordinators/batches/work.py",
+        "                reply = parts.in_full(reply)\n",
+        "",
+        _MOST,
+    ),
+    Mutant(
+        "a batch counts as lost of which nobody knows whether it is recorded",
+        "coordinators/levels/parts.py",
+        "            if self._is_unknown or isinstance(error.__cause__, OutcomeUnknownError):\n",
+        "            if isinstance(error.__cause__, OutcomeUnknownError):\n",
+        _MOST,
+    ),
+    Mutant(
+        "a batch of which nothing could be heard is not waited for",
+        "coordinators/levels/behind.py",
+        "            self.end_with(wrong)\n",
+        "            pass\n",
+        _MOST,
+    ),
+    Mutant(
+        "what is held is let go of where there is no thread for a time limit",
+        "coordinators/levels/behind.py",
+        "        try:\n            timer.start()\n",
+        "        timer.start()\n        try:\n",
+        _MOST,
+    ),
+    Mutant(
+        "an idle producer goes on with the limits that it was made for",
+        "state/kafka/clients/plain.py",
+        "                if made_for == _of(limits):\n",
+        "                if True:\n",
+        _PLAIN,
+    ),
+    Mutant(
+        "options that no producer takes are refused before anything is recorded",
+        "state/kafka/plain.py",
+        "        self._sending.check()\n",
+        "",
+        _PLAIN,
     ),
 )

@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError
 from trident.base.errors import (
     ConfigurationError,
     FatalError,
+    FencedError,
     MismatchError,
     OutcomeUnknownError,
     RefusedError,
@@ -23,7 +24,8 @@ from trident.base.errors import (
 from trident.base.identity import BatchId, Epoch, Owner
 from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.state import KafkaSink, MemoryState, PostgresState, PostgresTable, SqliteState, SqliteTable
-from trident.state.kafka.clients.plain import meaning_of
+from trident.state.kafka.clients import plain
+from trident.state.kafka.clients.plain import PlainProducers, meaning_of
 from trident.state.layout import KeyColumn, Merge, StateKind, StateLayout, ValueColumn
 from trident.state.memory.database import MemoryDatabase
 from trident.state.plainly import PlainFound, PlainMark, PlainTarget, with_positions
@@ -272,3 +274,80 @@ def test_tasks_note_that_there_are_rows_and_no_txid(tmp_path: Path) -> None:
     assert found is not None
     assert found.mark == PlainMark(batch(1).owner, batch(1).epoch, True, 0)
     target.close()
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize("kind", ["memory", "state", "table"])
+def test_beside_the_ledger_the_fence_is_held_in_the_transaction_that_writes(
+    tmp_path: Path, kind: str, beside: bool
+) -> None:
+    """Elsewhere there is no such transaction: whoever has rows written asks before."""
+    ledger: MemoryDatabase | SqliteDatabase = MemoryDatabase()
+    target: PlainTarget
+    if kind == "memory":
+        target = MemoryState("sums", database=None if beside else MemoryDatabase()).open_plain(LAYOUT, ledger)
+    else:
+        ledger, path = SqliteDatabase(tmp_path / "ledger.sqlite"), None if beside else tmp_path / "sums.sqlite"
+        if kind == "state":
+            target = SqliteState("sums", path=path).open_plain(LAYOUT, ledger)
+        else:
+            shape = row_shape("sums", "sums", LAYOUT.schema(), RowWrite.APPEND, (), None, None, None, False)
+            target = SqliteTable("sums", path=path).open_plain(shape, ledger)
+    target.prepare()
+    asked: list[object] = []
+
+    def fenced(transaction: object) -> None:
+        asked.append(transaction)
+        raise FencedError("another one holds the topology")
+
+    assert target.is_beside is beside
+    if beside:
+        with pytest.raises(FencedError):
+            target.write(batch(1), rows(("ann", 1, 1, 1)), fenced)
+        assert len(asked) == 1
+    else:
+        target.write(batch(1), rows(("ann", 1, 1, 1)), fenced)
+        assert asked == []
+    if kind == "memory" and beside:
+        assert MemoryState("sums").rows(ledger) == []
+    elif kind != "memory":
+        with sqlite3.connect(tmp_path / ("ledger.sqlite" if beside else "sums.sqlite")) as connection:
+            assert connection.execute("SELECT count(*) FROM sums").fetchone() == (0 if beside else 1,)
+
+
+class _Made:
+    """A producer that remembers what it was made with, and sends nothing."""
+
+    made: list[dict[str, str]]
+
+    def __init__(self, configuration: dict[str, str]) -> None:
+        self.made.append(configuration)
+
+    def flush(self, seconds: float) -> int:
+        return 0
+
+
+def test_an_idle_producer_goes_on_only_with_the_limits_that_it_was_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a record that its topic takes would be too large for the client, which refuses it for good."""
+    made = _Made.made = []
+    monkeypatch.setattr(plain, "Producer", _Made)
+    producers = PlainProducers("out", "localhost:9", {}, DEFAULT_TIMEOUTS.give_up_after)
+    for limits in ({"small": 1_000}, {"large": 8_000_000}, {"other": 1_000}, {"large": 8_000_000, "small": 1_000}):
+        producers.send([], limits)
+    assert [one["message.max.bytes"] for one in made] == ["1000", "8000000", "8000000"]
+    assert [one["batch.size"] for one in made] == ["1000", "1000000", "1000"]
+    for number in range(20):
+        producers.send([], {"t": 2_000 + number})
+    producers.send([], {"t": 2_019})
+    producers.send([], {"t": 2_000})
+    assert len(made) == 3 + 20 + 1, "the last ones are kept, and not more of them"
+
+
+def test_options_that_no_producer_takes_are_refused_before_anything_is_sent() -> None:
+    for options in ({"compression.type": "gzipp"}, {"message.send.max.retries": "0"}):
+        sink = KafkaSink("out", bootstrap_servers="localhost:9", client_options=options)
+        target = sink.open_plain(MemoryDatabase(), DEFAULT_TIMEOUTS)
+        for ask in (target.check, target.prepare):
+            with pytest.raises(ConfigurationError, match=r"client_options are not what the Kafka client takes"):
+                ask()
+        target.close()

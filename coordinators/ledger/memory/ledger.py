@@ -35,6 +35,7 @@ from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.coordinators.reported import ErrorReport
+from trident.state.capabilities import Transaction
 from trident.state.memory.database import MemoryDatabase, MemoryTransaction
 
 
@@ -104,6 +105,14 @@ class MemoryLedger:
             if holding is not None and holding.epoch == epoch:
                 rows.put_holding(topology, replace(holding, released=True))
 
+    def require_held(self, topology: str, epoch: Epoch, transaction: Transaction | None = None) -> None:
+        """Raise FencedError for another epoch than the stored one."""
+        if isinstance(transaction, MemoryTransaction):
+            Rows(transaction).check_epoch(topology, epoch)
+            return
+        with self._database.transaction() as own:
+            Rows(own).check_epoch(topology, epoch)
+
     def look(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
         """Return what `register` would return; changes nothing."""
         return rolled_back(self._database.transaction(), lambda transaction: self._registered(transaction, epoch, spec))
@@ -138,9 +147,7 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
-            if plan is not None and attempts.is_repeated_plan(
-                _find_plan(rows, entry, plan.attempt), owner, epoch, plan
-            ):
+            if plan is not None and attempts.is_repeated_plan(rows.find_plan(entry, plan.attempt), owner, epoch, plan):
                 return
             if drop_from is not None:
                 attempts.check_drop(entry.progress, drop_from)
@@ -182,7 +189,7 @@ class MemoryLedger:
             rows = Rows(transaction)
             entry = rows.owned(owner, epoch)
             if commits.is_repeated_pin(entry.progress, pin):
-                commits.check_same_pin(_stored_pin(rows, entry, pin), pin)
+                commits.check_same_pin(rows.stored_pin(entry, pin), pin)
                 return
             for step in (*copies, *applies):
                 step(transaction)
@@ -268,7 +275,7 @@ class MemoryLedger:
         with self._database.transaction() as transaction:
             rows = Rows(transaction)
             entry = rows.fenced(owner.topology, epoch)
-            refused = _find_plan(rows, entry, decision.attempt)
+            refused = rows.find_plan(entry, decision.attempt)
             rows.put(decisions.decided(entry, owner, epoch, decision, refused.plan if refused else None))
 
     def divert(self, owner: Owner, epoch: Epoch, decision: Decision, rows: Sequence[str]) -> None:
@@ -372,12 +379,6 @@ class MemoryLedger:
         """Do nothing: what is in memory stays for the next run of a topology in this process."""
 
 
-def _find_plan(rows: Rows, entry: Entry, attempt: int) -> StoredPlan | None:
-    if attempt > entry.progress.last_attempt:
-        return None
-    return entry.live_plan(attempt) or rows.finished_plan(entry.spec.name, attempt)
-
-
 def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -> Entry:
     before = entry.live[-1] if entry.live else entry.done_plan
     attempts.check_plan(entry.progress, epoch, plan, before, entry.starts)
@@ -391,10 +392,3 @@ def _planned(rows: Rows, entry: Entry, owner: Owner, epoch: Epoch, plan: Plan) -
 def _check_pin(entry: Entry, epoch: Epoch, pin: Pin) -> None:
     done_plan = entry.done_plan.plan if entry.done_plan else None
     commits.check_pin(entry.progress, epoch, pin, entry.live_plan(pin.attempt), done_plan, entry.starts)
-
-
-def _stored_pin(rows: Rows, entry: Entry, pin: Pin) -> Pin | None:
-    if entry.progress.pinned == pin.txid:
-        return entry.pin
-    row = rows.finished(entry.spec.name).get(pin.attempt)
-    return row.pin if row else None

@@ -235,6 +235,19 @@ class Rows:
                 rows[key[1]] = row
         return rows
 
+    def find_plan(self, entry: Entry, attempt: int) -> StoredPlan | None:
+        """Return the plan of an attempt, None where it never was or was let go of."""
+        if attempt > entry.progress.last_attempt:
+            return None
+        return entry.live_plan(attempt) or self.finished_plan(entry.spec.name, attempt)
+
+    def stored_pin(self, entry: Entry, pin: Pin) -> Pin | None:
+        """Return what a txid was pinned with that is pinned already, None where that was let go of."""
+        if entry.progress.pinned == pin.txid:
+            return entry.pin
+        row = self.finished(entry.spec.name).get(pin.attempt)
+        return row.pin if row else None
+
     def finished_plan(self, topology: str, attempt: int) -> StoredPlan | None:
         """Return the plan of an attempt that was dropped or is done."""
         row = self.transaction.table(_FINISHED).get((topology, attempt))

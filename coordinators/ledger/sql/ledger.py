@@ -41,6 +41,7 @@ from trident.coordinators.pinned import Commit, DeadLetter, Pin
 from trident.coordinators.planned import Loss, Plan, StartPosition
 from trident.coordinators.registered import Acquired, Birth, Keep, Lease, Snapshot, TopologySpec
 from trident.coordinators.reported import ErrorReport
+from trident.state.capabilities import Transaction
 from trident.state.databases.base import SqlDatabase, SqlTransaction
 
 
@@ -84,6 +85,15 @@ class SqlLedger:
                 epochs.release(transaction.connection, topology, epoch)
         finally:
             self._presence.end(topology, epoch.token)
+
+    def require_held(self, topology: str, epoch: Epoch, transaction: Transaction | None = None) -> None:
+        """Raise FencedError for another epoch than the stored one."""
+        if transaction is None:
+            own = self._database.transaction()
+            rolled_back(own, lambda opened: reads.check_fence(opened.connection, topology, epoch))
+            return
+        assert isinstance(transaction, SqlTransaction), "who is beside this ledger has its transactions"
+        reads.lock_fence(transaction.connection, topology, epoch)
 
     def look(self, epoch: Epoch, spec: TopologySpec) -> Snapshot:
         """Return what `register` would return; changes nothing."""

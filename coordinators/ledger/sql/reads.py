@@ -90,6 +90,11 @@ def read_epoch(connection: Connection, topology: str) -> Epoch | None:
     return Epoch(row.number, row.token) if row else None
 
 
+def check_fence(connection: Connection, topology: str, epoch: Epoch) -> None:
+    """Raise FencedError for another epoch than the stored one, of this moment."""
+    check_epoch(topology, read_epoch(connection, topology), epoch)
+
+
 def lock_fence(connection: Connection, topology: str, epoch: Epoch) -> None:
     """Hold the fence row as it is until the transaction ends; raises FencedError for another epoch."""
     row = connection.execute(_EPOCH_LOCKED, {"topology": topology}).one_or_none()

@@ -1,7 +1,8 @@
 """Sending without transactions: a producer whose own retries double nothing, and who waits for every answer.
 
 Each call has a producer to itself, since what it waits for must be its own: it takes an idle one, or makes one. One
-that failed is not used again.
+that failed is not used again. A producer is made with what the topics of its call take, so an idle one goes on only
+with a call of the same limits: else a record that its topic takes would be refused by the client.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from trident.state.kafka.records import Record
 
 _POLL_SECONDS: Final = 0.05
 _MOST_IDLE: Final = 8
+_Limits = tuple[int, int] | None
+"""The least and the greatest of what topics take: all that a producer is made with."""
 
 
 class PlainProducers:
@@ -35,7 +38,8 @@ class PlainProducers:
         self._servers = servers
         self._options = options
         self._patience = patience
-        self._idle: list[Producer] = []
+        self._idle: list[tuple[_Limits, Producer]] = []
+        """The one that was used last is the last one."""
         self._lock = threading.Lock()
 
     def send(self, records: Iterable[Record], limits: Mapping[str, int]) -> None:
@@ -58,8 +62,12 @@ class PlainProducers:
             producer.purge()
             raise
         with self._lock:
-            if len(self._idle) < _MOST_IDLE:
-                self._idle.append(producer)
+            self._idle.append((_of(limits), producer))
+            del self._idle[:-_MOST_IDLE]
+
+    def check(self) -> None:
+        """Raise ConfigurationError for options that no producer can be made with; connects to nothing."""
+        self._make({})
 
     def close(self) -> None:
         """Let go of idle producers."""
@@ -68,8 +76,13 @@ class PlainProducers:
 
     def _take(self, limits: Mapping[str, int]) -> Producer:
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
+            for number, (made_for, producer) in enumerate(self._idle):
+                if made_for == _of(limits):
+                    del self._idle[number]
+                    return producer
+        return self._make(limits)
+
+    def _make(self, limits: Mapping[str, int]) -> Producer:
         try:
             return Producer(
                 {
@@ -116,6 +129,10 @@ class _Heard:
         """Raise it."""
         if self._wrong is not None:
             raise self._wrong
+
+
+def _of(limits: Mapping[str, int]) -> _Limits:
+    return (min(limits.values()), max(limits.values())) if limits else None
 
 
 def meaning_of(error: KafkaError, sink: str, topic: str) -> TridentError:
