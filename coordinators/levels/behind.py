@@ -13,6 +13,7 @@ from functools import partial
 
 from trident.base.errors import FatalError, RetryableError, TridentError
 from trident.base.identity import BatchId
+from trident.base.performing import perform
 from trident.base.signals import StopSignal
 from trident.coordinators.acking.edges import draw_edges
 from trident.coordinators.batches.failing import OverdueError
@@ -186,16 +187,20 @@ class Behind:
             self._let_go(plan)
 
     def _ended(self, batch: BatchId, processed: Future[Outcome]) -> None:
-        try:
-            error = processed.exception()
-            if error is None:
-                self._written(batch, processed.result())
-                return
-            self._lose(batch, error)
-        except BaseException as wrong:  # noqa: BLE001 - nobody else hears of it, and the batch would be waited for
+        heard: Future[None] = Future()
+        perform(partial(self._hear_end, batch, processed), heard)
+        wrong = heard.exception()
+        if wrong is not None:  # nobody else hears of it, and the batch would be waited for
             with self._changed:
                 self._batches.pop(batch, None)
             self.end_with(wrong)
+
+    def _hear_end(self, batch: BatchId, processed: Future[Outcome]) -> None:
+        error = processed.exception()
+        if error is None:
+            self._written(batch, processed.result())
+        else:
+            self._lose(batch, error)
 
     def _claim(self, batch: BatchId) -> None:
         """Let it be written, unless it was given up: what counts as lost is not written later."""
