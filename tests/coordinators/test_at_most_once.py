@@ -250,14 +250,14 @@ def test_a_topology_that_is_deactivated_says_what_is_not_written_yet():
 )
 def test_a_record_whose_answer_is_lost_before_the_run_ends_counts_as_lost(then, monkeypatch):
     """Nobody knows whether it is recorded, and who would write it is gone."""
-    place, heard = memory_place(), list[BatchId]()
+    place, heard = memory_place(), list[object]()
     commit = MemoryLedger.commit_together
 
     def unheard(self: MemoryLedger, *given: object) -> None:
         if heard:
             raise then
         commit(self, *given)  # type: ignore[arg-type]
-        heard.append(given)  # type: ignore[arg-type]
+        heard.append(given)
         raise OutcomeUnknownError("the answer was lost")
 
     monkeypatch.setattr(MemoryLedger, "commit_together", unheard)
