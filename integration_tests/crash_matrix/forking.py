@@ -15,8 +15,9 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self, TypeVar
@@ -82,6 +83,15 @@ class Forker:
         """Return the end of what all lives printed."""
         self._said.seek(0)
         return self._said.read().decode(errors="replace")[-3000:]
+
+
+@contextmanager
+def warmed_up(count: int, warm_up: Callable[[int, Forker], None]) -> Iterator[list[Forker]]:
+    """Start so many, and warm them up side by side; each is given with its number."""
+    with ExitStack() as stack, ThreadPoolExecutor(count) as pool:
+        made = [stack.enter_context(Forker()) for _ in range(count)]
+        list(pool.map(warm_up, range(count), made))
+        yield made
 
 
 def side_by_side(

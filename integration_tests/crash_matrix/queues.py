@@ -14,25 +14,19 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from pathlib import Path
 
-from integration_tests.crash_matrix.cases import Case
-from integration_tests.crash_matrix.ends import StateEnd
 from integration_tests.crash_matrix.forking import Forker
-from integration_tests.crash_matrix.places import Addresses, Place
+from integration_tests.crash_matrix.outside import OutsideLife
 from integration_tests.crash_matrix.received import reading, target_of_next
-from integration_tests.crash_matrix.sites import TARGET, Script, Site
 from tests.coordinators.receiving import CountingProcessor
 from tests.spouts.queue.file_queue import FileQueue, FileQueueSpout
 from trident.base.crash_points import CrashPoint, armed
 from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
-from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.registered import TopologySpec
-from trident.spouts.base import Source, SpoutKind
+from trident.spouts.base import Source
 from trident.spouts.queue.spout import QueueSpout
-from trident.state import StateKind
 
 MESSAGES = tuple(f"m{number}" for number in range(14))
 _EACH = 4
@@ -40,43 +34,21 @@ _ENDS_WITHIN = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class MessagesLife:
-    """One process that takes from the queue until it is empty, or dies on its way."""
+class MessagesLife(OutsideLife):
+    """See `OutsideLife`; its queue gives messages with ids."""
 
-    site: Site
-    addresses: Addresses
-    key: str
-    dies_at: CrashPoint | None = None
-    target: int = TARGET
-    """The txid with which it dies; of a take-over none."""
     takes_spout_along: bool = False
     """Whether the process of its spout is killed with it, else that one ends when it has noticed."""
     loses_acks: bool = False
 
     @property
-    def place(self) -> Place:
-        case = Case(self.site, Script.BATCH, CrashPoint.AFTER_DONE, SpoutKind.OPAQUE, StateKind.OPAQUE, 1, other=False)
-        return Place(case, self.addresses, self.key)
-
-    @property
     def queue(self) -> FileQueue:
         return FileQueue(Path(self.addresses.folder) / f"messages-{self.key}.sqlite")
 
-    @property
-    def ends(self) -> list[StateEnd]:
-        return [end for end in self.place.ends() if isinstance(end, StateEnd)]
-
     def live(self) -> None:
         """Run; a death is a SIGKILL of this very process."""
-        options = RunOptions(
-            until=Until.CAUGHT_UP,
-            max_pending=1,
-            lease=self.place.lease,
-            idle_interval=timedelta(milliseconds=2),
-            give_up_after=timedelta(seconds=10),
-        )
         with armed(self._reach):
-            TopologyRun(self._job(), self.place.ledger(), options).run()
+            TopologyRun(self._job(), self.place.ledger(), self.options).run()
 
     def _job(self) -> RunnableTopology:
         ends, spout = self.ends, self._spout()

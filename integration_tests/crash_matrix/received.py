@@ -9,28 +9,23 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
 
 from integration_tests.crash_matrix.borders import BATCH_POINTS, TAKE_OVER_POINTS
-from integration_tests.crash_matrix.cases import Case
-from integration_tests.crash_matrix.ends import StateEnd
 from integration_tests.crash_matrix.forking import Forker
-from integration_tests.crash_matrix.places import Addresses, Place
-from integration_tests.crash_matrix.sites import TARGET, Script, Site
+from integration_tests.crash_matrix.outside import OutsideLife
+from integration_tests.crash_matrix.sites import TARGET, Site
 from tests.coordinators.receiving import CountingProcessor
 from trident.base.crash_points import CrashPoint, armed, reached
 from trident.base.ranges import OffsetRange
 from trident.base.timeouts import DEFAULT_TIMEOUTS
 from trident.coordinators.batches.processor import ProcessRequest
 from trident.coordinators.holding.run import RunnableTopology, TopologyRun
-from trident.coordinators.options import RunOptions, Until
 from trident.coordinators.registered import RECEIVED, TopologySpec
 from trident.spouts import NonTransactionalSpout
-from trident.spouts.base import Source, SpoutKind
+from trident.spouts.base import Source
 from trident.spouts.python.received import Row
 from trident.spouts.python.receiving import ReceivingSource
-from trident.state import StateKind
 
 SITES = (Site.SQLITE, Site.POSTGRES, Site.APART, Site.BESIDE_AND_APART, Site.PER_KEY)
 ROWS = 14
@@ -110,41 +105,18 @@ class Taking(NonTransactionalSpout):
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivingLife:
-    """One process that takes from the queue until it is empty, or dies on its way."""
-
-    site: Site
-    addresses: Addresses
-    key: str
-    dies_at: CrashPoint | None = None
-    target: int = TARGET
-    """The txid with which it dies; of a take-over none."""
-
-    @property
-    def place(self) -> Place:
-        case = Case(self.site, Script.BATCH, CrashPoint.AFTER_DONE, SpoutKind.OPAQUE, StateKind.OPAQUE, 1, other=False)
-        return Place(case, self.addresses, self.key)
+class ReceivingLife(OutsideLife):
+    """See `OutsideLife`."""
 
     @property
     def queue(self) -> OutsideQueue:
         return OutsideQueue(Path(self.addresses.folder) / f"queue-{self.key}.sqlite")
 
-    @property
-    def ends(self) -> list[StateEnd]:
-        return [end for end in self.place.ends() if isinstance(end, StateEnd)]
-
     def live(self) -> None:
         """Run; a death is a SIGKILL of this very process."""
-        options = RunOptions(
-            until=Until.CAUGHT_UP,
-            max_pending=1,
-            lease=self.place.lease,
-            idle_interval=timedelta(milliseconds=2),
-            give_up_after=timedelta(seconds=10),
-        )
         process = _Process(self)
         with armed(process.reach):
-            TopologyRun(process.job(), self.place.ledger(), options).run()
+            TopologyRun(process.job(), self.place.ledger(), self.options).run()
 
 
 @dataclass

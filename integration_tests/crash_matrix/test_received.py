@@ -5,15 +5,13 @@ from __future__ import annotations
 import random
 import uuid
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 import pytest
 
 from integration_tests.conftest import Postgres
-from integration_tests.crash_matrix.forking import Forker, side_by_side
+from integration_tests.crash_matrix.forking import Forker, side_by_side, warmed_up
 from integration_tests.crash_matrix.places import Addresses
 from integration_tests.crash_matrix.received import ROWS, SECOND_DEATHS, SITES, ReceivingLife, play, points_of
 from integration_tests.crash_matrix.sites import Site
@@ -31,9 +29,7 @@ def addresses(postgres_server: Any, tmp_path_factory: Any) -> Iterator[Addresses
 @pytest.fixture(scope="module")
 def forkers(addresses: Addresses) -> Iterator[list[Forker]]:
     count = min(processes(), effort().received_borders // 2)
-    with ExitStack() as stack, ThreadPoolExecutor(count) as pool:
-        made = [stack.enter_context(Forker()) for _ in range(count)]
-        list(pool.map(partial(_warm_up, addresses), range(count), made))
+    with warmed_up(count, partial(_warm_up, addresses)) as made:
         yield made
 
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from integration_tests.crash_matrix.cases import Case
-from integration_tests.crash_matrix.forking import Forker
+from integration_tests.crash_matrix.forking import Forker, warmed_up
 from integration_tests.crash_matrix.lives import Life
 from integration_tests.crash_matrix.places import Addresses
 from integration_tests.crash_matrix.playing import play
@@ -27,10 +27,8 @@ class Workers:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        forkers = [self._stack.enter_context(Forker()) for _ in range(self._count)]
-        with ThreadPoolExecutor(self._count) as pool:
-            for forker in pool.map(self._warmed_up, forkers, range(self._count)):
-                self._free.put(forker)
+        for forker in self._stack.enter_context(warmed_up(self._count, self._warm_up)):
+            self._free.put(forker)
         return self
 
     def __exit__(
@@ -51,9 +49,8 @@ class Workers:
         finally:
             self._free.put(forker)
 
-    def _warmed_up(self, forker: Forker, number: int) -> Forker:
+    def _warm_up(self, number: int, forker: Forker) -> None:
         for place, case in enumerate(self._warm):
             life = Life(case, self._addresses, f"{number}{place}00")
             life.place.make_ready()
             forker.warm_up(life)
-        return forker
