@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--effort", choices=lengths, default=Length.TEST.value, help="short forms, or all long ones")
     group.addoption("--long-too", action="store_true", help="what has no short form as well, for a few named tests")
     group.addoption("--every-case", action="store_true", help="all cases of tests that the short form draws some of")
+    group.addoption("--one-in", type=int, default=1, help="of how many tests one is played, drawn anew each time")
     group.addoption("--base-seed", type=int, help="draw from this seed as an earlier run did; fresh without it")
     group = parser.getgroup("servers")
     group.addoption("--kafka-bootstrap", help="host:port of a Kafka broker to use instead of a local one")
@@ -118,13 +119,14 @@ def _keep_wanted(config: pytest.Config, items: list[pytest.Item]) -> None:
     cases = Counter(_test_of(item) for item in items)
     numbers: Counter[str] = Counter()
     every_case = config.option.every_case or any("::" in word for word in config.args)
+    asked = config.option.one_in
     of_whole_suite = config.args_source is not pytest.Config.ArgsSource.ARGS and not config.option.keyword
     for item in items:
         test = _test_of(item)
         turn = Turn(test, numbers[test], cases[test])
         numbers[test] += 1
         is_drawn = every_case or is_its_turn(
-            turn, effort().length, base_seed(), one_in=_one_in(item), by_folder=of_whole_suite
+            turn, effort().length, base_seed(), one_in=max(asked, _one_in(item)), by_folder=of_whole_suite
         )
         (kept if is_drawn and _is_wanted(item, config.option.long_too) else left).append(item)
     if left:

@@ -23,6 +23,8 @@ TESTS = (
     "integration_tests/test_main_job.py",
     "integration_tests/test_demo.py",  # kills the driver in mid-batch
 )
+ONE_IN = 2
+"""Each run plays a half of them, which differs from time to time."""
 SPARKS_WORD_ON_PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 
 
@@ -57,7 +59,7 @@ def install() -> None:
 def main(arguments: list[str]) -> int:
     """Run the tests there, or what the arguments name; returns pytest's exit code."""
     install()
-    chosen = arguments or list(TESTS)
+    chosen = arguments or ["--one-in", str(ONE_IN), *TESTS]
     options = ["-q", "--require-servers", "--long-too", "-m", "not connector", "-W", SPARKS_WORD_ON_PANDAS]
     options += ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder", "--durations", "20"]
     return subprocess.run([PYTHON, "-m", "pytest", *options, *chosen], cwd=ROOT, check=False).returncode

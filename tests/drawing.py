@@ -15,8 +15,8 @@ from tests.effort import Length
 FOLDERS: Final = {
     "integration_tests/crash_matrix/": 1,
     "integration_tests/test_": 2,
-    "integration_tests/doctor/": 4,
-    "integration_tests/": 6,
+    "integration_tests/doctor/": 6,
+    "integration_tests/": 8,
     "tests/coordinators/": 5,
     "tests/cli/": 3,
     "tests/hazards/": 2,

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 def test_every_case_has_its_turn(length: Length, one_in: int, test: str) -> None:
     cases = [Turn(test, number, 7) for number in range(7)]
     met = Counter(
-        turn for seed in range(60) for turn in cases if is_its_turn(turn, length, seed, one_in=one_in, by_folder=True)
+        turn for seed in range(240) for turn in cases if is_its_turn(turn, length, seed, one_in=one_in, by_folder=True)
     )
     assert set(met) == set(cases)
     assert len(set(met.values())) == 1, "one as often as another"

@@ -8,7 +8,9 @@ from tests.mutants.mutant import Mutant
 
 _PURE: Final = "tests/dsl/test_audited.py"
 _RUN: Final = "integration_tests/dsl/test_audit.py"
+_SMALL: Final = "integration_tests/dsl/test_audit_of_small_batches.py"
 _AUDITED: Final = "trident/engine/audited.py"
+_AT_END: Final = "trident/engine/audited_small.py"
 _AUDITING: Final = "trident/engine/auditing.py"
 _SEEN: Final = (f"{_PURE}::test_a_single_lost_or_doubled_record_is_always_seen_and_its_step_named",)
 _NAMED: Final = (f"{_RUN}::test_the_operation_that_lost_or_doubled_a_record_is_named",)
@@ -90,5 +92,47 @@ AUDITING: Final = (
         "        self.lowering.staged(table)\n",
         "",
         (f"{_RUN}::test_states_and_what_tasks_stage_are_audited",),
+    ),
+    Mutant(
+        "a small batch that is counted at its end has to account for its records",
+        "trident/engine/processor.py",
+        "        return updates.vouched(collected, attempt.request.edges)\n",
+        "        return collected\n",
+        (f"{_SMALL}::test_what_a_plan_alone_has_lost_is_not_applied_and_the_plan_is_let_go_of",),
+    ),
+    Mutant(
+        "where the end does not agree, each step is asked",
+        _AT_END,
+        "            self._require_by_steps(edges)\n",
+        "",
+        (f"{_SMALL}::test_a_filter_that_does_not_say_what_it_leaves_out_is_named",),
+    ),
+    Mutant(
+        "a plan that has lost records is not run again",
+        _AT_END,
+        "            self._updates.plans.forget(self._updates.end.name)\n",
+        "",
+        (f"{_SMALL}::test_what_a_plan_alone_has_lost_is_not_applied_and_the_plan_is_let_go_of",),
+    ),
+    Mutant(
+        "nothing is computed of what a filter left out",
+        _AT_END,
+        "        return _without_values(made) if is_filter else made\n",
+        "        return made\n",
+        (f"{_SMALL}::test_nothing_is_computed_of_what_a_filter_left_out",),
+    ),
+    Mutant(
+        "steps that make rows of records are counted one by one",
+        _AT_END,
+        " and type(node.operation) in _IN_COLUMNS:\n",
+        ":\n",
+        (f"{_SMALL}::test_only_what_the_library_does_in_columns_is_counted_at_the_end",),
+    ),
+    Mutant(
+        "what tasks stage of a small batch is counted step by step",
+        _AT_END,
+        "            return self._lowered.vouched(collected, edges)\n",
+        "            return collected\n",
+        (f"{_SMALL}::test_what_tasks_stage_of_a_small_batch_is_missed_too",),
     ),
 )

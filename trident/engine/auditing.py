@@ -62,6 +62,7 @@ class AuditedLowering(Lowering):
     ) -> None:
         super().__init__({trunk: top.frame for trunk, top in tops.items()}, batch, trees, name, keep)
         self._name = f"{name}#"
+        self._end = end_step(name)
         self._counted_tops: Mapping[Node, Counted] = {trunk.top: top for trunk, top in tops.items()}
         self._steps: list[Step] = []
         self._last = ""
@@ -96,7 +97,7 @@ class AuditedLowering(Lowering):
         """See `Lowering.updates`; beside the rows are their ids, or what their groups say of those of their records."""
         made = super().updates(end, for_driver=for_driver, is_diverted=is_diverted)
         account = Account.GATHERS if isinstance(end, PersistNode) else Account.KEEPS
-        self._steps.append(Step(self._end, _said(end), (self._last,), account))
+        self._steps.append(Step(self._end, said_of_end(end), (self._last,), account))
         return made
 
     def of(self, end: Way) -> AuditedUpdates:
@@ -118,17 +119,13 @@ class AuditedLowering(Lowering):
                 counted[word.step] = counted.get(word.step, Accounts()) + word.accounts
         read: dict[str, Digest] = {}
         for stream, given in edges.items():
-            name = source_step(stream)
-            manifests, bad = _read_of(collected, {edge.id for edge in given})
+            name = reading_step(stream).name
+            manifests, bad = read_of(collected, {edge.id for edge in given})
             read[name] = manifests
             if bad.count:
                 counted[name] = counted.get(name, Accounts()) + Accounts(done=bad)
         require_accounts(self._steps, counted, read)
         return collected
-
-    @property
-    def _end(self) -> str:
-        return f"{self._name}end"
 
     def _behind_operation(self, node: OperationNode) -> Counted:
         before, operation = self.counted(node.input), node.operation
@@ -201,12 +198,13 @@ def audited_from_source(
 
     Its records have ids, in the place of their order unless somebody wants that too.
     """
-    step = Step(source_step(source.name), f"the reading of the stream {source.name!r}", (), Account.SELECTS)
+    step = reading_step(source.name)
     counted = measured(rooted(source, frame, trees), step.name, is_source=True, keeps_order=keeps_order)
     return AuditedLowering(step.name, {Trunk(source, source): Counted(counted, step.name, (step,))}, batch, trees=trees)
 
 
-def _said(end: Way) -> str:
+def said_of_end(end: Way) -> str:
+    """Return what the end's step is called."""
     match end:
         case PersistNode():
             return f"what is staged for the state {end.name!r}"
@@ -216,9 +214,14 @@ def _said(end: Way) -> str:
             return f"what is staged for the sink {end.name!r}"
 
 
-def source_step(stream: str) -> str:
-    """Return the name of the step that reads a stream."""
-    return f"stream {stream}"
+def reading_step(stream: str) -> Step:
+    """Return the step that reads a stream."""
+    return Step(f"stream {stream}", f"the reading of the stream {stream!r}", (), Account.SELECTS)
+
+
+def end_step(name: str) -> str:
+    """Return the name of the last step of a lowering of this name."""
+    return f"{name}#end"
 
 
 def account_of(operation: object) -> Account | None:
@@ -242,7 +245,7 @@ def measured(frame: DataFrame, step: str, *, is_source: bool = False, keeps_orde
     return counted.toDF(*(name for name, _ in fields))
 
 
-def _read_of(collected: Collected, edges: set[int]) -> tuple[Digest, Digest]:
+def read_of(collected: Collected, edges: set[int]) -> tuple[Digest, Digest]:
     """Return the positions that were read under some edges, and those of them that hold bad records."""
     read = bad = Digest()
     for word in collected.words:

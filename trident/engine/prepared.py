@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -25,9 +25,10 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from trident.base.audit import DONE
 from trident.base.control import CONTROL
 from trident.engine.errors import SPARK_FAILURES
-from trident.engine.lowering import from_source
+from trident.engine.lowering import Lowering, from_source
 from trident.engine.spark import is_classic, is_stopped, items_of
 from trident.graph.nodes import SourceNode, Way
 from trident.operations.base import BatchContext
@@ -97,6 +98,11 @@ class PreparedPlans:
             self._distrust()
         return self._prepare(small)
 
+    def forget(self, end: str) -> None:
+        """Let go of the plans of an end that are not in use."""
+        with self._lock:
+            self._idle.pop(end, None)
+
     def _exchange(self, prepared: _Prepared, batch: SmallBatch) -> bool:
         try:
             prepared.exchange(self._spark, batch.rows)
@@ -131,7 +137,7 @@ class PreparedPlans:
         given = small.context
         noticing = _Noticing(given.batch_time, given.txid, given.is_diverted, in_runs=given.in_runs)
         rows = small.rows()
-        updates = from_source(small.source, rows, noticing).updates(small.end, for_driver=True)
+        updates = small.lower(small.source, rows, noticing).updates(small.end, for_driver=True)
         table = updates.toArrow()
         if not (small.context.is_diverted or noticing.asked):
             self._keep_plan(small, rows, updates)
@@ -186,6 +192,8 @@ class SmallUpdates:
     source: SourceNode
     batch: SmallBatch
     context: BatchContext
+    lower: Callable[[SourceNode, DataFrame, BatchContext], Lowering] = from_source
+    """The same for each batch of an end."""
 
     @property
     def audited_as(self) -> str | None:
@@ -202,7 +210,7 @@ class SmallUpdates:
 
     def frame(self) -> DataFrame:
         """Return the frame of the updates, of this batch alone."""
-        return from_source(self.source, self.rows(), self.context).updates(self.end, for_driver=False)
+        return self.lower(self.source, self.rows(), self.context).updates(self.end, for_driver=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +258,8 @@ def _is_sparks(batch: SmallBatch) -> bool:
 
 
 def _words(table: pa.Table | pa.RecordBatch) -> list[str]:
-    return sorted(map(str, table.column(CONTROL).drop_null().to_pylist()))
+    texts = map(str, table.column(CONTROL).drop_null().to_pylist())
+    return sorted(text for text in texts if not text.startswith(DONE))
 
 
 def _begins_anew(frame: DataFrame) -> bool:

@@ -18,6 +18,7 @@ from trident.base.signals import StopSignal
 from trident.coordinators.batches.processor import ProcessRequest, ProcessResult, TurnRequest
 from trident.coordinators.options import Audit
 from trident.engine.acting import AFTER_STOP, acting
+from trident.engine.audited_small import AuditedAtEnd, is_counted_at_end, lowered_with_marks, with_ids
 from trident.engine.auditing import AuditedLowering, Keep, audited_from_source
 from trident.engine.collecting import Collected, Readings, carrying, empty_result, joined, read_table, words_in
 from trident.engine.compiled import CompiledTopology
@@ -184,12 +185,30 @@ class SparkProcessor:
         (trunk,) = attempt.job.trunks
 
         def action() -> Collected:
-            if self._is_audited or self._trees.is_asked:
+            is_simple = not self._trees.is_asked
+            if self._is_audited and is_simple and is_counted_at_end(end):
+                return self._audited_at_end(attempt, end, batch)
+            if self._is_audited or not is_simple:
                 return self._ended(attempt, end, self._begun(attempt, trunk, frame_of(self._spark, batch), end))
             updates = SmallUpdates(self._spark, self._plans, end, trunk.source, batch, attempt.context_of(end))
             return self._ends.collect(end, updates, attempt.request, attempt.width)
 
         return self._on_spark(attempt, _job_of(end, trunk.source.name), action, end.name)
+
+    def _audited_at_end(self, attempt: _Attempt, end: Way, batch: SmallBatch) -> Collected:
+        (trunk,) = attempt.job.trunks
+        context, keeps_order = attempt.context_of(end), attempt.is_ordered(trunk)
+
+        def by_steps() -> AuditedLowering:
+            return audited_from_source(
+                trunk.source, frame_of(self._spark, batch), context, self._trees, keeps_order=keeps_order
+            )
+
+        given = with_ids(batch, keeps_order=keeps_order)
+        small = SmallUpdates(self._spark, self._plans, end, trunk.source, given, context, lowered_with_marks)
+        updates = AuditedAtEnd(small, by_steps)
+        collected = self._ends.collect(end, updates, attempt.request, attempt.width)
+        return updates.vouched(collected, attempt.request.edges)
 
     def _chain(self, attempt: _Attempt) -> ProcessResult:
         """One action does all: what it returns vouches for what it read."""

@@ -84,6 +84,11 @@ class Aggregate:
         self._combiners = {name: each for name, each in aggregators.items() if isinstance(each, Combiner)}
         self.runs_user_code = bool(self._combiners)
 
+    @property
+    def is_one_grouping(self) -> bool:
+        """Whether a grouping of Spark's is all that `lower_last` does."""
+        return not (self._combiners or self._shown)
+
     @cached_property
     def nested(self) -> Mapping[str, StructField]:
         """What a state keeps as texts: the values' own fields, by the names of their columns."""
@@ -152,9 +157,7 @@ class Aggregate:
 
     def lower_last(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         """As `lower`, for the driver to read: it may leave `COPIES` beside the words, to save a step of planning."""
-        if self._combiners or self._shown:
-            return self.lower(frame, batch)
-        return self._grouped(frame, batch)
+        return self._grouped(frame, batch) if self.is_one_grouping else self.lower(frame, batch)
 
     def _grouped(self, frame: DataFrame, batch: BatchContext) -> DataFrame:
         results = [self._result_of(column, batch).alias(name) for name, column in self.kept.items()]
