@@ -11,6 +11,7 @@ from rich.console import Console
 
 from reliability import results
 from reliability.cases import Case
+from reliability.page import draw
 from reliability.report import svg, table
 from reliability.scene import Scene
 from reliability.study import cases
@@ -28,10 +29,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--levels", nargs="+", choices=levels, default=levels)
     parser.add_argument("--results", type=Path, default=Path("artifacts/reliability.jsonl"), help="a run goes on there")
     parser.add_argument("--draw", action="store_true", help="run nothing: print tables and plot of the results")
+    parser.add_argument("--page", action="store_true", help="draw docs/reliability.md of the results, too")
     given = parser.parse_args(arguments)
     chosen = [case for case in cases(given.scale) if case.level in given.levels]
     console = Console(width=130)
-    if not given.draw:
+    if not (given.draw or given.page):
         _play([case for case in chosen if case not in results.read(given.results)], given.results, console)
     found = results.read(given.results)
     outcomes = [found[case] for case in chosen if case in found]
@@ -41,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             console.print(table(of_level))
     plot = given.results.with_suffix(".svg")
     plot.write_text(svg(outcomes))
+    if given.page:
+        draw(outcomes)
     wrong = [each for each in outcomes if each.problem]
     console.print(f"{len(outcomes)} of {len(chosen)} runs, {len(wrong)} not as promised; the plot is in {plot}")
     return 1 if wrong or len(outcomes) < len(chosen) else 0

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from pathlib import Path
 
+from benchmarks.pages import with_table
 from benchmarks.processes import ROOT
 from benchmarks.scale.drawing import curves, svg
 from benchmarks.scale.results import Result, write
 
 FOLDER = ROOT / "docs"
-_BEGIN, _END = "<!-- figures -->", "<!-- end of figures -->"
 _HEAD = (
     "| varied | | ms a batch | median gap | records/s | rows changed | plan | process | commit "
     "| driver | JVMs | workers | Kafka | PostgreSQL |"
@@ -27,15 +27,6 @@ def table(results: Sequence[Result]) -> str:
             lines.append(_row(name, point))
             name = ""
     return "\n".join(lines)
-
-
-def with_table(page: str, made: str) -> str:
-    """Return the page with another table; raises ValueError when it has no place for one."""
-    before, begin, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"the page has no place for the table: {_BEGIN} … {_END}")
-    return f"{before}{_BEGIN}\n{made}\n{_END}{after}"
 
 
 def draw(results: Sequence[Result], folder: Path = FOLDER) -> list[Path]:

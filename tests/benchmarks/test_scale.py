@@ -17,7 +17,8 @@ from benchmarks.cpu import CpuTimes
 from benchmarks.expected import Expected
 from benchmarks.scale.axes import AXES, Load
 from benchmarks.scale.drawing import svg
-from benchmarks.scale.page import FOLDER, draw, table, with_table
+from benchmarks.pages import with_table
+from benchmarks.scale.page import FOLDER, draw, table
 from benchmarks.scale.results import Result, put, read, write
 from benchmarks.systems.trident_scaled import tables
 
