@@ -18,7 +18,6 @@ from trident.base.digest import Digest, hash64, seed_of
 from trident.base.order import PLACE_BYTES, origin_of
 
 ID: Final = "__trident_id"
-
 """Name of the column; no field of a stream may have it."""
 
 DONE: Final = "-"

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from trident.base.digest import hash64, seed_of
 
 ROOTS: Final = "__trident_roots"
-
 """Name of the column; no field of a stream may have it."""
 
 POSITION_BITS: Final = 48
@@ -41,19 +40,9 @@ class TreeWord:
     """What it has asked that changes nothing, such as a second ack, and how often."""
 
 
-def root_of(stream: int, position: int) -> int:
-    """Return the id of a message by the number of its stream and its position there."""
-    return stream << POSITION_BITS | position
-
-
 def roots_of(stream: int, start: int, stop: int) -> Ids:
     """Return the ids of the messages of a range."""
     return np.asarray(np.arange(start, stop, dtype=np.uint64) | np.uint64(stream << POSITION_BITS), dtype=np.uint64)
-
-
-def message_of(root: int) -> tuple[int, int]:
-    """Return the number of the stream, and the position, of a message."""
-    return root >> POSITION_BITS, root & ((1 << POSITION_BITS) - 1)
 
 
 def first_edges(roots: Ids) -> Ids:

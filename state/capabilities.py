@@ -344,6 +344,14 @@ def relaying_of(target: Target) -> Relays:
     return relaying
 
 
+def plain_of(target: Target) -> WritesPlainly:
+    """Return what writes at once; asked of the targets of a topology at one of the weaker levels."""
+    plain = target.capabilities.plain
+    if plain is None:
+        raise TypeError(f"{target.name!r} writes nothing at once")
+    return plain
+
+
 def undoing_of(target: Target, batch: BatchId) -> Undoable:
     """Return what undoes a batch; raises CannotUndoError naming a target that can't."""
     undoing = target.capabilities.undoing

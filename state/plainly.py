@@ -1,8 +1,9 @@
-"""Targets of the two weaker levels: they write what they are given at once, and store nothing beside it.
+"""Targets of the two weaker levels: they write what they are given at once, and store of it only whose they are.
 
-What the coordinator applies by txid is a `Target` that stands somewhere. These stand nowhere: no take-over asks them,
-no pin names what they were given, and the same rows given twice are there twice. Whoever has to hold them to a level
-decides when they are given rows: before the batch is recorded as done, or after.
+What the coordinator applies by txid is a `Target` that stands somewhere. These stand nowhere: a take-over asks them
+whose they are and whether their rows are there, not up to where; no pin names what they were given, and the same rows
+given twice are there twice. Whoever has to hold them to a level decides when they are given rows: before the batch is
+recorded as done, or after.
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class PlainTarget(ABC):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise TypeError(f"{self._name!r} writes at once and stands nowhere: it is no target of a take-over or a pin")
+        raise TypeError(f"{self._name!r} writes at once and stands nowhere: it has no fence, no staging and no pin")
 
 
 @runtime_checkable

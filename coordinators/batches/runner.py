@@ -36,7 +36,7 @@ Stage: TypeAlias = Callable[
     [Mapping[str, Target], BatchId, datetime, Mapping[str, StagedUpdates], tuple[str, ...]],
     tuple[Mapping[str, StagedUpdates | AppliedUpdates], tuple[Diverted, ...]],
 ]
-"""Brings what was made to where the level wants it before the batch is recorded; see `staged_of`."""
+"""Brings what an attempt has made to where its level wants it; see `staged_of`, `keep_made` and `WriteOnce`."""
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from trident.base.identity import Epoch, Owner
 from trident.base.levels import Level
 from trident.coordinators.holding.fencing import refuse_later_epoch
 from trident.coordinators.holding.plain_standing import check_kept, check_plain
-from trident.coordinators.levels.writing import plain_of
 from trident.coordinators.registered import Birth, Snapshot
 from trident.coordinators.retrying import Repeater
+from trident.state.capabilities import plain_of
 from trident.state.plainly import PlainFound
 from trident.state.positions import Position
 from trident.state.target import Target

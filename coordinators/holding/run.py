@@ -188,18 +188,18 @@ class TopologyRun:
             self._measured = tuple(each for each in open_parts.sources.values() if isinstance(each, MeasuresLatency))
             self._reporter = ErrorReporter(partial(ledger.report, owner, taken.epoch), self._clock)
             book = PlanBook(taken.snapshot)
-            parts = self._level_parts = self._parts(open_parts, processor, book)
+            of_level = self._level_parts = self._at_level(open_parts, processor, book)
             with closing(self._reporter):
-                coordinator = self._coordinator = self._build(taken, open_parts.sources, parts, book)
+                coordinator = self._coordinator = self._build(taken, open_parts.sources, stores, of_level, book)
                 if self._stop_requested.is_set():
                     coordinator.stop()
                 if self._fenced_by is not None:  # while the coordinator was being built
                     self._fenced(self._fenced_by)
-                with parts.ending():
+                with of_level.ending():
                     coordinator.run()
             if options.until is Until.CAUGHT_UP and not self._stop_requested.is_set():
                 say_what_is_held_back(open_parts.sources)
-            return RunSummary(taken.snapshot.done, coordinator.done, parts.lost)
+            return RunSummary(taken.snapshot.done, coordinator.done, of_level.lost)
 
     def _hear(self, error: BaseException, batch: BatchId | None = None) -> None:
         if self._reporter is not None:
@@ -258,16 +258,20 @@ class TopologyRun:
     def _most_pending(self) -> int:
         return self._options.max_pending if self._coordinator is None else self._coordinator.max_pending
 
-    def _parts(self, open_parts: Opened, processor: Processor, book: PlanBook) -> LevelParts:
+    def _at_level(self, open_parts: Opened, processor: Processor, book: PlanBook) -> LevelParts:
         runner = BatchRunner(self._topology.spouts, open_parts.sources, open_parts.stores, processor, self._clock)
         lent = OfTheRun(self._hear, self._most_pending, self._end_with)
         return parts_of(self._topology.level, runner, self._ledger, self._repeater, self._options, book, lent)
 
     def _build(
-        self, taken: TakenOver, sources: Mapping[str, Source], made: LevelParts, book: PlanBook
+        self,
+        taken: TakenOver,
+        sources: Mapping[str, Source],
+        stores: Mapping[str, Target],
+        of_level: LevelParts,
+        book: PlanBook,
     ) -> BatchCoordinator:
-        snapshot, spouts = taken.snapshot, self._topology.spouts
-        stores, runner = with_positions(made.stores), made.runner
+        snapshot, spouts, runner = taken.snapshot, self._topology.spouts, of_level.runner
         begin_receiving(self._ledger, snapshot, sources, self._repeater)
         parts = Parts(
             ledger=self._ledger,
@@ -276,14 +280,14 @@ class TopologyRun:
             runner=runner,
             plans=PlanMaker(self._ledger, spouts, sources, book, taken.epoch, self._clock),
             book=book,
-            committer=made.committer,
+            committer=of_level.committer,
             repeater=self._repeater,
             last_repeater=Repeater(
                 min(self._options.give_up_after, _LONGEST_LAST_WRITE), StopSignal(), self._options.batch_timeout
             ),
             keep=self._options.keep,
             turn=self._turn(stores, runner),
-            in_full=made.in_full,
+            in_full=of_level.in_full,
         )
         pace = Pace.of(self._options)
         loop = Loop(

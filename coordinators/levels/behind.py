@@ -226,11 +226,7 @@ class Behind:
             _log.warning("%s: the engine can't be told to end it (%s)", batch, error)
 
     def _written(self, batch: BatchId, written: Outcome) -> None:
-        with self._changed:
-            self._in_a_row = 0
-            self._has_written = True
-            del self._batches[batch]
-            self._changed.notify_all()
+        """Measure and tell of it while it counts as under way still: a run that ends has told of all."""
         self._measure(written)
         left_out = len(written.dead_letters)
         if left_out:
@@ -244,6 +240,11 @@ class Behind:
             left_out,
             written.process_ms,
         )
+        with self._changed:
+            self._in_a_row = 0
+            self._has_written = True
+            del self._batches[batch]
+            self._changed.notify_all()
 
     def _lose(self, batch: BatchId, error: BaseException) -> None:
         with self._changed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +28,6 @@ from trident.coordinators.planned import Plan
 from trident.coordinators.plans.book import PlanBook
 from trident.coordinators.retrying import Repeater
 from trident.state.capabilities import Transaction
-from trident.state.target import Target
 
 
 class WritesFirst(Committer):
@@ -120,7 +119,6 @@ class LevelParts:
 
     runner: BatchRunner
     committer: Committer
-    stores: Mapping[str, Target]
     behind: Behind | None = None
 
     @contextmanager
@@ -170,18 +168,17 @@ def parts_of(
     def owned_by(batch: BatchId, transaction: Transaction | None) -> None:
         ledger.require_held(batch.owner.topology, batch.epoch, transaction)
 
-    stores = runner.stores
     match level:
         case Level.EXACTLY_ONCE:
-            return LevelParts(runner, Committer(ledger, stores, repeater, runner.clock), stores)
+            return LevelParts(runner, Committer(ledger, runner.stores, repeater, runner.clock))
         case Level.AT_LEAST_ONCE:
             keeps = replace(runner, stage=keep_made, refused=refused_plainly)
-            writes = WriteRepeatedly(stores, repeater)
-            return LevelParts(keeps, WritesFirst(ledger, repeater, runner.clock, writes), stores)
+            writes = WriteRepeatedly(runner.stores, repeater)
+            return LevelParts(keeps, WritesFirst(ledger, repeater, runner.clock, writes))
         case Level.AT_MOST_ONCE:
             run, measured = of_the_run, partial(measure, book)
             behind = Behind(runner, repeater, options, owned_by, measured, run.hears, run.most_pending, run.ends)
             first = RecordedFirst(runner.spouts, runner.sources, {}, runner.processor, runner.clock, runner.is_over)
             recording = Repeater(options.give_up_after, repeater.stopping, options.batch_timeout)
             recorder = RecordsFirst(ledger, recording, runner.clock, behind, repeater.hears)
-            return LevelParts(first, recorder, stores, behind)
+            return LevelParts(first, recorder, behind)

@@ -18,7 +18,7 @@ from trident.coordinators.batches.stopped import StoppedError
 from trident.coordinators.decided import Diverted, Refusal, StopKind
 from trident.coordinators.levels.ending import WriteUnknownError, is_lost_alone
 from trident.coordinators.retrying import Repeater
-from trident.state.capabilities import Transaction
+from trident.state.capabilities import Transaction, plain_of
 from trident.state.plainly import WritesPlainly
 from trident.state.staged import AppliedUpdates, HeldUpdates, StagedUpdates
 from trident.state.target import Target
@@ -115,14 +115,6 @@ class WriteOnce:
                 raise WriteUnknownError(f"whether {batch} was written to {name!r} is not known: {error}") from error
 
         self.repeater.call(f"writing {batch} to {name!r}", once)
-
-
-def plain_of(target: Target) -> WritesPlainly:
-    """Return what writes at once; asked of the targets of a topology at one of the weaker levels."""
-    plain = target.capabilities.plain
-    if plain is None:
-        raise TypeError(f"{target.name!r} writes nothing at once")
-    return plain
 
 
 def _counted(made: Mapping[str, StagedUpdates | AppliedUpdates]) -> dict[str, AppliedUpdates]:

@@ -27,6 +27,7 @@ from trident.base.latency import SAMPLED
 from trident.base.user_code import type_and_place
 from trident.spouts.queue.acking import AckingSpout, SpoutContext
 from trident.spouts.queue.message import LONGEST_ID, Message
+from trident.spouts.queue.received import is_text
 from trident.spouts.queue.waits import INACTIVE_S
 from trident.spouts.queue.wire import Ack, Alive, Closed, Fail, Hangs, Idle, Raised, Said, SetActive, Stop
 from trident.spouts.queue.writing import Writer
@@ -220,7 +221,7 @@ def _check(message: object, *, ids_are_needed: bool) -> None:
                 "say horizon = 0 in the spout's class, for at least once"
             )
         return
-    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or "\0" in id_ or not _is_unicode(id_):
+    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or "\0" in id_ or not is_text(id_):
         raise FatalError(
             f"gave a message whose id is no text of 1 to {LONGEST_ID} characters without NUL and surrogates. It is in "
             "no result and was not acked"
@@ -236,14 +237,6 @@ def _pickled(message: Message) -> bytes:
             f"gave the message {message.id!r} with values that can't be pickled ({type(error).__name__}): give them as "
             "plain values, not as objects of a class of the script itself. It is in no result and was not acked"
         ) from None
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _listen(end: Connection, loop: SpoutLoop) -> None:

@@ -238,7 +238,7 @@ class SpoutInstance:
         )
 
     def _speak(self, first: tuple[list[str], bytes, SpoutContext]) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError, OSError):  # who is gone is noticed by who hears it
+        with suppress(OSError):  # who is gone is noticed by who hears it
             self._end.send(first)
             while (said := self._to_say.get()) is not None:
                 self._end.send(said)

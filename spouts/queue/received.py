@@ -37,7 +37,7 @@ def id_problem(id_: str) -> str | None:
         return "is empty"
     if len(id_) > LONGEST_ID:
         return f"has {len(id_):,} characters, more than {LONGEST_ID}"
-    if "\0" in id_ or not _is_text(id_):
+    if "\0" in id_ or not is_text(id_):
         return "is no text that every store holds (a NUL, or half of a character)"
     return None
 
@@ -55,7 +55,8 @@ def unreadable(where: str, id_: str, why: str, way_on: str) -> FatalError:
     )
 
 
-def _is_text(id_: str) -> bool:
+def is_text(id_: str) -> bool:
+    """Whether it can be written down: half of a character can't."""
     try:
         id_.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""A memory state at one of the weaker levels: rows and nothing beside them."""
+"""A memory state at one of the weaker levels: rows without a txid, and beside them whose they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A SQL state at one of the weaker levels: a row per key, and nothing beside its values."""
+"""A SQL state at one of the weaker levels: a row per key, without a txid; whose it is stands in a table beside."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -277,6 +278,19 @@ def test_a_call_of_which_nothing_could_be_heard_does_not_keep_the_run_from_its_e
     place = memory_place()
     life = Life(job_of(place, 30, leave), place.ledger(), OPTIONS)
     assert isinstance(life.end(), MemoryError)
+
+
+def test_a_run_that_has_ended_has_told_of_all_that_it_has_written(monkeypatch):
+    told = list[object]()
+
+    def slowly(text: str, *given: object) -> None:
+        time.sleep(0.05)
+        told.append(text)
+
+    monkeypatch.setattr(logging.getLogger("trident.coordinator"), "info", slowly)
+    place = memory_place()
+    summary = run(job_of(place, 30, leave), place.ledger())
+    assert sum("written records" in str(text) for text in told) == summary.batches == 3
 
 
 class _NoThreads(threading.Timer):

@@ -104,7 +104,6 @@ def test_wherever_a_coordinator_dies_no_level_breaks_its_word(level):
         topic, kept = payments(2, 8), MemoryLedger()
         job = make_job(topic, MemoryState("balances"), level=level)
         assert lives(job, kept, Life(death)), death
-        time.sleep(0)
         assert not lives(job, kept, Life()), death
         rows = {row["account"]: row["n"] for row in MemoryState("balances").rows(kept.database)}
         for account, (n, _) in topic.expected().items():

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trident.base.trees import Ids, edges_of, first_edges, message_of, root_of, roots_of
+from trident.base.trees import POSITION_BITS, Ids, edges_of, first_edges, roots_of
 from trident.coordinators.acking.trees import Ackers
 
 
@@ -102,10 +102,10 @@ def test_the_messages_of_an_acker_that_dies_are_not_processed_and_all_others_are
     assert [int(root) for root, is_in in zip(roots, ackers.processed(roots), strict=True) if not is_in] == [1, 4, 7]
 
 
-def test_a_root_says_of_which_message_it_is() -> None:
-    assert message_of(root_of(5, 123_456_789)) == (5, 123_456_789)
-    assert [message_of(int(root)) for root in roots_of(5, 7, 9)] == [(5, 7), (5, 8)]
-    assert root_of(5, 7) == int(roots_of(5, 7, 8)[0])
+def test_a_root_is_of_one_message_of_one_stream() -> None:
+    last = 2**POSITION_BITS
+    assert roots_of(5, 7, 9).tolist() == [5 * last + 7, 5 * last + 8]
+    assert not set(roots_of(5, last - 2, last).tolist()) & set(roots_of(6, 0, 2).tolist())
 
 
 def test_edges_of_two_places_tasks_and_rows_are_no_two_alike() -> None:

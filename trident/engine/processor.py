@@ -49,8 +49,8 @@ T = TypeVar("T")
 class SparkProcessor:
     """See `Processor`. Called from several threads at once; keeps nothing of a batch but sizes.
 
-    `parallelism` is the number of tasks of a large batch, by default what Spark offers. With an audit every action has
-    to account for its records, step by step; without one nothing is lowered differently.
+    A large batch has as many tasks as Spark offers, until `share_work` says another number. With an audit every action
+    has to account for its records, step by step; without one nothing is lowered differently.
     """
 
     def __init__(
@@ -62,12 +62,11 @@ class SparkProcessor:
         *,
         staging: Staging = Staging.AUTO,
         staging_threshold: int = DEFAULT_THRESHOLD,
-        parallelism: int | None = None,
         audit: Audit = Audit.OFF,
         ackers: int = 1,
     ) -> None:
-        if staging_threshold < 1 or (parallelism is not None and parallelism < 1):
-            raise ConfigurationError("staging_threshold and parallelism must be above zero")
+        if staging_threshold < 1:
+            raise ConfigurationError("staging_threshold must be above zero")
         self._jobs = compiled.jobs
         self._in_runs = compiled.in_runs
         self._is_audited = audit is Audit.ON
@@ -82,7 +81,7 @@ class SparkProcessor:
                     "query; nothing was planned"
                 )
         self._carried = tuple(node.name for node in self._stages.carried)
-        parallelism = parallelism or parallelism_of(spark)
+        parallelism = parallelism_of(spark)
         self._spark = engine_session(spark, parallelism)
         self._readers = Readers(self._spark, sources, parallelism)
         self._plans = PreparedPlans(self._spark)

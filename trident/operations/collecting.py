@@ -48,7 +48,7 @@ class _Emitted:
     roots: list[list[int]] = field(default_factory=list)
 
     def add(self, row: Sequence[object], roots: list[int], place: _Trace | None) -> None:
-        """Take a row that stands where a record did."""
+        """Take a row that stands where a record did; one that stands nowhere has no order."""
         self.values.append(row)
         self.roots.append(roots)
         self.partitions.append(None if place is None else place.partition)
@@ -92,14 +92,7 @@ class TaskCollector(Collector):
         if any(trace.end for trace in traces):
             self._misused["anchored a row to a record that had been acked or failed"] += 1
         place = traces[0] if traces else self._current
-        self._emitted.values.append(row)
-        self._emitted.roots.append(sorted({root for trace in traces for root in trace.roots}))
-        self._emitted.partitions.append(None if place is None else place.partition)
-        self._emitted.orders.append(
-            None if place is None or place.order is None else place.order + level_of(place.made)
-        )
-        if place is not None:
-            place.made += 1
+        self._emitted.add(row, sorted({root for trace in traces for root in trace.roots}), place)
 
     def ack(self, record: InputRecord) -> None:
         """See `Collector.ack`."""

@@ -53,11 +53,9 @@ def read_decisions(connection: Connection, owner: Owner, done: int) -> tuple[Dec
     return tuple(decision_of(row) for row in rows)
 
 
-def read_diverted(connection: Connection, topology: str, txid: int | None = None) -> tuple[tuple[int, Diverted], ...]:
+def read_diverted(connection: Connection, topology: str) -> tuple[tuple[int, Diverted], ...]:
     """Return the txids with the rows that were taken out of them, by state."""
     query = select(DIVERTED).where(DIVERTED.c.topology == topology)
-    if txid is not None:
-        query = query.where(DIVERTED.c.txid == txid)
     found: dict[tuple[int, str], list[str]] = {}
     for row in read_many(connection, query.order_by(DIVERTED.c.txid, DIVERTED.c.state, DIVERTED.c.number)):
         found.setdefault((row.txid, row.state), []).append(row.staged_row)

@@ -306,7 +306,7 @@ def test_a_call_that_does_not_return_is_named_and_ends_with_the_run(
     queue.put(["a", "b"])
     spout = FileQueueSpout(queue.path, Misbehaviour(2, "next hangs"))
     with caplog.at_level(logging.WARNING, "trident.coordinator"), running(spout) as started:
-        started._tell_of("next_tuple()", 10.0)
+        started._take_in(Hangs("next_tuple()", 10.0))
         assert len(taken(started, 1)) == 1
         assert not started.close(0.5), "it was told, and does not answer"
         assert is_gone(started.pid)
