@@ -15,9 +15,9 @@ import pytest
 import benchmarks.scale.__main__ as command
 from benchmarks.cpu import CpuTimes
 from benchmarks.expected import Expected
+from benchmarks.pages import with_table
 from benchmarks.scale.axes import AXES, Load
 from benchmarks.scale.drawing import svg
-from benchmarks.pages import with_table
 from benchmarks.scale.page import FOLDER, draw, table
 from benchmarks.scale.results import Result, put, read, write
 from benchmarks.systems.trident_scaled import tables
